@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The broker process and its clients. The broker keeps the privileges, opens
+ * what it is asked for by number (pid, address, build-id, never a path), and
+ * parses nothing that a target controls. Requests that may hang run on worker
+ * threads; their replies come when they come.
+ *
+ * Three connections: control (synchronous, engine thread: things that do not
+ * hang), files (asynchronous, engine thread), save (asynchronous, main thread).
+ */
+#ifndef ST_BROKER_BROKER_H
+#define ST_BROKER_BROKER_H
+
+#include "src/base/err.h"
+#include "src/broker/identity.h"
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct broker;
+
+struct broker_config {
+	struct identity workers;	 /* whom loaders run as */
+	int (*loader_main)(int sock);	 /* what a loader process runs */
+	int (*fetcher_main)(int sock);	 /* what the fetcher process runs, or NULL */
+	int save_dir_fd;		 /* root without sudo: where reports may be created, else -1 */
+};
+
+/*
+ * Fork the broker. Call while single-threaded and still privileged; afterwards
+ * the caller gives up its own privileges. The broker ends when the caller does
+ * (end of the connections, parent death signal), and takes its loaders along.
+ */
+int broker_start(const struct broker_config *config, struct broker **ret, struct err *err);
+/* Close the connections: the broker and its loaders end by themselves. Never blocks. */
+struct broker *broker_stop(struct broker *broker);
+pid_t broker_pid(const struct broker *broker);
+
+/* --- control: synchronous, a few tens of microseconds; -EPIPE when the broker is gone --- */
+
+/* perf_event_open(2); see perf_opener.open in src/perf/live.h for RING_PAGES. */
+int broker_perf_open(struct broker *broker, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		     size_t ring_pages);
+void broker_perf_mapped(struct broker *broker);
+/* Start a loader as the workers' identity. */
+int broker_start_loader(struct broker *broker, int *ret_sock, pid_t *ret_pid);
+void broker_kill_loader(struct broker *broker, pid_t pid);
+/* CPU time (user + system) and resident bytes of the broker itself. */
+int broker_usage(struct broker *broker, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes);
+
+/* --- files: asynchronous; every request gets exactly one reply with its TAG --- */
+
+enum broker_file_kind {
+	BROKER_SCAN,	 /* all processes: a memory file of struct broker_process */
+	BROKER_TASKS,	 /* threads of PID: a memory file of pid_t */
+	BROKER_MAPS,	 /* /proc/PID/maps: a memory file with its text */
+	BROKER_MAPPED,	 /* the ELF file that PID has mapped at [start, end) */
+	BROKER_DEBUG,	 /* a debug file on this machine by build-id */
+	BROKER_DEBUGLINK,/* a debug file by the name in .gnu_debuglink, beside the mapped file */
+	BROKER_KALLSYMS, /* /proc/kallsyms, open */
+	BROKER_CPUS,	 /* /sys/devices/system/cpu/online, open */
+};
+
+struct broker_process { /* an element of BROKER_SCAN's answer */
+	int32_t pid;
+	uint32_t uid;
+	uint64_t start_time; /* field 22 of /proc/PID/stat, clock ticks since boot */
+	char comm[16];	     /* raw, NUL-padded: sanitize */
+	uint8_t is_kernel;   /* a kernel thread (no maps) */
+	uint8_t is_own;	     /* one of stacktop's processes */
+	uint8_t pad[6];
+};
+
+struct broker_file_request {
+	enum broker_file_kind kind;
+	uint64_t tag;	 /* comes back with the reply */
+	pid_t pid;
+	uint64_t start_time; /* 0: not checked; else the process must be the one started then */
+	uint64_t start, end; /* MAPPED, DEBUGLINK */
+	uint64_t ino;	     /* MAPPED, DEBUGLINK: the file must be this one ... */
+	uint32_t maj, min;   /* ... on this device */
+	uint8_t build_id[20];
+	uint8_t build_id_bytes; /* DEBUG */
+	char name[256];	     /* DEBUGLINK: one path component; refused with '/' or dots alone */
+};
+
+struct broker_file_reply {
+	enum broker_file_kind kind;
+	uint64_t tag;
+	int status; /* 0 or -errno: -ENOENT gone, -ESTALE another file or process now, -EBUSY hanging opens used up the workers */
+	int fd;	    /* owned by the receiver, or -1 */
+	/* of the opened file (MAPPED, DEBUG, DEBUGLINK): its identity */
+	uint64_t dev, ino, bytes;
+	int64_t mtime_ns;
+};
+
+int broker_file_ask(struct broker *broker, const struct broker_file_request *request);
+bool broker_file_next(struct broker *broker, struct broker_file_reply *ret);
+int broker_files_fd(const struct broker *broker); /* poll for POLLIN */
+
+/* --- save: main thread; only when save_dir_fd was given --- */
+
+/* Create NAME (one component) in the save directory, mode 0600, never over anything, with the content of MEMFD. */
+int broker_save_ask(struct broker *broker, const char *name, int memfd);
+bool broker_save_next(struct broker *broker, int *ret_status);
+int broker_save_fd(const struct broker *broker);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The engine: from a source of records to snapshots of the profile. Runs on a
+ * thread of its own, or inline for batch and replay, by the same functions.
+ */
+#ifndef ST_ENGINE_ENGINE_H
+#define ST_ENGINE_ENGINE_H
+
+#include "src/base/err.h"
+#include "src/broker/broker.h"
+#include "src/model/command.h"
+#include "src/model/snapshot.h"
+#include "src/perf/live.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+
+struct engine_config {
+	struct live_config live;     /* opener is filled in by the engine */
+	bool own_tasks;		     /* no privilege: find and follow all of this user's processes */
+	const char *target;	     /* text for the header: "all CPUs", "pid 12" ... */
+	uint64_t window_ns;
+	int start_fd;		     /* written to when sampling has begun (lets a command go), or -1; owned by the caller */
+};
+
+/*
+ * Open the source, scan /proc, queue what is needed. BROKER is borrowed. May
+ * take some tens of milliseconds; nothing is lost in them.
+ */
+int engine_new(const struct engine_config *config, struct broker *broker, struct engine **ret,
+	       struct err *err);
+struct engine *engine_free(struct engine *engine);
+
+/* Run until COMMAND_QUIT, on the calling thread: the thread's main function. */
+void engine_run(struct engine *engine, struct channel *channel);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The engine's side of the loader: a queue of requests, one outstanding at a
+ * time, never waited for. A loader that crashes, or is late on a request, is
+ * killed, the file at fault is answered as failed, and another loader starts.
+ * All on the engine thread.
+ */
+#ifndef ST_LOADER_CLIENT_H
+#define ST_LOADER_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define LOADER_NAMES_MAX   512		/* offsets in one names request */
+#define LOADER_DEADLINE_NS 5000000000ull /* per request */
+#define LOADER_KERNEL	   0u		/* module id of the kernel: names from kallsyms */
+
+struct loader_client;
+
+/* How loaders come and go (through the broker). */
+struct loader_spawner {
+	/* Start a loader: its socket in *RET_SOCK, its pid in *RET_PID. 0 or -errno. */
+	int (*start)(void *context, int *ret_sock, pid_t *ret_pid);
+	/* Kill and forget it; must not wait for its death. */
+	void (*kill)(void *context, pid_t pid);
+	void *context;
+};
+
+enum loader_status {
+	LOADER_OK,
+	LOADER_NOT_ELF,	  /* not an ELF file, or one damaged beyond use */
+	LOADER_NO_CODE,	  /* ELF, but of a machine that is not unwound here (its names still work) */
+	LOADER_CRASHED,	  /* the loader died on it */
+	LOADER_TIMED_OUT, /* the loader was killed at the deadline */
+	LOADER_FAILED,	  /* could not read it, no memory, too large ... */
+	LOADER_STATUS_COUNT,
+};
+/* A few words for the health view: "not ELF", "timed out" ... */
+const char *loader_status_text(enum loader_status status);
+
+enum loader_reply_kind { LOADER_REPLY_TABLE, LOADER_REPLY_CALLS, LOADER_REPLY_NAMES };
+
+struct loader_name {
+	uint64_t off;	     /* as asked */
+	uint64_t func_off;   /* where its function begins: file offset, or kernel address */
+	uint64_t func_vaddr; /* the same as the file's own address (for object+0x1a40) */
+	const char *name;    /* demangled, sanitized; NULL: known by its FDE or not at all */
+	const char *object;  /* kernel: the kernel module's name without brackets, "" for the kernel proper; else NULL */
+};
+
+struct loader_reply {
+	enum loader_reply_kind kind;
+	enum loader_status status;
+	uint32_t module;
+	/* TABLE and CALLS: the blob, sealed, owned by the receiver (close it); -1 with a status != OK */
+	int blob_fd;
+	uint8_t build_id[20];
+	uint8_t build_id_bytes;
+	char debuglink[256];	/* TABLE: file name only, sanitized of '/', or "" */
+	bool has_symtab;	/* TABLE: a full .symtab is in the file itself */
+	/* NAMES: valid until the next loader_next_reply */
+	const struct loader_name *names;
+	uint32_t nr_names;
+};
+
+struct loader_client *loader_client_new(const struct loader_spawner *spawner);
+struct loader_client *loader_client_free(struct loader_client *client); /* kills the loader */
+
+/*
+ * Make MODULE known by its open file; FD is owned by the client from now on.
+ * For LOADER_KERNEL, FD is an open /proc/kallsyms. Kept for restarts.
+ */
+int loader_add_module(struct loader_client *client, uint32_t module, int fd);
+/* A debug file (by build-id or debuglink; verified by the loader) to take names from as well. */
+int loader_add_debug(struct loader_client *client, uint32_t module, int fd);
+/* Forget it and close its descriptors. */
+void loader_drop_module(struct loader_client *client, uint32_t module);
+
+/* Queue requests. Each gets exactly one reply, whatever happens. 0 or -ENOMEM, -ENOENT. */
+int loader_want_table(struct loader_client *client, uint32_t module);
+int loader_want_calls(struct loader_client *client, uint32_t module);
+/* OFFS: file offsets (already minus 1 for return addresses), at most LOADER_NAMES_MAX, copied. */
+int loader_want_names(struct loader_client *client, uint32_t module, const uint64_t *offs, uint32_t nr);
+
+/* To poll for POLLIN; -1 while no loader runs. Changes after a restart. */
+int loader_client_fd(const struct loader_client *client);
+/* The next reply, true; or false for now. Call after poll and after every tick. */
+bool loader_next_reply(struct loader_client *client, struct loader_reply *ret);
+/* Enforce the deadline, send what is queued. Call on every round of the engine. */
+void loader_tick(struct loader_client *client, uint64_t time_ns);
+
+struct loader_stats {
+	uint64_t restarts, requests;
+	uint64_t cpu_ns;    /* of all loaders so far, as they last reported it */
+	uint64_t rss_bytes; /* of the present one */
+	uint32_t queued;
+};
+void loader_stats(const struct loader_client *client, struct loader_stats *ret);
+pid_t loader_pid(const struct loader_client *client); /* 0: none */
+
+#endif

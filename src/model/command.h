@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the person asks of the engine, as plain structs through one bounded
+ * queue; and what the engine answers: snapshots and one-line messages through
+ * a one-slot mailbox each. One producer and one consumer per direction.
+ */
+#ifndef ST_MODEL_COMMAND_H
+#define ST_MODEL_COMMAND_H
+
+#include "src/base/stack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct snapshot;
+
+enum command_kind {
+	COMMAND_SNAPSHOT,    /* build one and post it */
+	COMMAND_MODE,	     /* value: enum stack_mode */
+	COMMAND_STACK_BYTES, /* value: bytes */
+	COMMAND_FREEZE,	     /* value: 1 freeze the window, 0 live again */
+	COMMAND_ZERO,	     /* the window starts now */
+	COMMAND_WINDOW,	     /* value: nanoseconds */
+	COMMAND_QUIT,
+};
+
+struct command {
+	enum command_kind kind;
+	uint64_t value;
+};
+
+/* Both directions between the main thread and the engine thread. */
+struct channel;
+
+struct channel *channel_new(void);
+struct channel *channel_free(struct channel *channel); /* both threads are done with it */
+
+/* Main thread: queue a command and wake the engine. -EAGAIN when the queue is full. */
+int channel_send(struct channel *channel, struct command command);
+/* Main thread: the newest snapshot since the last call, or NULL. The caller owns it. */
+struct snapshot *channel_take(struct channel *channel);
+/* Main thread: the newest message since the last call into TEXT; false if there is none. */
+bool channel_take_message(struct channel *channel, char *text, uint32_t size, bool *ret_is_error);
+/* Main thread: a descriptor that is readable when there may be something to take. */
+int channel_main_fd(const struct channel *channel);
+
+/* Engine thread: the next command; false if there is none. */
+bool channel_receive(struct channel *channel, struct command *ret_command);
+/* Engine thread: hand over a snapshot; an older one not yet taken is freed. */
+void channel_post(struct channel *channel, struct snapshot *snapshot);
+/* Engine thread: one line for the person ("lbr: this CPU has no ..."), sanitized. */
+void channel_post_message(struct channel *channel, const char *text, bool is_error);
+/* Engine thread: a descriptor that is readable when there may be commands. */
+int channel_engine_fd(const struct channel *channel);
+
+#endif

@@ -1,0 +1,3 @@
+noinst_LIBRARIES += libout.a
+libout_a_SOURCES = \
+	src/out/out.h

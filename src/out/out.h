@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The same rows as text, a snapshot as json, and files of them that never overwrite. */
+#ifndef ST_OUT_OUT_H
+#define ST_OUT_OUT_H
+
+#include "src/base/err.h"
+#include "src/model/snapshot.h"
+#include "src/view/view.h"
+
+#include <stdio.h>
+
+/* The health and settings lines, then the rows of VIEW at full width, then an empty line. 0 or -errno of the stream. */
+int out_text(FILE *stream, const struct snapshot *snapshot, const struct view *view, const struct view_query *query,
+	     bool ascii);
+
+/* One JSON document on one line (docs/JSON): machine, settings, health, functions, tree. 0 or -errno. */
+int out_json(FILE *stream, const struct snapshot *snapshot, const struct view_query *query);
+
+/* "stacktop-HOST-20261121-170448.txt" for WALL_NS, host sanitized to [A-Za-z0-9.-]. Returns OUT. */
+const char *out_report_name(const char *hostname, int64_t wall_ns, char *out, size_t size);
+
+/*
+ * Create NAME under directory DIR_FD (AT_FDCWD allowed) with this content:
+ * mode 0600, O_EXCL, no link followed, written, synced and closed with every error
+ * seen; on any failure nothing stays. 0 or -errno, with a message in ERR.
+ */
+int out_save(int dir_fd, const char *name, const void *data, size_t len, struct err *err);
+
+#endif

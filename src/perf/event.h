@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of events, as perf's users know them, to what perf_event_open takes. */
+#ifndef ST_PERF_EVENT_H
+#define ST_PERF_EVENT_H
+
+#include "src/base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EVENT_NAME_MAX 128
+
+struct event_spec {
+	char name[EVENT_NAME_MAX]; /* as asked for, with modifiers */
+	uint32_t type;		   /* PERF_TYPE_* */
+	uint64_t config;
+	bool exclude_kernel, exclude_user; /* modifiers :u and :k */
+	bool is_default;		   /* cycles because nothing was asked: may become cpu-clock */
+};
+
+/*
+ * Parse WORD: a hardware or software event or cache event by perf's names and
+ * aliases ("cycles", "cpu-cycles", "LLC-load-misses", "cpu-clock", "cs"),
+ * "rNNN" (raw, hex), "SUBSYSTEM:NAME" (tracepoint, its number read from
+ * tracefs, so call it with the privileges for that), with ":u" and ":k".
+ * Returns 0, or -EINVAL, -ENOENT, -EACCES with ERR saying which word is wrong
+ * and what would be right.
+ */
+int event_parse(const char *word, struct event_spec *ret, struct err *err);
+
+/* The default event: cycles, marked so that live_open may fall back to cpu-clock. */
+void event_default(struct event_spec *ret);
+
+/* True for events counted in time (cpu-clock, task-clock): a period is nanoseconds. */
+bool event_is_clock(const struct event_spec *event);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The live source: perf events on CPUs or tasks, their rings, the sideband.
+ * Runs on the engine thread. Needs no privilege itself: events are opened
+ * through a table of functions (the broker's, or perf_opener_direct).
+ */
+#ifndef ST_PERF_LIVE_H
+#define ST_PERF_LIVE_H
+
+#include "src/base/err.h"
+#include "src/perf/event.h"
+#include "src/perf/source.h"
+
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sys/types.h>
+
+#define LIVE_STACK_BYTES_MIN	 4096u
+#define LIVE_STACK_BYTES_DEFAULT 16384u
+#define LIVE_STACK_BYTES_MAX	 65528u /* the kernel wants < 65535 and a multiple of 8 */
+
+/*
+ * How events get opened. open() is perf_event_open(2) with PERF_FLAG_FD_CLOEXEC;
+ * with RING_PAGES > 0 the opener also maps the ring (1 + RING_PAGES pages) once
+ * itself, so that its own allowance of locked memory counts, and keeps that
+ * mapping until mapped() tells that the caller has mapped all rings opened so
+ * far. Returns the descriptor or -errno (-EPERM also when the ring is too large).
+ */
+struct perf_opener {
+	int (*open)(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		    size_t ring_pages);
+	void (*mapped)(void *context);
+	void *context;
+};
+
+/* Opens with this process's own privileges. */
+extern const struct perf_opener perf_opener_direct;
+
+struct live_config {
+	struct perf_opener opener;
+	struct event_spec event;
+	uint64_t freq_hz;    /* 0: use period */
+	uint64_t period;
+	enum stack_mode mode;
+	uint32_t stack_bytes; /* dwarf mode */
+	bool user_only;	      /* never ask for kernel samples */
+	const int *cpus;      /* NULL: all online CPUs, followed as they come and go */
+	uint32_t nr_cpus;
+	const pid_t *tids;    /* NULL: all tasks; else these and what they create (inherit) */
+	uint32_t nr_tids;
+	bool start_on_exec;   /* the tasks are a command about to exec: start counting there */
+	uint64_t stall_ns;    /* what the rings must hold without loss: 250 ms */
+	uint64_t rings_max_bytes; /* cap over all rings */
+};
+
+struct live; /* a struct source first */
+
+/* What the machine gave instead of what was asked; each is said on the screen. */
+struct live_granted {
+	struct event_spec event;   /* cpu-clock where cycles are missing */
+	uint64_t freq_hz, period;  /* lowered to the kernel's limit */
+	enum stack_mode mode;
+	uint32_t stack_bytes;
+	bool user_only;		   /* the kernel refused kernel samples */
+	uint32_t cpus_online, cpus_sampled;
+	uint64_t rings_bytes;
+	char notice[ERR_TEXT_MAX]; /* one line for the person, or "" */
+};
+
+/*
+ * Open sideband first, then the sampling events, enabled. On success *RET is
+ * owned by the caller (live_close or source_close). Errors come with a message
+ * and a hint (sysctl, sudo) in ERR: -EACCES/-EPERM not allowed at all, -ENOENT
+ * no such event, -ENODEV, -EMFILE ...
+ */
+int live_open(const struct live_config *config, struct live **ret, struct err *err);
+void live_close(struct live *live);
+struct source *live_source(struct live *live);
+
+/* What is in force now. */
+const struct live_granted *live_granted(const struct live *live);
+
+/*
+ * Swap the sampling events for ones of another mode or stack size; the
+ * sideband goes on, samples already taken stay, each with its mode. On error
+ * (message in ERR, "lbr: ...") everything stays as it was.
+ */
+int live_set_mode(struct live *live, enum stack_mode mode, uint32_t stack_bytes, struct err *err);
+
+/* See whether CPUs came or went and follow; call about once a second. Returns true if something changed. */
+bool live_follow_cpus(struct live *live);
+
+/*
+ * Fill FDS (room for MAX) with what to poll: sideband rings wake at every
+ * record, sample rings at their watermark. Returns how many.
+ */
+uint32_t live_pollfds(const struct live *live, struct pollfd *fds, uint32_t max);
+
+/* True when every task that was sampled has ended (task targets only; all descriptors hung up). */
+bool live_is_over(const struct live *live);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Processes, their executable mappings, and the ELF files behind them, as the
+ * sideband tells. Opens nothing: says which files and maps it wants and is
+ * told what came of it. Knows no loader and no broker. Engine thread only.
+ */
+#ifndef ST_PROC_PROC_H
+#define ST_PROC_PROC_H
+
+#include "src/perf/record.h"
+#include "unwind/unwind.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Module ids below PROC_MODULE_FIRST are not files. */
+enum {
+	PROC_MODULE_KERNEL,  /* addresses, not offsets */
+	PROC_MODULE_UNKNOWN, /* no mapping */
+	PROC_MODULE_JIT,     /* anonymous executable memory */
+	PROC_MODULE_VSYSCALL,
+	PROC_MODULE_VDSO,    /* its image comes from our own memory */
+	PROC_MODULE_FIRST,
+};
+
+struct module { /* one ELF file by identity; lives as long as the table of modules */
+	struct unwind_module unwind;	/* id, table, state */
+	uint32_t maj, min;
+	uint64_t ino, ino_generation;
+	uint8_t build_id[20];
+	uint8_t build_id_bytes;
+	char name[64];			/* last component of the path, sanitized: the object's name */
+	char path[256];			/* sanitized, cut at the front if longer */
+	const char *why;		/* bad: a few words, static; else NULL */
+};
+
+/* A process: one address space, one name. Threads share it. */
+struct process {
+	uint32_t index;	     /* small, stable, never reused: what the sample log stores */
+	pid_t pid;
+	uint64_t start_time; /* as in broker_process, 0: not known */
+	char comm[16 * 4];   /* sanitized */
+	bool is_kernel, is_dead, is_dirty; /* dirty: maps doubtful after a loss */
+	bool has_maps;	     /* read from /proc, inherited, or seen from its exec on */
+};
+
+struct procs;
+
+struct procs *procs_new(void);
+struct procs *procs_free(struct procs *procs);
+
+/*
+ * Follow a sideband record (MMAP, COMM, FORK, EXIT; others are ignored).
+ * Records older than the process's last /proc snapshot are applied
+ * idempotently. 0 or -ENOMEM.
+ */
+int procs_apply(struct procs *procs, const struct record *record);
+
+/* A process from the first scan of /proc (or a later one). COMM is raw. */
+int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *comm, bool is_kernel,
+	       uint64_t time_ns);
+/* The text of /proc/PID/maps as read at TIME_NS: replaces what was known up to then. TEXT NULL: unreadable. */
+int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len, uint64_t time_ns);
+/* After a loss of sideband records: every process's maps are doubtful until read again. */
+void procs_mark_dirty(struct procs *procs);
+
+/* The process of a sample; made on the spot (nameless, without maps, wanting them) if unknown. NULL: no memory. */
+struct process *procs_of_sample(struct procs *procs, pid_t pid, pid_t tid, uint64_t time_ns);
+const struct process *procs_by_index(const struct procs *procs, uint32_t index);
+/* Its executable mappings; valid until the next procs_apply or procs_maps_text. */
+const struct unwind_space *process_space(const struct process *process);
+
+/* A mapped file that is not open yet: where one process has it. */
+struct module_want {
+	uint32_t module;
+	pid_t pid;
+	uint64_t start_time;
+	uint64_t start, end, ino;
+	uint32_t maj, min;
+};
+/* The next file to open, newest process first; false: none. Each is handed out once; a failure may
+ * be retried from another process that maps it (module_failed). */
+bool procs_next_module_want(struct procs *procs, struct module_want *ret);
+/* The next process whose maps are to be read (new without maps, or dirty and seen in a sample); rate-limited. */
+bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid, uint64_t *ret_start_time);
+
+struct module *procs_module(struct procs *procs, uint32_t id);
+uint32_t procs_nr_modules(const struct procs *procs);
+/* The table has come: BLOB stays mapped for the module's life; owned from now on. */
+int module_ready(struct module *module, const void *blob, size_t len);
+int module_calls_ready(struct module *module, const void *blob, size_t len);
+/* It will not come; STATE: NO_FILE, BAD_FILE, ARCH; WHY static text. With a retry the file may be
+ * wanted again from the next process that maps it. */
+void module_failed(struct procs *procs, struct module *module, enum stack_end state, const char *why, bool retry);
+
+/* Forget dead processes whose last sample is older than TIME_NS (their index and name stay). */
+void procs_sweep(struct procs *procs, uint64_t time_ns);
+
+struct procs_stats {
+	uint64_t processes, live_processes, maps, modules, modules_bad, maps_reread, bytes;
+};
+void procs_stats(const struct procs *procs, struct procs_stats *ret);
+
+/* Kernel symbols registered at run time (BPF programs, trampolines), from KSYMBOL records. */
+const char *procs_ksymbol(const struct procs *procs, uint64_t addr, uint64_t *ret_start);
+
+#endif

@@ -1,0 +1,3 @@
+noinst_LIBRARIES += libprofile.a
+libprofile_a_SOURCES = \
+	src/profile/profile.h

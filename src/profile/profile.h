@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The profile: frames, functions, the call tree, the log of samples, windows
+ * over it, and snapshots of a window. Ids, numbers and interned text only: no
+ * perf, no file, no clock. All memory is bounded; at a bound the oldest
+ * samples leave and a counter says so. Adding a stack allocates nothing in the
+ * steady state.
+ */
+#ifndef ST_PROFILE_PROFILE_H
+#define ST_PROFILE_PROFILE_H
+
+#include "src/base/stack.h"
+#include "src/model/snapshot.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+
+struct profile_config {
+	size_t log_bytes_max;	/* 16 bytes a sample */
+	uint32_t nodes_max, frames_max;
+	size_t text_bytes_max;
+};
+extern const struct profile_config profile_config_default;
+
+struct profile *profile_new(const struct profile_config *config);
+struct profile *profile_free(struct profile *profile);
+
+/*
+ * Objects: what frames belong to, by the engine's module id. NAME is
+ * sanitized and copied. Must be told before frames of the module are added;
+ * again to change the name.
+ */
+int profile_object(struct profile *profile, uint32_t module, const char *name, bool is_kernel);
+
+/* One frame of a stack as the engine knows it. */
+struct profile_frame {
+	uint32_t module;
+	uint64_t off; /* what to look the function up by: file offset (minus 1 for return addresses) or kernel address */
+};
+
+/* What the log keeps beside the stack. */
+struct profile_sample {
+	uint64_t time_ns;
+	uint32_t process; /* struct process.index */
+	uint64_t weight;  /* period */
+	enum stack_mode mode;
+	enum stack_end end;
+};
+
+/*
+ * Add a sample whose stack is FRAMES, outermost first (user frames from the
+ * root down, then kernel frames). NR may be 0. *RET_TICKET, if not NULL, names
+ * the sample for profile_replace. Returns 0 or -ENOMEM (counted as dropped by the caller).
+ */
+int profile_add(struct profile *profile, const struct profile_sample *sample,
+		const struct profile_frame *frames, uint32_t nr, uint64_t *ret_ticket);
+/*
+ * Give sample TICKET its final stack and end (it was PENDING). False: it has
+ * left the log already.
+ */
+bool profile_replace(struct profile *profile, uint64_t ticket, enum stack_end end,
+		     const struct profile_frame *frames, uint32_t nr);
+
+/* Frames whose function nobody has named yet, at most MAX of one module, marked as asked for.
+ * Returns how many, their module in *RET_MODULE; 0: none. */
+uint32_t profile_unnamed(struct profile *profile, uint32_t *ret_module, uint64_t *offs, uint32_t max);
+/*
+ * The function of frame (MODULE, OFF): where it begins, its name (sanitized,
+ * copied) or NULL (then it shows as OBJECT+0xVADDR). OBJECT NULL: the module's
+ * name; else its own (a kernel module "[nf_tables]"). NAME NULL and FUNC_OFF
+ * UINT64_MAX: nothing is known, the object's name alone.
+ */
+int profile_name(struct profile *profile, uint32_t module, uint64_t off, uint64_t func_off,
+		 uint64_t func_vaddr, const char *name, const char *object);
+uint64_t profile_nr_unnamed(const struct profile *profile);
+
+/* The window that is shown: a moving stretch that ends now, a fixed one, or one that starts later (zeroed). */
+void profile_set_window(struct profile *profile, uint64_t length_ns);
+void profile_set_mode(struct profile *profile, enum stack_mode mode); /* only samples of this mode are summed */
+void profile_freeze(struct profile *profile, bool frozen, uint64_t time_ns);
+void profile_zero(struct profile *profile, uint64_t time_ns);
+/* Move the window's ends to TIME_NS: samples that leave it are taken out of the sums. */
+void profile_advance(struct profile *profile, uint64_t time_ns);
+
+/*
+ * Build a snapshot of the window: funcs, nodes, text, totals, window times.
+ * Settings and health are the caller's to fill; EXTRA_TEXT bytes are left free
+ * at the end of its text for that (snapshot.nr_text is where they begin).
+ * Functions are ordered by self, children by total, heaviest first. NULL: no memory.
+ */
+struct snapshot *profile_snapshot(struct profile *profile, uint32_t extra_text);
+
+struct profile_stats {
+	uint64_t nodes, frames, functions, log_entries, evicted, collections, bytes;
+};
+void profile_stats(const struct profile *profile, struct profile_stats *ret);
+
+#endif

@@ -1,0 +1,3 @@
+noinst_LIBRARIES += libview.a
+libview_a_SOURCES = \
+	src/view/view.h

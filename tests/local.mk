@@ -1,0 +1,1 @@
+# Tests that do not belong to one layer. Each layer's own unit tests stand in its fragment.
