@@ -13,11 +13,11 @@
  * Copy TEXT (LEN bytes, any content) to OUT (OUT_SIZE bytes, > 0) as valid,
  * harmless, NUL-terminated UTF-8: control characters (C0, DEL, C1), escape,
  * bidi controls (U+061C, U+200E/F, U+202A-E, U+2066-9), zero-width characters
- * (U+200B-D, U+2060, U+FEFF), line and paragraph separators (U+2028/9),
- * surrogates, non-characters, private-use planes and invalid bytes each become
- * one '?'; more than two combining marks in a row are dropped. Never cuts a
- * character in half at OUT's end. Independent of the locale. Returns the
- * length written, without the NUL.
+ * (U+200B-D, U+2060, U+FEFF and the like), line and paragraph separators
+ * (U+2028/9), tags, surrogates, non-characters, private use and invalid bytes
+ * each become one '?'; combining marks at the start, and more than two in a
+ * row, are dropped. Never cuts a character in half at OUT's end. Independent
+ * of the locale. Returns the length written, without the NUL.
  */
 size_t text_sanitize(const char *text, size_t len, char *out, size_t out_size);
 
