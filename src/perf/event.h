@@ -15,7 +15,7 @@ struct event_spec {
 	uint32_t type;		   /* PERF_TYPE_* */
 	uint64_t config;
 	bool exclude_kernel, exclude_user; /* modifiers :u and :k */
-	bool is_default;		   /* cycles because nothing was asked: may become cpu-clock */
+	bool is_default; /* cycles because nothing was asked: may become cpu-clock */
 };
 
 /*

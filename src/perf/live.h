@@ -24,7 +24,8 @@
  * with RING_PAGES > 0 the opener also maps the ring (1 + RING_PAGES pages) once
  * itself, so that its own allowance of locked memory counts, and keeps that
  * mapping until mapped() tells that the caller has mapped all rings opened so
- * far. Returns the descriptor or -errno (-EPERM also when the ring is too large).
+ * far. PID 0 is the opener's own thread (for task targets a dummy event there
+ * holds the ring, since it outlives every sampled task). Returns the descriptor or -errno (-EPERM also when the ring is too large).
  */
 struct perf_opener {
 	int (*open)(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu,
@@ -39,17 +40,17 @@ extern const struct perf_opener perf_opener_direct;
 struct live_config {
 	struct perf_opener opener;
 	struct event_spec event;
-	uint64_t freq_hz;    /* 0: use period */
+	uint64_t freq_hz; /* 0: use period */
 	uint64_t period;
 	enum stack_mode mode;
 	uint32_t stack_bytes; /* dwarf mode */
 	bool user_only;	      /* never ask for kernel samples */
 	const int *cpus;      /* NULL: all online CPUs, followed as they come and go */
 	uint32_t nr_cpus;
-	const pid_t *tids;    /* NULL: all tasks; else these and what they create (inherit) */
+	const pid_t *tids; /* NULL: all tasks; else these and what they create (inherit) */
 	uint32_t nr_tids;
-	bool start_on_exec;   /* the tasks are a command about to exec: start counting there */
-	uint64_t stall_ns;    /* what the rings must hold without loss: 250 ms */
+	bool start_on_exec;	  /* the tasks are a command about to exec: start counting there */
+	uint64_t stall_ns;	  /* what the rings must hold without loss: 250 ms */
 	uint64_t rings_max_bytes; /* cap over all rings */
 };
 
@@ -57,11 +58,12 @@ struct live; /* a struct source first */
 
 /* What the machine gave instead of what was asked; each is said on the screen. */
 struct live_granted {
-	struct event_spec event;   /* cpu-clock where cycles are missing */
-	uint64_t freq_hz, period;  /* lowered to the kernel's limit */
+	struct event_spec event;  /* cpu-clock where cycles are missing */
+	uint64_t freq_hz, period; /* lowered to the kernel's limit */
 	enum stack_mode mode;
 	uint32_t stack_bytes;
-	bool user_only;		   /* the kernel refused kernel samples */
+	bool user_only;	    /* the kernel refused kernel samples */
+	uint32_t max_stack; /* ips of a callchain, kernel and user together: more are cut off */
 	uint32_t cpus_online, cpus_sampled;
 	uint64_t rings_bytes;
 	char notice[ERR_TEXT_MAX]; /* one line for the person, or "" */
@@ -83,11 +85,15 @@ const struct live_granted *live_granted(const struct live *live);
 /*
  * Swap the sampling events for ones of another mode or stack size; the
  * sideband goes on, samples already taken stay, each with its mode. On error
- * (message in ERR, "lbr: ...") everything stays as it was.
+ * (message in ERR, "lbr: ...") everything stays as it was. Invalidates records
+ * handed out earlier, as source_drain does.
  */
 int live_set_mode(struct live *live, enum stack_mode mode, uint32_t stack_bytes, struct err *err);
 
-/* See whether CPUs came or went and follow; call about once a second. Returns true if something changed. */
+/*
+ * See whether CPUs came or went and follow; call about once a second. Returns
+ * true if something changed. Invalidates records handed out earlier.
+ */
 bool live_follow_cpus(struct live *live);
 
 /*

@@ -1,6 +1,19 @@
 noinst_LIBRARIES += libperf.a
 libperf_a_SOURCES = \
-	src/perf/event.h \
-	src/perf/live.h \
-	src/perf/record.h \
-	src/perf/source.h
+	src/perf/attr.c src/perf/attr.h \
+	src/perf/cpus.c src/perf/cpus.h \
+	src/perf/event.c src/perf/event.h \
+	src/perf/live.c src/perf/live.h \
+	src/perf/plan.c src/perf/plan.h \
+	src/perf/record.c src/perf/record.h \
+	src/perf/ring.c src/perf/ring.h \
+	src/perf/sample.c src/perf/sample.h \
+	src/perf/set.c src/perf/set.h \
+	src/perf/source.h \
+	src/perf/stage.c src/perf/stage.h \
+	src/perf/tasks.c src/perf/tasks.h
+
+UNIT_TESTS += tests/test_perf_live
+tests_test_perf_live_SOURCES = tests/test_perf_live.c
+tests_test_perf_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_live_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORD_BYTES_MAX   65536 /* header.size is a u16 */
+#define RECORD_BYTES_MAX    65536 /* header.size is a u16 */
 #define RECORD_BUILD_ID_MAX 20
 
 enum record_kind {
@@ -40,20 +40,20 @@ struct record_branch { /* struct perf_branch_entry */
 };
 
 struct record_sample {
-	enum stack_mode mode;	   /* of the event that took it */
-	uint8_t cpumode;	   /* PERF_RECORD_MISC_CPUMODE_MASK: 1 kernel, 2 user ... */
+	enum stack_mode mode; /* of the event that took it */
+	uint8_t cpumode;      /* PERF_RECORD_MISC_CPUMODE_MASK: 1 kernel, 2 user ... */
 	uint64_t ip, addr, period;
 	const uint64_t *callchain; /* with PERF_CONTEXT_* words, checked by callchain_split */
 	uint64_t nr_callchain;
-	enum record_abi abi;	   /* of the registers */
-	uint64_t regs_mask;	   /* bit n: register n of <asm/perf_regs.h> is present */
-	const uint64_t *regs;	   /* popcount(regs_mask) words in bit order; NULL: abi NONE */
-	const uint8_t *stack;	   /* copied stack bytes from the user stack pointer up */
-	uint32_t stack_bytes;	   /* valid bytes: min(dyn_size, size) */
+	enum record_abi abi;	       /* of the registers */
+	uint64_t regs_mask;	       /* bit n: register n of <asm/perf_regs.h> is present */
+	const uint64_t *regs;	       /* popcount(regs_mask) words in bit order; NULL: abi NONE */
+	const uint8_t *stack;	       /* copied stack bytes from the user stack pointer up */
+	uint32_t stack_bytes;	       /* valid bytes: min(dyn_size, size) */
 	uint32_t stack_bytes_reserved; /* size word: stack_bytes == this may mean truncated */
 	const struct record_branch *branches;
 	uint64_t nr_branches;
-	uint64_t branch_hw_idx;	   /* UINT64_MAX: not recorded */
+	uint64_t branch_hw_idx; /* UINT64_MAX: not recorded */
 };
 
 struct record_mmap {
@@ -90,7 +90,7 @@ struct record {
 			uint32_t len;
 			uint16_t ksym_type; /* PERF_RECORD_KSYMBOL_TYPE_* */
 			bool is_unregister;
-			const char *name;   /* raw, NUL-terminated */
+			const char *name; /* raw, NUL-terminated */
 		} ksymbol;
 		struct {
 			uint64_t count;
@@ -105,6 +105,7 @@ struct record_format {
 	uint64_t branch_sample_type;
 	uint64_t regs_user_mask;
 	bool sample_id_all;
+	bool stack_is_trimmed; /* the source left out the stack bytes past dyn_size (live.h) */
 	enum stack_mode mode;
 };
 

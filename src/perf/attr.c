@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Event attributes: see attr.h. What each kernel version takes: perf_event_open(2). */
+#include "config.h"
+
+#include "src/perf/attr.h"
+
+#include "src/base/util.h"
+
+#include <string.h>
+#include <time.h>
+
+/* Younger than the oldest kernel headers that this builds with; values are ABI. */
+#define FORMAT_LOST (1u << 4)
+
+/* Fields of every record that have the same place in samples and trailers of all events here. */
+#define SAMPLE_TYPE_ID \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+#define BRANCHES_MAX	   32
+#define SAMPLE_FIXED_BYTES 256 /* header, fixed fields, registers, sizes */
+
+#if defined(__x86_64__)
+/* AX BX CX DX SI DI BP SP IP and R8-R15; asking for segment registers is EINVAL. */
+const uint64_t attr_regs_mask = 0xff01ff;
+#elif defined(__aarch64__)
+/* X0-X29, LR, SP, PC */
+const uint64_t attr_regs_mask = 0x1ffffffff;
+#else
+const uint64_t attr_regs_mask = 0;
+#endif
+
+static void attr_common(struct perf_event_attr *attr, const struct attr_features *features)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->sample_type = SAMPLE_TYPE_ID;
+	attr->read_format = PERF_FORMAT_ID;
+	if (features->format_lost)
+		attr->read_format |= FORMAT_LOST;
+	attr->sample_id_all = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+}
+
+static void attr_rate(const struct attr_plan *plan, struct perf_event_attr *attr)
+{
+	if (plan->period) {
+		attr->sample_period = plan->period;
+	} else if (event_is_clock(&plan->event)) {
+		/* A clock's frequency mode only adapts; its period is nanoseconds and exact. */
+		attr->sample_period = NS_PER_SEC / plan->freq_hz;
+	} else {
+		attr->freq = 1;
+		attr->sample_freq = plan->freq_hz;
+	}
+}
+
+static void attr_stack(const struct attr_plan *plan, struct perf_event_attr *attr)
+{
+	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr->sample_max_stack = (uint16_t)plan->max_stack;
+	switch (plan->mode) {
+	case STACK_MODE_DWARF:
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->sample_regs_user = attr_regs_mask;
+		attr->sample_stack_user = plan->stack_bytes;
+		attr->exclude_callchain_user = 1;
+		break;
+	case STACK_MODE_LBR:
+		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK;
+		if (plan->features.hw_index)
+			attr->branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;
+		attr->exclude_callchain_user = 1;
+		break;
+	case STACK_MODE_FP:
+	case STACK_MODE_COUNT:
+		break;
+	}
+}
+
+void attr_sampling(const struct attr_plan *plan, uint32_t watermark, struct perf_event_attr *ret)
+{
+	attr_common(ret, &plan->features);
+	ret->type = plan->event.type;
+	ret->config = plan->event.config;
+	ret->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
+	attr_rate(plan, ret);
+	attr_stack(plan, ret);
+	ret->disabled = 1;
+	ret->inherit = plan->inherit;
+	ret->enable_on_exec = plan->enable_on_exec;
+	if (plan->event.type == PERF_TYPE_TRACEPOINT) {
+		/* It fires in the kernel: exclude_kernel would leave nothing of it. */
+		ret->exclude_callchain_kernel = plan->exclude_kernel || plan->event.exclude_kernel;
+	} else {
+		ret->exclude_kernel = plan->exclude_kernel || plan->event.exclude_kernel;
+		ret->exclude_hv = ret->exclude_kernel;
+	}
+	ret->exclude_user = plan->event.exclude_user;
+	/* Clocks tick in the idle task too; some hardware PMUs refuse the flag and need it not. */
+	ret->exclude_idle = plan->event.type == PERF_TYPE_SOFTWARE;
+	ret->watermark = 1;
+	ret->wakeup_watermark = watermark;
+}
+
+/* Nothing is counted, so nothing of the kernel is seen: without that flag it would need privilege. */
+static void attr_dummy(const struct attr_features *features, uint32_t watermark,
+		       struct perf_event_attr *attr)
+{
+	attr_common(attr, features);
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->exclude_kernel = 1;
+	attr->exclude_hv = 1;
+	attr->watermark = 1;
+	attr->wakeup_watermark = watermark;
+}
+
+void attr_sideband(const struct attr_features *features, bool inherit, struct perf_event_attr *ret)
+{
+	/* wakeup_events would count samples only; a watermark of one byte wakes at every record. */
+	attr_dummy(features, 1, ret);
+	ret->inherit = inherit;
+	/* No build_id: identity must compare with the device and inode of /proc/PID/maps. */
+	ret->mmap = 1;
+	ret->mmap2 = 1;
+	ret->comm = 1;
+	ret->comm_exec = 1;
+	ret->task = 1;
+	ret->namespaces = features->namespaces;
+	ret->ksymbol = features->ksymbol;
+}
+
+void attr_ring_holder(uint32_t watermark, struct perf_event_attr *ret)
+{
+	attr_dummy(&(struct attr_features){0}, watermark, ret);
+}
+
+void attr_format(const struct perf_event_attr *attr, enum stack_mode mode,
+		 struct record_format *ret)
+{
+	*ret = (struct record_format){
+		.sample_type = attr->sample_type,
+		.read_format = attr->read_format,
+		.branch_sample_type = attr->branch_sample_type,
+		.regs_user_mask = attr->sample_regs_user,
+		.sample_id_all = attr->sample_id_all,
+		.mode = mode,
+	};
+}
+
+bool attr_give_up_feature(const struct perf_event_attr *attr, struct attr_features *features)
+{
+	if (attr->read_format & FORMAT_LOST)
+		features->format_lost = false;
+	else if (attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
+		features->hw_index = false;
+	else if (attr->ksymbol)
+		features->ksymbol = false;
+	else if (attr->namespaces)
+		features->namespaces = false;
+	else
+		return false;
+	return true;
+}
+
+uint32_t attr_sample_bytes(const struct attr_plan *plan)
+{
+	uint32_t bytes = SAMPLE_FIXED_BYTES + plan->max_stack * (uint32_t)sizeof(uint64_t);
+
+	if (plan->mode == STACK_MODE_DWARF)
+		bytes += plan->stack_bytes;
+	if (plan->mode == STACK_MODE_LBR)
+		bytes += BRANCHES_MAX * (uint32_t)sizeof(struct perf_branch_entry);
+	return MIN(bytes, (uint32_t)RECORD_BYTES_MAX);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lists of CPUs as the kernel writes them, and the few sysctls that bound sampling. */
+#ifndef ST_PERF_CPUS_H
+#define ST_PERF_CPUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CPUS_MAX 8192 /* more than the kernel's largest NR_CPUS */
+
+/*
+ * Parse a list ("0-3,8\n") into a new array in rising order, owned by the
+ * caller. Returns the number (> 0), -EINVAL for text that is no such list or
+ * has CPUs above CPUS_MAX, or -ENOMEM.
+ */
+int cpus_parse(const char *text, int **ret);
+
+/* The CPUs that are online now. As cpus_parse, or -errno of reading. */
+int cpus_online(int **ret);
+
+/* The number in a file of /proc/sys, or FALLBACK. */
+int64_t sysctl_read(const char *path, int64_t fallback);
+
+#endif

@@ -1,0 +1,741 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The live source: see live.h. Two sets of events: the sideband (what tasks do:
+ * fork, exec, mmap, exit), which lives as long as the source, and the samples,
+ * which a change of mode replaces. Each set has rings of its own, so that a
+ * flood of stacks cannot lose a mapping. Runs on the engine thread only.
+ */
+#include "config.h"
+
+#include "src/perf/live.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/perf/cpus.h"
+#include "src/perf/plan.h"
+#include "src/perf/sample.h"
+#include "src/perf/set.h"
+#include "src/perf/stage.h"
+#include "src/perf/tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SIDEBAND_RING_BYTES	(512u << 10)
+#define SIDEBAND_RING_BYTES_MIN (16u << 10)
+
+/*
+ * The kernel stamps a record before it writes it, and its CPU may be taken away
+ * in between (an interrupt, a hypervisor): a record younger than this before
+ * the drain may still have an older one behind it.
+ */
+#define HORIZON_SLACK_NS (2 * NS_PER_MSEC)
+
+/* Give a ring's space back in pieces while copying out of it. */
+#define RELEASE_BYTES (64u << 10)
+
+/* Rounds of opening events on tasks that forked during the round before. */
+#define FORK_ROUNDS_MAX 8
+
+/* Formats on the stage: the sideband's, then one for each mode. */
+enum { FORMAT_SIDEBAND, FORMAT_SAMPLES, FORMAT_COUNT = FORMAT_SAMPLES + STACK_MODE_COUNT };
+
+struct live {
+	struct source source; /* first: a struct source is what others hold */
+	struct live_config config;
+	int *cpus; /* those in config, or NULL */
+	pid_t *tids;
+	struct live_granted granted;
+	struct attr_features features;
+	struct attr_plan plan; /* of the samples in force */
+	struct event_set sideband, samples;
+	bool rings_halved, sideband_halved;
+	struct record_format formats[FORMAT_COUNT];
+	struct stage *stage;
+	struct tasks tasks; /* task targets */
+	bool exec_seen;
+	struct source_stats stats;
+	uint64_t lost_read_closed; /* PERF_FORMAT_LOST of events closed since */
+};
+
+static struct live *live_of(struct source *source)
+{
+	return (struct live *)source;
+}
+
+/* --- the direct opener --- */
+
+static int direct_open(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		       size_t ring_pages)
+{
+	long fd;
+
+	(void)context;
+	(void)ring_pages;
+	fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static void direct_mapped(void *context)
+{
+	(void)context;
+}
+
+const struct perf_opener perf_opener_direct = {.open = direct_open, .mapped = direct_mapped};
+
+/* --- from rings to the stage --- */
+
+static void account_throttle(struct live *live, struct set_ring *ring, const struct record *record)
+{
+	if (record->kind == RECORD_THROTTLE) {
+		live->stats.throttled++;
+		if (ring->throttled_since_ns == 0)
+			ring->throttled_since_ns = record->time_ns;
+		return;
+	}
+	if (ring->throttled_since_ns != 0 && record->time_ns > ring->throttled_since_ns)
+		live->stats.throttled_ns += record->time_ns - ring->throttled_since_ns;
+	ring->throttled_since_ns = 0;
+}
+
+/* What this layer itself has to know of a record. */
+static void account(struct live *live, struct set_ring *ring, bool is_sideband,
+		    const struct record *record)
+{
+	switch (record->kind) {
+	case RECORD_LOST:
+		if (is_sideband)
+			live->stats.lost_sideband += record->lost.count;
+		else
+			live->stats.lost += record->lost.count;
+		break;
+	case RECORD_LOST_SAMPLES:
+		live->stats.lost_samples += record->lost.count;
+		break;
+	case RECORD_THROTTLE:
+	case RECORD_UNTHROTTLE:
+		account_throttle(live, ring, record);
+		break;
+	case RECORD_FORK:
+	case RECORD_EXIT:
+		if (live->tids)
+			tasks_follow(&live->tasks, record);
+		break;
+	case RECORD_COMM:
+		live->exec_seen |= record->comm.is_exec;
+		break;
+	default:
+		break;
+	}
+}
+
+static void take_sample(struct live *live, const struct set_ring *from, uint8_t format,
+			uint64_t pos, uint32_t size)
+{
+	struct sample_extent extent =
+		sample_measure(&from->ring, pos, size, &live->formats[format]);
+	uint32_t bytes = sample_copy_bytes(&extent);
+	uint8_t *room = stage_room(live->stage, bytes, true);
+
+	if (!room) {
+		live->stats.dropped++;
+		return;
+	}
+	sample_copy(&from->ring, pos, size, &extent, room);
+	stage_add(live->stage, extent.time_ns, bytes, format, true);
+	live->stats.bytes += bytes;
+}
+
+/* Returns false when there is no room: the record has to stay in its ring. */
+static bool take_other(struct live *live, struct set_ring *from, uint8_t format, uint64_t pos,
+		       uint32_t size)
+{
+	uint8_t *room = stage_room(live->stage, size, false);
+	struct record record;
+
+	if (!room)
+		return false;
+	ring_copy(&from->ring, pos, room, size);
+	live->stats.bytes += size;
+	if (record_decode(&live->formats[format], room, size, &record) < 0) {
+		live->stats.bad_records++;
+		return true;
+	}
+	account(live, from, format == FORMAT_SIDEBAND, &record);
+	stage_add(live->stage, record.time_ns, size, format, false);
+	return true;
+}
+
+/* Copy all that RING holds now to the stage and release it. Returns the number of records. */
+static int drain_ring(struct live *live, struct set_ring *from, uint8_t format)
+{
+	struct ring *ring = &from->ring;
+	uint64_t head = ring_head(ring);
+	uint64_t pos = ring->tail;
+	int nr = 0;
+
+	if (head - pos > ring->data_bytes) {
+		live->stats.bad_records++;
+		pos = head;
+	}
+	while (pos != head) {
+		struct perf_event_header header;
+
+		if (!ring_header(ring, pos, head, &header)) {
+			live->stats.bad_records++;
+			pos = head;
+			break;
+		}
+		if (header.type == PERF_RECORD_SAMPLE)
+			take_sample(live, from, format, pos, header.size);
+		else if (!take_other(live, from, format, pos, header.size))
+			break;
+		pos += header.size;
+		nr++;
+		if (pos - ring->tail >= RELEASE_BYTES)
+			ring_release(ring, pos);
+	}
+	ring_release(ring, pos);
+	return nr;
+}
+
+static int drain_set(struct live *live, struct event_set *set)
+{
+	int nr = 0;
+
+	for (size_t i = 0; i < set->nr_rings; i++)
+		nr += drain_ring(live, &set->rings[i], set->format);
+	return nr;
+}
+
+static int op_drain(struct source *source, uint64_t time_ns)
+{
+	struct live *live = live_of(source);
+	uint64_t slack = time_ns == UINT64_MAX ? 0 : MIN(time_ns, (uint64_t)HORIZON_SLACK_NS);
+	int nr;
+
+	stage_begin(live->stage);
+	nr = drain_set(live, &live->sideband);
+	nr += drain_set(live, &live->samples);
+	stage_order(live->stage, time_ns - slack);
+	return nr;
+}
+
+static bool op_next(struct source *source, struct record *ret)
+{
+	struct live *live = live_of(source);
+	struct staged staged;
+
+	while (stage_next(live->stage, &staged)) {
+		if (record_decode(&live->formats[staged.format], staged.raw, staged.bytes, ret) ==
+		    0)
+			return true;
+		live->stats.bad_records++;
+	}
+	return false;
+}
+
+static void op_stats(struct source *source, struct source_stats *ret)
+{
+	struct live *live = live_of(source);
+
+	*ret = live->stats;
+	ret->late_records = stage_late(live->stage);
+	ret->lost_read_known = live->features.format_lost;
+	ret->lost_read = live->lost_read_closed;
+	if (live->features.format_lost)
+		ret->lost_read += set_read_lost(&live->samples, -1);
+}
+
+static void op_close(struct source *source)
+{
+	live_close(live_of(source));
+}
+
+static const struct source_ops live_ops = {
+	.drain = op_drain,
+	.next = op_next,
+	.stats = op_stats,
+	.close = op_close,
+};
+
+/* --- opening --- */
+
+/* The CPUs wanted now: those online, of those asked for. Returns the number or -errno. */
+static int wanted_cpus(const struct live *live, int **ret)
+{
+	AUTO_FREE int *online = NULL;
+	int nr_online = cpus_online(&online);
+	int nr = 0;
+
+	if (nr_online < 0)
+		return nr_online;
+	for (int i = 0; i < nr_online; i++) {
+		bool is_wanted = !live->cpus;
+
+		for (uint32_t j = 0; live->cpus && j < live->config.nr_cpus; j++)
+			is_wanted |= live->cpus[j] == online[i];
+		if (is_wanted)
+			online[nr++] = online[i];
+	}
+	*ret = steal_ptr(online);
+	return nr;
+}
+
+/* Rings for all CPUs. CPUs that left since the list was made are passed over. */
+static int fill_cpus(struct event_set *set, const struct plan_targets *targets)
+{
+	for (size_t i = 0; i < targets->nr_cpus; i++) {
+		int r = set_add_cpu(set, targets->cpus[i]);
+
+		if (r < 0 && r != -ENODEV)
+			return r;
+	}
+	return set->nr_rings > 0 ? 0 : -ENODEV;
+}
+
+/* Events for all tasks; some may have ended, or be somebody else's. */
+static int fill_tasks(struct live *live, struct event_set *set, const struct plan_targets *targets)
+{
+	int last = -ESRCH;
+
+	for (size_t i = 0; i < targets->nr_tids; i++) {
+		int r = set_add_task(set, targets->tids[i]);
+
+		if (r == 0)
+			r = tasks_add(&live->tasks, targets->tids[i], now_ns());
+		if (r == -EACCES || r == -EPERM)
+			set->nr_refused++;
+		else if (r < 0 && r != -ESRCH)
+			return r;
+		if (r < 0)
+			last = r;
+	}
+	return set->nr_events > 0 ? 0 : last;
+}
+
+/*
+ * SET has events on the tasks that were alive when it was opened; follow those
+ * that forked meanwhile, whose parents had no event yet to hand on.
+ */
+static void follow_forks(struct live *live, struct event_set *set)
+{
+	for (int round = 0; round < FORK_ROUNDS_MAX; round++) {
+		bool all_open = true;
+
+		drain_set(live, &live->sideband);
+		for (size_t i = 0; i < live->tasks.nr; i++) {
+			struct task *task = &live->tasks.list[i];
+
+			if (task->opened_ns != 0)
+				continue;
+			set_add_task(set, task->tid);
+			task->opened_ns = now_ns();
+			all_open = false;
+		}
+		if (all_open)
+			return;
+	}
+}
+
+/*
+ * Fill *SET; with smaller rings when the kernel does not lock so much memory.
+ * ATTR's watermark follows the ring's size when IS_SAMPLES.
+ */
+static int open_set(struct live *live, struct event_set *set, struct perf_event_attr *attr,
+		    const struct plan_targets *targets, const struct attr_plan *plan, size_t pages,
+		    size_t min_pages, struct err *err)
+{
+	uint32_t page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
+	bool is_samples = plan != NULL;
+
+	for (;; pages /= 2, live->rings_halved = true) {
+		struct perf_event_attr holder;
+		int r;
+
+		if (is_samples)
+			attr->wakeup_watermark = (uint32_t)pages * page_bytes / 4;
+		attr_ring_holder(attr->wakeup_watermark, &holder);
+		set_init(set, &live->config.opener, attr, &holder, pages, targets->tids);
+		r = fill_cpus(set, targets);
+		live->config.opener.mapped(live->config.opener.context);
+		if (r == 0 && targets->tids) {
+			r = fill_tasks(live, set, targets);
+			if (r < 0) {
+				set_done(set);
+				return plan_explain(r, plan, targets, err);
+			}
+		}
+		if (r == 0)
+			return 0;
+		set_done(set);
+		if (r != -EPERM && r != -ENOMEM)
+			return plan_explain(r, plan, targets, err);
+		if (pages / 2 < min_pages)
+			return plan_explain_ring(r, pages, err);
+	}
+}
+
+static int open_sideband(struct live *live, const struct plan_targets *targets, struct err *err)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	struct perf_event_attr attr;
+	int r = plan_probe_sideband(&live->config.opener, targets, &live->features, err);
+
+	if (r < 0)
+		return r;
+	attr_sideband(&live->features, targets->tids, &attr);
+	r = open_set(live, &live->sideband, &attr, targets, NULL, SIDEBAND_RING_BYTES / page_bytes,
+		     MAX(SIDEBAND_RING_BYTES_MIN / page_bytes, (size_t)1), err);
+	if (r < 0)
+		return r;
+	live->sideband_halved = live->rings_halved;
+	live->sideband.format = FORMAT_SIDEBAND;
+	attr_format(&attr, STACK_MODE_FP, &live->formats[FORMAT_SIDEBAND]);
+	return 0;
+}
+
+/* Open (not yet counting) a set of samples in MODE. On success *RET_PLAN says what it is. */
+static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_bytes,
+			const struct plan_targets *targets, struct event_set *ret_set,
+			struct attr_plan *ret_plan, struct err *err)
+{
+	struct attr_plan plan = plan_make(&live->config, mode, stack_bytes, &live->features);
+	struct record_format *format = &live->formats[FORMAT_SAMPLES + mode];
+	struct perf_event_attr attr;
+	int r;
+
+	plan.enable_on_exec = live->config.start_on_exec && !live->exec_seen;
+	r = plan_probe(&live->config.opener, targets, &plan, err);
+	if (r < 0)
+		return r;
+	attr_sampling(&plan, 0, &attr);
+	r = open_set(live, ret_set, &attr, targets, &plan,
+		     plan_ring_pages(&plan, live->config.stall_ns, live->config.rings_max_bytes,
+				     targets->nr_cpus),
+		     plan_ring_pages_min(&plan), err);
+	if (r < 0)
+		return r;
+	ret_set->format = (uint8_t)(FORMAT_SAMPLES + mode);
+	attr_format(&attr, mode, format);
+	format->stack_is_trimmed = true;
+	*ret_plan = plan;
+	return 0;
+}
+
+/* After a set of samples came into force. */
+static void update_granted(struct live *live)
+{
+	struct live_granted *granted = &live->granted;
+	const struct attr_plan *plan = &live->plan;
+
+	granted->event = plan->event;
+	granted->freq_hz = plan->freq_hz;
+	granted->period = plan->period;
+	granted->mode = plan->mode;
+	granted->stack_bytes = plan->stack_bytes;
+	granted->max_stack = plan->max_stack;
+	granted->user_only = plan->exclude_kernel;
+	granted->cpus_sampled = (uint32_t)live->samples.nr_rings;
+	granted->rings_bytes = set_ring_bytes(&live->samples) + set_ring_bytes(&live->sideband);
+	plan_notice(&live->config, plan, live->rings_halved, live->samples.nr_refused,
+		    granted->notice, sizeof(granted->notice));
+}
+
+/* Room for two full drains: a record is dropped only when nobody consumes them. */
+static void bound_stage(struct live *live, uint64_t extra_bytes)
+{
+	uint64_t sideband = set_ring_bytes(&live->sideband);
+	uint64_t samples = set_ring_bytes(&live->samples) + extra_bytes;
+
+	stage_bound(live->stage, 2 * (sideband + samples), 2 * sideband);
+}
+
+static int copy_config(struct live *live, const struct live_config *config)
+{
+	live->config = *config;
+	if (config->cpus) {
+		live->cpus = calloc(config->nr_cpus + 1, sizeof(*live->cpus));
+		if (!live->cpus)
+			return -ENOMEM;
+		memcpy(live->cpus, config->cpus, config->nr_cpus * sizeof(*live->cpus));
+		live->config.cpus = live->cpus;
+	}
+	if (config->tids) {
+		live->tids = calloc(config->nr_tids + 1, sizeof(*live->tids));
+		if (!live->tids)
+			return -ENOMEM;
+		memcpy(live->tids, config->tids, config->nr_tids * sizeof(*live->tids));
+		live->config.tids = live->tids;
+	}
+	return 0;
+}
+
+/* Everything that can fail after the memory is there. */
+static int open_all(struct live *live, struct err *err)
+{
+	const struct live_config *config = &live->config;
+	AUTO_FREE int *cpus = NULL;
+	struct plan_targets targets = {.tids = live->tids, .nr_tids = config->nr_tids};
+	int nr = wanted_cpus(live, &cpus);
+	int r;
+
+	if (nr < 0)
+		return err_set(err, nr, "/sys/devices/system/cpu/online: %s", strerror(-nr));
+	if (nr == 0)
+		return err_set(err, -ENODEV, "none of the CPUs asked for is online");
+	targets.cpus = cpus;
+	targets.nr_cpus = (size_t)nr;
+	live->granted.cpus_online = (uint32_t)nr;
+	r = open_sideband(live, &targets, err);
+	if (r < 0)
+		return r;
+	r = open_samples(live, config->mode, config->stack_bytes, &targets, &live->samples,
+			 &live->plan, err);
+	if (r < 0)
+		return r;
+	bound_stage(live, 0);
+	if (live->tids)
+		follow_forks(live, &live->samples);
+	if (!live->plan.enable_on_exec)
+		set_enable(&live->samples, -1);
+	update_granted(live);
+	return 0;
+}
+
+int live_open(const struct live_config *config, struct live **ret, struct err *err)
+{
+	struct live *live = calloc(1, sizeof(*live));
+	int r = -ENOMEM;
+
+	if (live) {
+		live->source.ops = &live_ops;
+		live->features = ATTR_FEATURES_ALL;
+		live->stage = stage_new(0, 0);
+		r = copy_config(live, config);
+	}
+	if (r < 0 || !live->stage)
+		r = err_set(err, -ENOMEM, "out of memory");
+	else
+		r = open_all(live, err);
+	if (r < 0) {
+		live_close(live);
+		return r;
+	}
+	*ret = live;
+	return 0;
+}
+
+void live_close(struct live *live)
+{
+	if (!live)
+		return;
+	set_done(&live->samples);
+	set_done(&live->sideband);
+	stage_free(live->stage);
+	tasks_done(&live->tasks);
+	free(live->cpus);
+	free(live->tids);
+	free(live);
+}
+
+struct source *live_source(struct live *live)
+{
+	return &live->source;
+}
+
+const struct live_granted *live_granted(const struct live *live)
+{
+	return &live->granted;
+}
+
+/* --- changing the mode --- */
+
+/* What a set of samples has to be opened on now. The caller frees both lists. */
+static int current_targets(const struct live *live, struct plan_targets *ret)
+{
+	const struct event_set *sideband = &live->sideband;
+	AUTO_FREE int *cpus = calloc(sideband->nr_rings + 1, sizeof(*cpus));
+	AUTO_FREE pid_t *tids = calloc(live->tasks.nr + 1, sizeof(*tids));
+
+	if (!cpus || !tids)
+		return -ENOMEM;
+	for (size_t i = 0; i < sideband->nr_rings; i++)
+		cpus[i] = sideband->rings[i].cpu;
+	for (size_t i = 0; i < live->tasks.nr; i++)
+		tids[i] = live->tasks.list[i].tid;
+	*ret = (struct plan_targets){.nr_cpus = sideband->nr_rings};
+	ret->cpus = steal_ptr(cpus);
+	if (live->tids) {
+		ret->tids = steal_ptr(tids);
+		ret->nr_tids = live->tasks.nr;
+	}
+	return 0;
+}
+
+static void free_targets(struct plan_targets *targets)
+{
+	free((void *)(uintptr_t)targets->cpus);
+	free((void *)(uintptr_t)targets->tids);
+}
+
+/* Put SET in force instead of the samples so far, which go to the stage to the last one. */
+static void swap_samples(struct live *live, struct event_set *set, const struct attr_plan *plan)
+{
+	bound_stage(live, set_ring_bytes(set));
+	if (live->tids)
+		follow_forks(live, set);
+	for (size_t i = 0; i < set->nr_rings; i++) {
+		if (!plan->enable_on_exec)
+			set_enable(set, set->rings[i].cpu);
+		set_disable(&live->samples, set->rings[i].cpu);
+	}
+	set_disable(&live->samples, -1);
+	drain_set(live, &live->samples);
+	live->lost_read_closed += set_read_lost(&live->samples, -1);
+	set_done(&live->samples);
+	live->samples = *set;
+	live->plan = *plan;
+	live->features = plan->features;
+	bound_stage(live, 0);
+	update_granted(live);
+}
+
+int live_set_mode(struct live *live, enum stack_mode mode, uint32_t stack_bytes, struct err *err)
+{
+	struct plan_targets targets = {0};
+	struct event_set set = {0};
+	struct attr_plan plan;
+	bool halved_before = live->rings_halved;
+	int r;
+
+	/* Make room in the rings: what is lost here is still told by a LOST record in them. */
+	drain_set(live, &live->sideband);
+	drain_set(live, &live->samples);
+	r = current_targets(live, &targets);
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	live->rings_halved = live->sideband_halved;
+	for (size_t i = 0; i < live->tasks.nr; i++)
+		live->tasks.list[i].opened_ns = 0;
+	r = open_samples(live, mode, stack_bytes, &targets, &set, &plan, err);
+	free_targets(&targets);
+	if (r < 0) {
+		live->rings_halved = halved_before;
+		return r;
+	}
+	swap_samples(live, &set, &plan);
+	return 0;
+}
+
+/* --- following the machine --- */
+
+/* CPU has left, or has come back with events that went silent: close what it had. */
+static void leave_cpu(struct live *live, int cpu)
+{
+	if (set_has_cpu(&live->samples, cpu)) {
+		drain_set(live, &live->samples);
+		live->lost_read_closed += set_read_lost(&live->samples, cpu);
+		set_remove_cpu(&live->samples, cpu);
+	}
+	drain_set(live, &live->sideband);
+	set_remove_cpu(&live->sideband, cpu);
+}
+
+/* Open on CPU what the sets have elsewhere. Returns 0 or -errno, with nothing open then. */
+static int join_cpu(struct live *live, int cpu)
+{
+	AUTO_FREE pid_t *tids = calloc(live->tasks.nr + 1, sizeof(*tids));
+	int r = tids ? set_add_cpu(&live->sideband, cpu) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < live->tasks.nr; i++)
+		tids[i] = live->tasks.list[i].tid;
+	r = set_add_cpu(&live->samples, cpu);
+	if (r == 0 && live->tids)
+		r = set_add_cpu_tasks(&live->sideband, cpu, tids, live->tasks.nr);
+	if (r == 0 && live->tids)
+		r = set_add_cpu_tasks(&live->samples, cpu, tids, live->tasks.nr);
+	if (r < 0) {
+		set_remove_cpu(&live->samples, cpu);
+		set_remove_cpu(&live->sideband, cpu);
+	} else if (!live->plan.enable_on_exec || live->exec_seen) {
+		set_enable(&live->samples, cpu);
+	}
+	live->config.opener.mapped(live->config.opener.context);
+	return r;
+}
+
+static bool list_has(const int *cpus, int nr, int cpu)
+{
+	for (int i = 0; i < nr; i++)
+		if (cpus[i] == cpu)
+			return true;
+	return false;
+}
+
+bool live_follow_cpus(struct live *live)
+{
+	AUTO_FREE int *wanted = NULL;
+	int nr = wanted_cpus(live, &wanted);
+	bool changed = false;
+
+	if (nr < 0)
+		return false;
+	changed = live->granted.cpus_online != (uint32_t)nr;
+	live->granted.cpus_online = (uint32_t)nr;
+	/* Events of tasks wait where they are while a CPU is away; those of the CPU itself die. */
+	for (size_t i = live->tids ? 0 : live->sideband.nr_rings; i-- > 0;) {
+		int cpu = live->sideband.rings[i].cpu;
+
+		if (!list_has(wanted, nr, cpu)) {
+			leave_cpu(live, cpu);
+			changed = true;
+		}
+	}
+	for (int i = 0; i < nr; i++)
+		if (!set_has_cpu(&live->sideband, wanted[i]) && join_cpu(live, wanted[i]) == 0)
+			changed = true;
+	if (changed) {
+		bound_stage(live, 0);
+		update_granted(live);
+	}
+	return changed;
+}
+
+static uint32_t add_pollfds(const struct event_set *set, struct pollfd *fds, uint32_t max)
+{
+	uint32_t nr = 0;
+
+	for (; nr < set->nr_rings && nr < max; nr++)
+		fds[nr] = (struct pollfd){.fd = set->rings[nr].fd, .events = POLLIN};
+	return nr;
+}
+
+uint32_t live_pollfds(const struct live *live, struct pollfd *fds, uint32_t max)
+{
+	uint32_t nr = add_pollfds(&live->sideband, fds, max);
+
+	return nr + add_pollfds(&live->samples, fds + nr, max - nr);
+}
+
+/* A task's event hangs up when the task and all that inherited from it have ended. */
+bool live_is_over(const struct live *live)
+{
+	const struct event_set *set = &live->sideband;
+
+	if (!live->tids)
+		return false;
+	for (size_t i = 0; i < set->nr_events; i++) {
+		struct pollfd fd = {.fd = set->events[i].fd};
+
+		if (poll(&fd, 1, 0) < 0 || !(fd.revents & POLLHUP))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Planning: see plan.h. A refusal of the kernel says little (EINVAL for a flag
+ * that is too new, EACCES for kernel samples), so each is answered by asking
+ * for less of what may have caused it, youngest feature first.
+ */
+#include "config.h"
+
+#include "src/perf/plan.h"
+
+#include "src/base/util.h"
+#include "src/perf/cpus.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PARANOID_PATH  "/proc/sys/kernel/perf_event_paranoid"
+#define MAX_RATE_PATH  "/proc/sys/kernel/perf_event_max_sample_rate"
+#define MAX_STACK_PATH "/proc/sys/kernel/perf_event_max_stack"
+
+#define MAX_STACK_DEFAULT 127
+#define MAX_STACK_LIMIT	  1024
+
+/* Rate to size rings for when only a period is known and it is not time. */
+#define PERIOD_RATE_HZ 2000
+
+static uint64_t kernel_max_rate(void)
+{
+	int64_t rate = sysctl_read(MAX_RATE_PATH, 100000);
+
+	return rate > 0 ? (uint64_t)rate : 1;
+}
+
+struct attr_plan plan_make(const struct live_config *config, enum stack_mode mode,
+			   uint32_t stack_bytes, const struct attr_features *features)
+{
+	int64_t max_stack = sysctl_read(MAX_STACK_PATH, MAX_STACK_DEFAULT);
+	struct attr_plan plan = {
+		.event = config->event,
+		.mode = mode,
+		.exclude_kernel = config->user_only,
+		.inherit = config->tids != NULL,
+		.features = *features,
+	};
+
+	if (config->freq_hz)
+		plan.freq_hz = MIN(config->freq_hz, kernel_max_rate());
+	else
+		plan.period = MAX(config->period, 1ull);
+	plan.max_stack = max_stack > 0 ? (uint32_t)MIN(max_stack, (int64_t)MAX_STACK_LIMIT)
+				       : MAX_STACK_DEFAULT;
+	if (mode == STACK_MODE_DWARF)
+		plan.stack_bytes = MIN(MAX(stack_bytes & ~7u, 8u), LIVE_STACK_BYTES_MAX);
+	return plan;
+}
+
+/* --- trying --- */
+
+/* Ask for less after CODE. False: nothing left to give up. */
+static bool degrade(struct attr_plan *plan, const struct perf_event_attr *attr, int code)
+{
+	switch (code) {
+	case -EINVAL:
+		if (attr_give_up_feature(attr, &plan->features))
+			return true;
+		/* The kernel lowers its limit by itself when sampling takes long. */
+		if (plan->freq_hz > kernel_max_rate()) {
+			plan->freq_hz = kernel_max_rate();
+			return true;
+		}
+		return false;
+	case -ENOENT:
+	case -EOPNOTSUPP:
+	case -ENODEV:
+		/* No PMU here (a VM): time is the next best meaning of the default. */
+		if (!plan->event.is_default || plan->event.type != PERF_TYPE_HARDWARE ||
+		    plan->mode == STACK_MODE_LBR)
+			return false;
+		plan->event.type = PERF_TYPE_SOFTWARE;
+		plan->event.config = PERF_COUNT_SW_CPU_CLOCK;
+		snprintf(plan->event.name, sizeof(plan->event.name), "cpu-clock");
+		return true;
+	case -EACCES:
+	case -EPERM:
+		/* A tracepoint or a :k event is nothing without the kernel. */
+		if (plan->exclude_kernel || plan->event.exclude_user ||
+		    plan->event.type == PERF_TYPE_TRACEPOINT)
+			return false;
+		plan->exclude_kernel = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int try_open(const struct perf_opener *opener, const struct perf_event_attr *attr, pid_t tid,
+		    int cpu)
+{
+	int fd = opener->open(opener->context, attr, tid, cpu, 0);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* One target; *PLAN changes on success only. */
+static int probe_one(const struct perf_opener *opener, pid_t tid, int cpu, struct attr_plan *plan)
+{
+	struct attr_plan trial = *plan;
+
+	for (;;) {
+		struct perf_event_attr attr;
+		int r;
+
+		attr_sampling(&trial, 1, &attr);
+		r = try_open(opener, &attr, tid, cpu);
+		if (r == 0) {
+			*plan = trial;
+			return 0;
+		}
+		if (!degrade(&trial, &attr, r))
+			return r;
+	}
+}
+
+static int probe_one_sideband(const struct perf_opener *opener, pid_t tid, int cpu, bool inherit,
+			      struct attr_features *features)
+{
+	struct attr_features trial = *features;
+
+	for (;;) {
+		struct perf_event_attr attr;
+		int r;
+
+		attr_sideband(&trial, inherit, &attr);
+		r = try_open(opener, &attr, tid, cpu);
+		if (r == 0) {
+			*features = trial;
+			return 0;
+		}
+		if (r == -EACCES && trial.namespaces)
+			trial.namespaces = false;
+		else if (r != -EINVAL || !attr_give_up_feature(&attr, &trial))
+			return r;
+	}
+}
+
+/*
+ * The first target that opens decides; a task may have ended or belong to
+ * somebody else, a CPU may have left. PLAN NULL: the sideband.
+ */
+static int probe_targets(const struct perf_opener *opener, const struct plan_targets *targets,
+			 struct attr_plan *plan, struct attr_features *features)
+{
+	size_t nr = targets->tids ? targets->nr_tids : targets->nr_cpus;
+	int r = targets->tids ? -ESRCH : -ENODEV;
+
+	for (size_t i = 0; i < nr; i++) {
+		pid_t tid = targets->tids ? targets->tids[i] : -1;
+		int cpu = targets->tids ? targets->cpus[0] : targets->cpus[i];
+
+		if (plan)
+			r = probe_one(opener, tid, cpu, plan);
+		else
+			r = probe_one_sideband(opener, tid, cpu, targets->tids, features);
+		if (targets->tids ? r != -ESRCH && r != -EACCES && r != -EPERM : r != -ENODEV)
+			break;
+	}
+	return r;
+}
+
+int plan_probe(const struct perf_opener *opener, const struct plan_targets *targets,
+	       struct attr_plan *plan, struct err *err)
+{
+	int r = probe_targets(opener, targets, plan, NULL);
+
+	return r < 0 ? plan_explain(r, plan, targets, err) : 0;
+}
+
+int plan_probe_sideband(const struct perf_opener *opener, const struct plan_targets *targets,
+			struct attr_features *features, struct err *err)
+{
+	int r = probe_targets(opener, targets, NULL, features);
+
+	return r < 0 ? plan_explain(r, NULL, targets, err) : 0;
+}
+
+/* --- explaining --- */
+
+#define SETCAP_RECIPE                                                                         \
+	"sudo setcap cap_perfmon,cap_ipc_lock,cap_sys_ptrace,cap_dac_read_search,cap_syslog," \
+	"cap_checkpoint_restore=ep stacktop"
+
+/* The level that allows it without capabilities: Documentation/admin-guide/sysctl/kernel.rst. */
+static int paranoid_needed(const struct event_spec *event, bool is_per_task)
+{
+	if (event && event->type == PERF_TYPE_TRACEPOINT)
+		return -1;
+	return is_per_task ? 1 : 0;
+}
+
+static int explain_permission(int code, const struct attr_plan *plan,
+			      const struct plan_targets *targets, struct err *err)
+{
+	int paranoid = (int)sysctl_read(PARANOID_PATH, 2);
+	int needed = paranoid_needed(plan ? &plan->event : NULL, targets->tids);
+
+	if (code == -EACCES && paranoid > needed) {
+		if (targets->tids)
+			err_set(err, code,
+				"not allowed to sample task %d (another user's, or "
+				"kernel.perf_event_paranoid, which is %d)",
+				(int)targets->tids[0], paranoid);
+		else
+			err_set(err, code,
+				"not allowed to sample all CPUs (kernel.perf_event_paranoid is %d)",
+				paranoid);
+		err_hint(err, "use sudo, or: sudo sysctl kernel.perf_event_paranoid=%d, or: %s",
+			 needed, SETCAP_RECIPE);
+		return code;
+	}
+	err_set(err, code, "perf_event_open: %s (kernel.perf_event_paranoid is %d)",
+		strerror(-code), paranoid);
+	err_hint(err, "use sudo; in a container allow it: docker run --cap-add PERFMON, with a "
+		      "seccomp profile that has perf_event_open");
+	return code;
+}
+
+static int explain_event(int code, const struct attr_plan *plan, struct err *err)
+{
+	if (plan && plan->mode == STACK_MODE_LBR) {
+		err_set(err, code, "lbr: this CPU (or VM) has no call-stack branch records");
+		err_hint(err, "use dwarf or fp");
+	} else if (plan && code == -EINVAL) {
+		err_set(err, code, "event '%s': the kernel does not take it for sampling",
+			plan->event.name);
+		err_hint(err, "try -e cpu-clock");
+	} else if (plan) {
+		err_set(err, code, "event '%s': this CPU (or VM) does not have it",
+			plan->event.name);
+		err_hint(err, "try -e cpu-clock");
+	} else {
+		err_set(err, code, "perf_event_open: %s", strerror(-code));
+		err_hint(err, "stacktop needs Linux 4.18 or later");
+	}
+	return code;
+}
+
+int plan_explain(int code, const struct attr_plan *plan, const struct plan_targets *targets,
+		 struct err *err)
+{
+	switch (code) {
+	case -EACCES:
+	case -EPERM:
+		return explain_permission(code, plan, targets, err);
+	case -EINVAL:
+	case -ENOENT:
+	case -EOPNOTSUPP:
+	case -ENODEV:
+		return explain_event(code, plan, err);
+	case -ENOSYS:
+		err_set(err, code, "this system has no perf_event_open");
+		err_hint(err,
+			 "the kernel lacks CONFIG_PERF_EVENTS, or a container's seccomp filter "
+			 "hides it (docker run --cap-add PERFMON)");
+		return code;
+	case -ESRCH:
+		return err_set(err, code, "no such task: %d",
+			       targets->tids && targets->nr_tids ? (int)targets->tids[0] : -1);
+	case -EMFILE:
+	case -ENFILE:
+		err_set(err, code, "too few file descriptors for events on %zu CPUs%s",
+			targets->nr_cpus, targets->tids ? " for each task" : "");
+		err_hint(err, "ulimit -n %zu",
+			 4 * targets->nr_cpus * MAX(targets->nr_tids, (size_t)1) + 256);
+		return code;
+	case -EBUSY:
+		return err_set(err, code, "the CPU's counters are in use by somebody else");
+	default:
+		return err_set(err, code, "perf_event_open: %s", strerror(-code));
+	}
+}
+
+int plan_explain_ring(int code, size_t pages, struct err *err)
+{
+	err_set(err, code, "no room for rings of %zu KB per CPU: %s",
+		pages * (size_t)sysconf(_SC_PAGESIZE) / 1024, strerror(-code));
+	err_hint(err,
+		 "use sudo, or raise 'ulimit -l' or: sudo sysctl kernel.perf_event_mlock_kb=8192");
+	return code;
+}
+
+/* --- rings --- */
+
+static size_t pages_for(uint64_t bytes)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t pages = 1;
+
+	while (pages * page < bytes)
+		pages *= 2;
+	return (size_t)pages;
+}
+
+size_t plan_ring_pages_min(const struct attr_plan *plan)
+{
+	return pages_for(2ull * attr_sample_bytes(plan));
+}
+
+size_t plan_ring_pages(const struct attr_plan *plan, uint64_t stall_ns, uint64_t max_bytes,
+		       size_t nr_cpus)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t rate_hz = plan->freq_hz ? plan->freq_hz : PERIOD_RATE_HZ;
+	uint64_t share = max_bytes / MAX(nr_cpus, (size_t)1);
+	size_t pages, min_pages = plan_ring_pages_min(plan);
+
+	if (!plan->freq_hz && event_is_clock(&plan->event))
+		rate_hz = NS_PER_SEC / plan->period + 1;
+	/* Rates are below 1e9 and stalls are seconds at most: no overflow in milliseconds. */
+	rate_hz = MIN(rate_hz, 1000000ull);
+	stall_ns = MIN(stall_ns, 10 * NS_PER_SEC);
+	pages = pages_for(rate_hz * (stall_ns / NS_PER_MSEC) / 1000 * attr_sample_bytes(plan) +
+			  attr_sample_bytes(plan));
+	while (pages > min_pages && share && pages * page > share)
+		pages /= 2;
+	return MAX(pages, min_pages);
+}
+
+/* --- telling --- */
+
+static void __attribute__((format(printf, 3, 4)))
+append(char *out, size_t out_size, const char *format, ...)
+{
+	size_t len = strlen(out);
+	va_list args;
+
+	if (len > 0)
+		len += (size_t)snprintf(out + len, out_size - len, "; ");
+	if (len >= out_size)
+		return;
+	va_start(args, format);
+	vsnprintf(out + len, out_size - len, format, args);
+	va_end(args);
+}
+
+void plan_notice(const struct live_config *config, const struct attr_plan *plan, bool rings_halved,
+		 uint32_t nr_refused, char *out, size_t out_size)
+{
+	out[0] = '\0';
+	if (plan->event.type != config->event.type)
+		append(out, out_size, "no %s on this CPU (or VM): sampling by %s",
+		       config->event.name, plan->event.name);
+	if (plan->exclude_kernel && !config->user_only)
+		append(out, out_size,
+		       "user code only: sudo sysctl kernel.perf_event_paranoid=%d (is %d) for the kernel",
+		       paranoid_needed(&plan->event, config->tids),
+		       (int)sysctl_read(PARANOID_PATH, 2));
+	if (plan->freq_hz < config->freq_hz)
+		append(out, out_size,
+		       "%llu Hz is the kernel's limit: sudo sysctl "
+		       "kernel.perf_event_max_sample_rate=%llu",
+		       (unsigned long long)plan->freq_hz, (unsigned long long)config->freq_hz);
+	if (rings_halved)
+		append(out, out_size,
+		       "rings smaller than wanted: raise 'ulimit -l' or kernel.perf_event_mlock_kb");
+	if (nr_refused)
+		append(out, out_size, "%u tasks may not be sampled", nr_refused);
+}

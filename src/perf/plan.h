@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From what the person asked for to events that this machine and these
+ * privileges take: opens one event for a try, gives up what is refused, and
+ * says in words why when nothing is left.
+ */
+#ifndef ST_PERF_PLAN_H
+#define ST_PERF_PLAN_H
+
+#include "src/perf/attr.h"
+#include "src/perf/live.h"
+
+/* On what events are opened. */
+struct plan_targets {
+	const int *cpus;
+	size_t nr_cpus;
+	const pid_t *tids; /* NULL: all tasks */
+	size_t nr_tids;
+};
+
+/* The plan before anything is tried: CONFIG in MODE, within the kernel's limits. */
+struct attr_plan plan_make(const struct live_config *config, enum stack_mode mode,
+			   uint32_t stack_bytes, const struct attr_features *features);
+
+/*
+ * Try PLAN on the first of TARGETS that exists and degrade it (*PLAN) until it
+ * opens. Returns 0, or -errno with ERR.
+ */
+int plan_probe(const struct perf_opener *opener, const struct plan_targets *targets,
+	       struct attr_plan *plan, struct err *err);
+/* The same for the sideband: finds out which FEATURES there are. */
+int plan_probe_sideband(const struct perf_opener *opener, const struct plan_targets *targets,
+			struct attr_features *features, struct err *err);
+
+/* ERR for CODE from opening events, with what to do about it; returns CODE. */
+int plan_explain(int code, const struct attr_plan *plan, const struct plan_targets *targets,
+		 struct err *err);
+/* ERR for rings that could not be had even at PAGES. */
+int plan_explain_ring(int code, size_t pages, struct err *err);
+
+/* Pages of a ring that holds STALL_NS of samples, within the share of one of NR_CPUS in MAX_BYTES. */
+size_t plan_ring_pages(const struct attr_plan *plan, uint64_t stall_ns, uint64_t max_bytes,
+		       size_t nr_cpus);
+/* No less makes sense: two samples fit. */
+size_t plan_ring_pages_min(const struct attr_plan *plan);
+
+/*
+ * One line on what PLAN gives instead of what CONFIG asked for ("": all of it),
+ * with the command that lifts each limit.
+ */
+void plan_notice(const struct live_config *config, const struct attr_plan *plan, bool rings_halved,
+		 uint32_t nr_refused, char *out, size_t out_size);
+
+#endif
