@@ -1,3 +1,19 @@
 noinst_LIBRARIES += libprofile.a
 libprofile_a_SOURCES = \
-	src/profile/profile.h
+	src/profile/build.c src/profile/build.h \
+	src/profile/build_processes.c \
+	src/profile/collect.c \
+	src/profile/frames.c src/profile/frames.h \
+	src/profile/internal.h \
+	src/profile/log.c src/profile/log.h \
+	src/profile/profile.c src/profile/profile.h \
+	src/profile/tree.c src/profile/tree.h \
+	src/profile/window.c
+
+UNIT_TESTS += tests/test_profile_model tests/test_profile_snapshot
+tests_test_profile_model_SOURCES = tests/test_profile_model.c
+tests_test_profile_model_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_profile_model_LDADD = $(LINK_PROFILE) $(CMOCKA_LIBS)
+tests_test_profile_snapshot_SOURCES = tests/test_profile_snapshot.c
+tests_test_profile_snapshot_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_profile_snapshot_LDADD = $(LINK_PROFILE) $(CMOCKA_LIBS)

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Objects, frames and functions: see frames.h. */
+#include "config.h"
+
+#include "src/profile/frames.h"
+
+#include "src/base/hash.h"
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_MIN  1024
+#define OBJECTS_MAX (1u << 20)
+#define NAME_MAX_BYTES \
+	1024 /* of a function or object: demangled names can be longer than any screen */
+#define MODULE_UNKNOWN UINT32_MAX
+
+static const char overflow_text[] = "[...]"; /* what strings.h answers when it is full */
+
+static uint64_t place_hash(uint32_t module, uint64_t off)
+{
+	return hash_u64(off + (uint64_t)module * 0x9e3779b97f4a7c15ull);
+}
+
+uint64_t func_key(const struct func *func)
+{
+	return hash_u64(place_hash(func->module, func->off) ^ 0x66756e63u);
+}
+
+/* --- tables of ids --- */
+
+static void frame_table_put(struct frames *f, uint32_t id)
+{
+	struct id_table *t = &f->frame_table;
+	uint32_t slot = (uint32_t)place_hash(f->frames[id].module, f->frames[id].off);
+
+	while (t->slots[slot & (t->nr_slots - 1)])
+		slot++;
+	t->slots[slot & (t->nr_slots - 1)] = id + 1;
+}
+
+static void func_table_put(struct frames *f, uint32_t id)
+{
+	struct id_table *t = &f->func_table;
+	uint32_t slot = (uint32_t)place_hash(f->funcs[id].module, f->funcs[id].off);
+
+	while (t->slots[slot & (t->nr_slots - 1)])
+		slot++;
+	t->slots[slot & (t->nr_slots - 1)] = id + 1;
+}
+
+static void frame_table_fill(struct frames *f)
+{
+	memset(f->frame_table.slots, 0, f->frame_table.nr_slots * sizeof(uint32_t));
+	for (uint32_t id = 1; id < f->nr_frames; id++)
+		frame_table_put(f, id);
+}
+
+static void func_table_fill(struct frames *f)
+{
+	memset(f->func_table.slots, 0, f->func_table.nr_slots * sizeof(uint32_t));
+	for (uint32_t id = FUNC_FIRST; id < f->nr_funcs; id++)
+		func_table_put(f, id);
+}
+
+/* Keep a table at most half full for WANT ids. The caller fills it again when it grew (1). */
+static int id_table_reserve(struct id_table *t, uint32_t want)
+{
+	uint32_t nr_slots = t->nr_slots ? t->nr_slots : FRAMES_MIN * 2;
+	uint32_t *slots;
+
+	while (nr_slots / 2 < want)
+		nr_slots *= 2;
+	if (nr_slots == t->nr_slots)
+		return 0;
+	slots = malloc(nr_slots * sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	free(t->slots);
+	*t = (struct id_table){.slots = slots, .nr_slots = nr_slots};
+	return 1;
+}
+
+/* --- strings --- */
+
+static uint32_t intern(struct frames *f, const char *text)
+{
+	uint32_t count = strings_count(f->strings);
+	uint32_t id = strings_intern(f->strings, text, strlen(text));
+
+	if (strings_count(f->strings) != count)
+		f->text_bytes += strlen(text) + 1;
+	else if (id == f->text_overflow && strcmp(text, overflow_text) != 0)
+		f->is_text_full = true;
+	return id;
+}
+
+static uint32_t intern_foreign(struct frames *f, const char *text)
+{
+	char clean[NAME_MAX_BYTES];
+
+	text_sanitize(text, strlen(text), clean, sizeof(clean));
+	return intern(f, clean);
+}
+
+/* --- functions --- */
+
+static int funcs_reserve(struct frames *f, uint32_t nr)
+{
+	int r = vec_reserve(&f->funcs, &f->cap_funcs, (size_t)f->nr_funcs + nr,
+			    (size_t)f->max_frames + OBJECTS_MAX + FUNC_FIRST);
+
+	if (r < 0)
+		return r;
+	r = id_table_reserve(&f->func_table, f->nr_funcs + nr);
+	if (r > 0)
+		func_table_fill(f);
+	return MIN(r, 0);
+}
+
+static uint32_t func_add(struct frames *f, struct func func)
+{
+	assert(f->nr_funcs < f->cap_funcs);
+	f->funcs[f->nr_funcs] = func;
+	return f->nr_funcs++;
+}
+
+static uint32_t func_find(const struct frames *f, uint32_t module, uint64_t off)
+{
+	const struct id_table *t = &f->func_table;
+	uint32_t slot = (uint32_t)place_hash(module, off), id;
+
+	for (; (id = t->slots[slot & (t->nr_slots - 1)]) != 0; slot++)
+		if (f->funcs[id - 1].off == off && f->funcs[id - 1].module == module)
+			return id - 1;
+	return FRAMES_NONE;
+}
+
+const char *func_name(const struct frames *f, const struct func *func)
+{
+	return func->name ? strings_get(f->strings, func->name) : NULL;
+}
+
+const char *func_object(const struct frames *f, const struct func *func)
+{
+	uint32_t object = func->object;
+
+	if (object == FRAMES_NONE)
+		object = f->objects[func->module].name;
+	return strings_get(f->strings, object);
+}
+
+bool func_is_kernel(const struct frames *f, const struct func *func)
+{
+	return func->module < f->nr_objects && f->objects[func->module].is_kernel;
+}
+
+/* --- objects --- */
+
+int frames_object(struct frames *f, uint32_t module, const char *name, bool is_kernel)
+{
+	struct object *object;
+
+	if (module >= OBJECTS_MAX)
+		return -E2BIG;
+	if (vec_reserve(&f->objects, &f->cap_objects, (size_t)module + 1, OBJECTS_MAX) < 0 ||
+	    funcs_reserve(f, 1) < 0)
+		return -ENOMEM;
+	for (; f->nr_objects <= module; f->nr_objects++)
+		f->objects[f->nr_objects] = (struct object){
+			.fallback = FUNC_UNKNOWN,
+			.queue_first = FRAMES_NONE,
+			.queue_last = FRAMES_NONE,
+		};
+	object = &f->objects[module];
+	object->name = intern_foreign(f, name);
+	object->is_kernel = is_kernel;
+	if (object->is_known)
+		return 0;
+	object->is_known = true;
+	object->fallback = func_add(
+		f, (struct func){.off = FUNC_OFF_NONE, .module = module, .object = FRAMES_NONE});
+	func_table_put(f, object->fallback);
+	return 0;
+}
+
+/* --- frames --- */
+
+int frames_reserve(struct frames *f, uint32_t nr)
+{
+	int r;
+
+	if (likely(f->cap_frames - f->nr_frames >= nr &&
+		   f->frame_table.nr_slots / 2 >= f->nr_frames + nr))
+		return 0;
+	if (f->max_frames - f->nr_frames < nr)
+		return -ENOSPC;
+	if (vec_reserve(&f->frames, &f->cap_frames, (size_t)f->nr_frames + nr, f->max_frames) < 0)
+		return -ENOMEM;
+	r = id_table_reserve(&f->frame_table, f->nr_frames + nr);
+	if (r > 0)
+		frame_table_fill(f);
+	return MIN(r, 0);
+}
+
+static void queue_frame(struct frames *f, uint32_t id)
+{
+	struct frame *frame = &f->frames[id];
+	struct object *object;
+
+	if (frame->module >= f->nr_objects || !f->objects[frame->module].is_known) {
+		frame->state = FRAME_ANSWERED; /* nobody could answer */
+		return;
+	}
+	object = &f->objects[frame->module];
+	frame->state = FRAME_QUEUED;
+	frame->next = FRAMES_NONE;
+	if (object->queue_last == FRAMES_NONE)
+		object->queue_first = id;
+	else
+		f->frames[object->queue_last].next = id;
+	object->queue_last = id;
+	f->nr_unnamed++;
+	f->nr_queued++;
+}
+
+static uint32_t frame_find(const struct frames *f, uint32_t module, uint64_t off)
+{
+	const struct id_table *t = &f->frame_table;
+	uint32_t slot = (uint32_t)place_hash(module, off), id;
+
+	for (; (id = t->slots[slot & (t->nr_slots - 1)]) != 0; slot++)
+		if (f->frames[id - 1].off == off && f->frames[id - 1].module == module)
+			return id - 1;
+	return FRAMES_NONE;
+}
+
+uint32_t frames_intern(struct frames *f, uint32_t module, uint64_t off)
+{
+	uint32_t id = frame_find(f, module, off);
+
+	if (likely(id != FRAMES_NONE))
+		return id;
+	assert(f->nr_frames < f->cap_frames);
+	id = f->nr_frames++;
+	f->frames[id] = (struct frame){
+		.off = off,
+		.module = module,
+		.func = module < f->nr_objects ? f->objects[module].fallback : FUNC_UNKNOWN,
+	};
+	frame_table_put(f, id);
+	queue_frame(f, id);
+	return id;
+}
+
+/* --- names --- */
+
+uint32_t frames_unnamed(struct frames *f, uint32_t *ret_module, uint64_t *offs, uint32_t max)
+{
+	for (uint32_t i = 0; f->nr_queued && i < f->nr_objects; i++) {
+		uint32_t module = (f->next_object + i) % f->nr_objects;
+		struct object *object = &f->objects[module];
+		uint32_t nr = 0;
+
+		while (nr < max && object->queue_first != FRAMES_NONE) {
+			struct frame *frame = &f->frames[object->queue_first];
+
+			object->queue_first = frame->next;
+			if (frame->state == FRAME_QUEUED) { /* else it was named unasked */
+				frame->state = FRAME_ASKED;
+				f->nr_queued--;
+				offs[nr++] = frame->off;
+			}
+		}
+		if (object->queue_first == FRAMES_NONE)
+			object->queue_last = FRAMES_NONE;
+		if (nr == 0)
+			continue;
+		f->next_object = module + 1;
+		*ret_module = module;
+		return nr;
+	}
+	return 0;
+}
+
+/* The function that a frame's answer speaks of, made if it is new; FRAMES_NONE: no memory. */
+static uint32_t func_of_name(struct frames *f, uint32_t module, const struct func_name *name)
+{
+	uint32_t name_id = name->name && *name->name ? intern_foreign(f, name->name) : 0;
+	uint64_t off = name->off;
+	uint32_t id;
+
+	if (off == FUNC_OFF_NONE) {
+		if (!name_id)
+			return f->objects[module].fallback;
+		/* A name without a place: one function for each name. */
+		off = FUNC_OFF_NONE - 1 - hash_u64(hash_bytes(name->name, strlen(name->name))) / 2;
+	}
+	id = func_find(f, module, off);
+	if (id == FRAMES_NONE) {
+		if (funcs_reserve(f, 1) < 0)
+			return FRAMES_NONE;
+		id = func_add(f, (struct func){.off = off,
+					       .vaddr = name->vaddr,
+					       .module = module,
+					       .object = FRAMES_NONE});
+		func_table_put(f, id);
+	}
+	if (name_id &&
+	    name_id != f->text_overflow) /* without room for the name the place is shown */
+		f->funcs[id].name = name_id;
+	if (name->object && *name->object)
+		f->funcs[id].object = intern_foreign(f, name->object);
+	return id;
+}
+
+int frames_name(struct frames *f, uint32_t module, uint64_t off, const struct func_name *name)
+{
+	uint32_t id = frame_find(f, module, off), func;
+	struct frame *frame;
+
+	if (id == FRAMES_NONE || module >= f->nr_objects || !f->objects[module].is_known)
+		return 0; /* it has left, or nobody told its module */
+	func = func_of_name(f, module, name);
+	if (func == FRAMES_NONE)
+		return -ENOMEM;
+	frame = &f->frames[id];
+	frame->func = func;
+	f->nr_unnamed -= frame->state != FRAME_ANSWERED;
+	f->nr_queued -= frame->state == FRAME_QUEUED;
+	frame->state = FRAME_ANSWERED;
+	return 0;
+}
+
+/* --- compaction --- */
+
+static void compact_frames(struct frames *f, const uint8_t *live, uint32_t *remap)
+{
+	uint32_t nr = 1;
+
+	remap[FRAME_NO_STACK] = FRAME_NO_STACK;
+	for (uint32_t id = 1; id < f->nr_frames; id++) {
+		if (!live[id])
+			continue;
+		remap[id] = nr;
+		f->frames[nr++] = f->frames[id];
+	}
+	f->nr_frames = nr;
+	f->nr_unnamed = f->nr_queued = 0;
+	for (uint32_t m = 0; m < f->nr_objects; m++)
+		f->objects[m].queue_first = f->objects[m].queue_last = FRAMES_NONE;
+	for (uint32_t id = 1; id < nr; id++) {
+		if (f->frames[id].state == FRAME_QUEUED)
+			queue_frame(f, id);
+		else if (f->frames[id].state == FRAME_ASKED)
+			f->nr_unnamed++;
+	}
+	frame_table_fill(f);
+}
+
+/* MARKS: one word for each function, zeroed; becomes new number + 1. */
+static void compact_funcs(struct frames *f, uint32_t *marks)
+{
+	uint32_t nr = FUNC_FIRST;
+
+	for (uint32_t m = 0; m < f->nr_objects; m++)
+		marks[f->objects[m].fallback] = 1;
+	for (uint32_t id = 1; id < f->nr_frames; id++)
+		marks[f->frames[id].func] = 1;
+	marks[FUNC_NO_STACK] = FUNC_NO_STACK + 1;
+	marks[FUNC_UNKNOWN] = FUNC_UNKNOWN + 1;
+	for (uint32_t id = FUNC_FIRST; id < f->nr_funcs; id++) {
+		if (!marks[id])
+			continue;
+		f->funcs[nr++] = f->funcs[id];
+		marks[id] = nr;
+	}
+	for (uint32_t m = 0; m < f->nr_objects; m++)
+		f->objects[m].fallback = marks[f->objects[m].fallback] - 1;
+	for (uint32_t id = 1; id < f->nr_frames; id++)
+		f->frames[id].func = marks[f->frames[id].func] - 1;
+	f->nr_funcs = nr;
+	func_table_fill(f);
+}
+
+static uint32_t move_string(struct frames *f, const struct strings *old, uint32_t id)
+{
+	return id == FRAMES_NONE ? id : intern(f, strings_get(old, id));
+}
+
+static void compact_strings(struct frames *f)
+{
+	struct strings *old = f->strings, *new = strings_new(f->text_bytes_max);
+
+	if (!new)
+		return; /* the old table goes on, as full as it is */
+	f->strings = new;
+	f->text_bytes = 0;
+	f->is_text_full = false;
+	f->text_overflow = intern(f, overflow_text);
+	for (uint32_t m = 0; m < f->nr_objects; m++)
+		f->objects[m].name = move_string(f, old, f->objects[m].name);
+	for (uint32_t id = 0; id < f->nr_funcs; id++) {
+		f->funcs[id].name = move_string(f, old, f->funcs[id].name);
+		f->funcs[id].object = move_string(f, old, f->funcs[id].object);
+	}
+	strings_free(old);
+}
+
+void frames_compact(struct frames *f, const uint8_t *live, uint32_t *remap)
+{
+	uint32_t *marks = calloc(f->nr_funcs, sizeof(*marks));
+
+	compact_frames(f, live, remap);
+	if (marks)
+		compact_funcs(f, marks);
+	free(marks);
+	if (f->text_bytes > f->text_bytes_max / 2)
+		compact_strings(f);
+}
+
+/* --- life --- */
+
+int frames_init(struct frames *f, uint32_t frames_max, size_t text_bytes_max)
+{
+	*f = (struct frames){
+		.max_frames = MIN(MAX(frames_max, (uint32_t)FRAMES_MIN), 1u << 28),
+		.text_bytes_max = text_bytes_max,
+		.strings = strings_new(text_bytes_max),
+	};
+	if (!f->strings || frames_reserve(f, 1) < 0 || funcs_reserve(f, FUNC_FIRST) < 0) {
+		frames_done(f);
+		return -ENOMEM;
+	}
+	f->text_overflow = intern(f, overflow_text);
+	f->frames[f->nr_frames++] = (struct frame){
+		.module = MODULE_UNKNOWN,
+		.func = FUNC_NO_STACK,
+		.state = FRAME_ANSWERED,
+	};
+	func_add(f, (struct func){.module = MODULE_UNKNOWN,
+				  .name = intern(f, "[no stack]"),
+				  .object = intern(f, "[unknown]")});
+	func_add(f, (struct func){.module = MODULE_UNKNOWN,
+				  .off = FUNC_OFF_NONE,
+				  .object = intern(f, "[unknown]")});
+	return 0;
+}
+
+void frames_done(struct frames *f)
+{
+	free(f->frames);
+	free(f->funcs);
+	free(f->objects);
+	free(f->frame_table.slots);
+	free(f->func_table.slots);
+	strings_free(f->strings);
+	*f = (struct frames){0};
+}
+
+size_t frames_bytes(const struct frames *f)
+{
+	return f->cap_frames * sizeof(*f->frames) + f->cap_funcs * sizeof(*f->funcs) +
+	       f->cap_objects * sizeof(*f->objects) +
+	       (f->frame_table.nr_slots + f->func_table.nr_slots) * sizeof(uint32_t) +
+	       f->text_bytes;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Objects (modules), frames and functions. A frame is (module, offset), a
+ * function (module, offset where it begins); both are known by small numbers.
+ * A frame belongs to its module's fallback function until it is named.
+ */
+#ifndef ST_PROFILE_FRAMES_H
+#define ST_PROFILE_FRAMES_H
+
+#include "src/base/strings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAMES_NONE UINT32_MAX
+
+/* Frame 0 stands for a stack without frames; functions 0 and 1 are there from the start. */
+enum { FRAME_NO_STACK = 0 };
+enum { FUNC_NO_STACK = 0, FUNC_UNKNOWN = 1, FUNC_FIRST = 2 };
+
+enum frame_state { FRAME_QUEUED, FRAME_ASKED, FRAME_ANSWERED };
+
+struct frame {
+	uint64_t off;
+	uint32_t module;
+	uint32_t func;
+	uint32_t next; /* in the module's queue of unnamed frames */
+	uint8_t state; /* enum frame_state */
+};
+
+struct func {
+	uint64_t off;	/* where it begins; FUNC_OFF_NONE: a module's fallback */
+	uint64_t vaddr; /* what is shown when there is no name */
+	uint32_t module;
+	uint32_t name;	 /* string, 0: none */
+	uint32_t object; /* string, FRAMES_NONE: the module's name */
+};
+#define FUNC_OFF_NONE UINT64_MAX
+
+struct object {
+	uint32_t name; /* string */
+	uint32_t fallback;
+	uint32_t queue_first, queue_last; /* unnamed frames, oldest first */
+	bool is_known, is_kernel;
+};
+
+/* An open-addressing table of ids whose keys stand in the arrays. */
+struct id_table {
+	uint32_t *slots; /* id + 1; 0: empty */
+	uint32_t nr_slots;
+};
+
+struct frames {
+	struct frame *frames;
+	size_t cap_frames;
+	uint32_t nr_frames, max_frames;
+	struct func *funcs;
+	size_t cap_funcs;
+	uint32_t nr_funcs;
+	struct object *objects;
+	size_t cap_objects;
+	uint32_t nr_objects;
+	struct id_table frame_table, func_table;
+	struct strings *strings;
+	size_t text_bytes, text_bytes_max; /* interned so far */
+	uint32_t text_overflow;		   /* string: stands for text that found no room */
+	bool is_text_full;		   /* since the last compaction of the strings */
+	uint64_t nr_unnamed;		   /* frames without an answer */
+	uint64_t nr_queued;		   /* of those: not yet asked for */
+	uint32_t next_object;		   /* whose unnamed frames are handed out next */
+};
+
+int frames_init(struct frames *frames, uint32_t frames_max, size_t text_bytes_max);
+void frames_done(struct frames *frames);
+
+int frames_object(struct frames *frames, uint32_t module, const char *name, bool is_kernel);
+/* Make room for NR more frames: 0, -ENOMEM, or -ENOSPC at the bound. */
+int frames_reserve(struct frames *frames, uint32_t nr);
+/* The frame (MODULE, OFF), made if it is new (room was reserved). */
+uint32_t frames_intern(struct frames *frames, uint32_t module, uint64_t off);
+uint32_t frames_unnamed(struct frames *frames, uint32_t *ret_module, uint64_t *offs, uint32_t max);
+
+struct func_name {
+	uint64_t off, vaddr;
+	const char *name, *object;
+};
+int frames_name(struct frames *frames, uint32_t module, uint64_t off, const struct func_name *name);
+
+/* Text of a function. The name is NULL when it has none of its own. */
+const char *func_name(const struct frames *frames, const struct func *func);
+const char *func_object(const struct frames *frames, const struct func *func);
+bool func_is_kernel(const struct frames *frames, const struct func *func);
+/* The same function has the same key for as long as the profile lives. */
+uint64_t func_key(const struct func *func);
+
+/*
+ * Keep the frames that LIVE marks, and the functions and strings that they
+ * need. REMAP[old frame] becomes the new number.
+ */
+void frames_compact(struct frames *frames, const uint8_t *live, uint32_t *remap);
+size_t frames_bytes(const struct frames *frames);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the files of the profile share: its parts, the window and the scratch memory. */
+#ifndef ST_PROFILE_INTERNAL_H
+#define ST_PROFILE_INTERNAL_H
+
+#include "src/profile/frames.h"
+#include "src/profile/log.h"
+#include "src/profile/profile.h"
+#include "src/profile/tree.h"
+
+/*
+ * The stretch of the log that is summed up in tree.self. An entry is part of
+ * it exactly if LOG_NODE_COUNTED is set.
+ */
+struct window {
+	uint64_t length_ns, now_ns;
+	uint64_t zero_ns;  /* nothing before this is shown */
+	uint64_t cut_ns;   /* samples before this have left the log */
+	uint64_t start_ns; /* entries from here on are counted */
+	uint64_t end_ns;   /* while frozen: up to here, inclusive */
+	bool frozen;
+	enum stack_mode mode;
+	uint64_t total, nr_samples;
+};
+
+/*
+ * The last stack of a process and its nodes: the next stack of this process
+ * mostly begins the same way, and then its nodes need no hash probes.
+ */
+#define PATH_FRAMES 96
+struct path {
+	uint32_t process, nr;
+	struct profile_frame frames[PATH_FRAMES];
+	uint32_t nodes[PATH_FRAMES];
+};
+#define PATHS 64
+
+struct builder; /* scratch memory of profile_snapshot, build.c */
+
+struct profile {
+	struct frames frames;
+	struct tree tree;
+	struct sample_log log;
+	struct window window;
+	uint64_t first_ns[STACK_MODE_COUNT]; /* time of the first sample of each mode */
+	uint64_t collections;
+	uint64_t
+		text_collect_at; /* sample number from which a full text table is worth a collection */
+	uint64_t nr_added;
+	struct path *paths;
+	uint8_t *live_nodes, *live_frames; /* scratch of collect.c */
+	uint32_t *remap;
+	size_t cap_live_nodes, cap_live_frames, cap_remap;
+	struct builder *builder;
+};
+
+/* window.c */
+bool window_wants(const struct window *window, uint64_t time_ns, enum stack_mode mode);
+void window_count(struct profile *p, struct log_chunk *chunk, struct log_entry *entry);
+void window_uncount(struct profile *p, struct log_chunk *chunk, struct log_entry *entry);
+/* Let the oldest chunk go that no frozen picture needs; the oldest of all if they all are needed. */
+void window_evict(struct profile *p);
+
+/* collect.c: make room for NR more nodes and frames: 0, -ENOMEM, -ENOSPC. */
+int collect(struct profile *p, uint32_t nr);
+void paths_forget(struct profile *p);
+
+/* build.c */
+struct builder *builder_free(struct builder *b);
+size_t builder_bytes(const struct builder *b);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The profile's front: life, adding stacks, names. See profile.h; the parts stand beside. */
+#include "config.h"
+
+#include "src/profile/profile.h"
+
+#include "src/base/util.h"
+#include "src/profile/internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_COLLECT_SAMPLES 65536 /* names without room: try again after so many samples */
+
+const struct profile_config profile_config_default = {
+	.log_bytes_max = 16u << 20,
+	.nodes_max = 256u << 10,
+	.frames_max = 256u << 10,
+	.text_bytes_max = 8u << 20,
+};
+
+struct profile *profile_new(const struct profile_config *config)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->window.length_ns = 10 * NS_PER_SEC;
+	for (int mode = 0; mode < STACK_MODE_COUNT; mode++)
+		p->first_ns[mode] = UINT64_MAX;
+	p->paths = calloc(PATHS, sizeof(*p->paths));
+	if (!p->paths || frames_init(&p->frames, config->frames_max, config->text_bytes_max) < 0 ||
+	    tree_init(&p->tree, config->nodes_max) < 0 ||
+	    log_init(&p->log, config->log_bytes_max) < 0)
+		return profile_free(p);
+	return p;
+}
+
+struct profile *profile_free(struct profile *p)
+{
+	if (!p)
+		return NULL;
+	frames_done(&p->frames);
+	tree_done(&p->tree);
+	log_done(&p->log);
+	builder_free(p->builder);
+	free(p->paths);
+	free(p->live_nodes);
+	free(p->live_frames);
+	free(p->remap);
+	free(p);
+	return NULL;
+}
+
+int profile_object(struct profile *p, uint32_t module, const char *name, bool is_kernel)
+{
+	return frames_object(&p->frames, module, name, is_kernel);
+}
+
+/* --- stacks --- */
+
+void paths_forget(struct profile *p)
+{
+	for (uint32_t i = 0; i < PATHS; i++)
+		p->paths[i].nr = 0;
+}
+
+static int make_room(struct profile *p, uint32_t nr)
+{
+	int r = tree_reserve(&p->tree, nr);
+
+	if (r == 0)
+		r = frames_reserve(&p->frames, nr);
+	if (r == -ENOSPC)
+		r = collect(p, nr);
+	return r;
+}
+
+/* The node of a stack. The room for it was made. */
+static uint32_t find_node(struct profile *p, uint32_t process, const struct profile_frame *frames,
+			  uint32_t nr)
+{
+	struct path *path = &p->paths[process % PATHS];
+	uint32_t node = 0, i = 0;
+
+	if (path->process == process)
+		while (i < path->nr && i < nr && path->frames[i].off == frames[i].off &&
+		       path->frames[i].module == frames[i].module)
+			node = path->nodes[i++];
+	for (; i < nr; i++) {
+		node = tree_child(&p->tree, node,
+				  frames_intern(&p->frames, frames[i].module, frames[i].off));
+		if (i < PATH_FRAMES) {
+			path->frames[i] = frames[i];
+			path->nodes[i] = node;
+		}
+	}
+	path->process = process;
+	path->nr = MIN(nr, (uint32_t)PATH_FRAMES);
+	return nr ? node : tree_child(&p->tree, 0, FRAME_NO_STACK);
+}
+
+static struct log_chunk *chunk_for(struct profile *p, uint64_t time_ns)
+{
+	struct log_chunk *chunk = log_current(&p->log, time_ns);
+
+	if (likely(chunk))
+		return chunk;
+	if (log_is_full(&p->log))
+		window_evict(p);
+	chunk = log_open_chunk(&p->log, time_ns);
+	if (!chunk && p->log.nr_chunks) { /* no memory for one more: reuse */
+		window_evict(p);
+		chunk = log_open_chunk(&p->log, time_ns);
+	}
+	return chunk;
+}
+
+int profile_add(struct profile *p, const struct profile_sample *sample,
+		const struct profile_frame *frames, uint32_t nr, uint64_t *ret_ticket)
+{
+	struct log_chunk *chunk;
+	struct log_entry *entry;
+
+	assert(sample->mode < STACK_MODE_COUNT && sample->end < STACK_END_COUNT);
+	if (make_room(p, nr + 1) < 0)
+		return -ENOMEM;
+	chunk = chunk_for(p, sample->time_ns);
+	if (!chunk)
+		return -ENOMEM;
+	entry = log_append(&p->log, chunk, sample->time_ns, ret_ticket);
+	entry->who = log_who(sample->process, sample->mode, sample->end);
+	entry->weight = log_weight_pack(sample->weight);
+	entry->node = find_node(p, sample->process, frames, nr);
+	p->nr_added++;
+	p->first_ns[sample->mode] = MIN(p->first_ns[sample->mode], sample->time_ns);
+	if (!p->window.frozen && window_wants(&p->window, log_time_ns(chunk, entry), sample->mode))
+		window_count(p, chunk, entry);
+	return 0;
+}
+
+bool profile_replace(struct profile *p, uint64_t ticket, enum stack_end end,
+		     const struct profile_frame *frames, uint32_t nr)
+{
+	struct log_chunk *chunk;
+	struct log_entry *entry;
+	bool is_counted;
+
+	assert(end < STACK_END_COUNT);
+	/* Without room the provisional stack stays. A collection may evict the sample: find it after. */
+	if (make_room(p, nr + 1) < 0)
+		return false;
+	entry = log_find(&p->log, ticket, &chunk);
+	if (!entry)
+		return false;
+	is_counted = entry->node & LOG_NODE_COUNTED;
+	if (is_counted)
+		window_uncount(p, chunk, entry);
+	entry->who = log_who(log_process(entry), log_mode(entry), end);
+	entry->node = find_node(p, log_process(entry), frames, nr);
+	if (is_counted)
+		window_count(p, chunk, entry);
+	return true;
+}
+
+/* --- names --- */
+
+uint32_t profile_unnamed(struct profile *p, uint32_t *ret_module, uint64_t *offs, uint32_t max)
+{
+	return frames_unnamed(&p->frames, ret_module, offs, max);
+}
+
+int profile_name(struct profile *p, uint32_t module, uint64_t off, uint64_t func_off,
+		 uint64_t func_vaddr, const char *name, const char *object)
+{
+	const struct func_name answer = {
+		.off = func_off,
+		.vaddr = func_vaddr,
+		.name = name,
+		.object = object,
+	};
+
+	if (p->frames.is_text_full && p->nr_added >= p->text_collect_at) {
+		p->text_collect_at = p->nr_added + TEXT_COLLECT_SAMPLES;
+		collect(p, 0);
+	}
+	return frames_name(&p->frames, module, off, &answer);
+}
+
+uint64_t profile_nr_unnamed(const struct profile *p)
+{
+	return p->frames.nr_unnamed;
+}
+
+/* --- figures --- */
+
+void profile_stats(const struct profile *p, struct profile_stats *ret)
+{
+	*ret = (struct profile_stats){
+		.nodes = p->tree.nr - 1,
+		.frames = p->frames.nr_frames - 1,
+		.functions = p->frames.nr_funcs,
+		.log_entries = p->log.nr_entries,
+		.evicted = p->log.nr_evicted,
+		.collections = p->collections,
+		.bytes = sizeof(*p) + PATHS * sizeof(*p->paths) + tree_bytes(&p->tree) +
+			 frames_bytes(&p->frames) + log_bytes(&p->log) + builder_bytes(p->builder) +
+			 p->cap_live_nodes + p->cap_live_frames + p->cap_remap * sizeof(*p->remap),
+	};
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The call tree by address: see tree.h. */
+#include "config.h"
+
+#include "src/profile/tree.h"
+
+#include "src/base/hash.h"
+#include "src/base/util.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TREE_NODES_MIN 1024
+
+static int tree_grow(struct tree *tree, uint32_t want)
+{
+	uint32_t cap = tree->cap ? tree->cap : TREE_NODES_MIN;
+	uint64_t *keys, *self;
+	uint32_t *slots;
+
+	while (cap < want)
+		cap *= 2;
+	keys = realloc(tree->keys, cap * sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	tree->keys = keys;
+	self = realloc(tree->self, cap * sizeof(*self));
+	if (!self)
+		return -ENOMEM;
+	tree->self = self;
+	slots = calloc(cap * 2ul, sizeof(*slots)); /* at most half full */
+	if (!slots)
+		return -ENOMEM;
+	free(tree->slots);
+	tree->slots = slots;
+	tree->nr_slots = cap * 2;
+	tree->cap = cap;
+	tree_rehash(tree);
+	return 0;
+}
+
+int tree_init(struct tree *tree, uint32_t nodes_max)
+{
+	*tree = (struct tree){.max = MIN(MAX(nodes_max, (uint32_t)TREE_NODES_MIN), 1u << 28)};
+	if (tree_grow(tree, 1) < 0)
+		return -ENOMEM;
+	tree->keys[0] = 0;
+	tree->self[0] = 0;
+	tree->nr = 1;
+	return 0;
+}
+
+void tree_done(struct tree *tree)
+{
+	free(tree->keys);
+	free(tree->self);
+	free(tree->slots);
+	*tree = (struct tree){0};
+}
+
+int tree_reserve(struct tree *tree, uint32_t nr)
+{
+	if (likely(tree->cap - tree->nr >= nr && tree->max - tree->nr >= nr))
+		return 0;
+	if (tree->max - tree->nr < nr)
+		return -ENOSPC;
+	return tree_grow(tree, tree->nr + nr);
+}
+
+uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t frame)
+{
+	uint64_t key = (uint64_t)parent << 32 | frame;
+	uint32_t mask = tree->nr_slots - 1;
+	uint32_t slot = (uint32_t)hash_u64(key) & mask;
+	uint32_t node;
+
+	for (; (node = tree->slots[slot]) != 0; slot = (slot + 1) & mask)
+		if (tree->keys[node] == key)
+			return node;
+	assert(tree->nr < tree->cap && parent < tree->nr);
+	node = tree->nr++;
+	tree->keys[node] = key;
+	tree->self[node] = 0;
+	tree->slots[slot] = node;
+	return node;
+}
+
+void tree_rehash(struct tree *tree)
+{
+	uint32_t mask = tree->nr_slots - 1;
+
+	memset(tree->slots, 0, tree->nr_slots * sizeof(*tree->slots));
+	for (uint32_t node = 1; node < tree->nr; node++) {
+		uint32_t slot = (uint32_t)hash_u64(tree->keys[node]) & mask;
+
+		while (tree->slots[slot])
+			slot = (slot + 1) & mask;
+		tree->slots[slot] = node;
+	}
+}
+
+size_t tree_bytes(const struct tree *tree)
+{
+	return tree->cap * (sizeof(*tree->keys) + sizeof(*tree->self)) +
+	       tree->nr_slots * sizeof(*tree->slots);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The call tree by address: a node is (parent, frame), known by a small
+ * number. A parent's number is below its children's, so one pass over the
+ * array in either direction visits the tree in order.
+ */
+#ifndef ST_PROFILE_TREE_H
+#define ST_PROFILE_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tree {
+	uint64_t *keys; /* parent << 32 | frame; node 0 is the root */
+	uint64_t *self; /* weight in the window of stacks that end here */
+	uint32_t nr, cap, max;
+	uint32_t *slots; /* open addressing; 0: empty (the root is nobody's child) */
+	uint32_t nr_slots;
+};
+
+static inline uint32_t tree_parent(const struct tree *tree, uint32_t node)
+{
+	return (uint32_t)(tree->keys[node] >> 32);
+}
+
+static inline uint32_t tree_frame(const struct tree *tree, uint32_t node)
+{
+	return (uint32_t)tree->keys[node];
+}
+
+int tree_init(struct tree *tree, uint32_t nodes_max);
+void tree_done(struct tree *tree);
+/* Make room for NR more nodes, within the bound: 0, -ENOMEM, or -ENOSPC at the bound. */
+int tree_reserve(struct tree *tree, uint32_t nr);
+/* The child of PARENT by FRAME, made if it is new (room was reserved). */
+uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t frame);
+/* Build the hash table again after the arrays were compacted. */
+void tree_rehash(struct tree *tree);
+size_t tree_bytes(const struct tree *tree);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The window over the log. While it moves, sums are kept up to date sample by
+ * sample; when it jumps (another mode, length or start) one pass over the log
+ * makes them anew.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/profile/internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool window_wants(const struct window *w, uint64_t time_ns, enum stack_mode mode)
+{
+	return mode == w->mode && time_ns >= w->start_ns;
+}
+
+void window_count(struct profile *p, struct log_chunk *chunk, struct log_entry *entry)
+{
+	uint64_t weight = log_weight(entry);
+
+	assert(!(entry->node & LOG_NODE_COUNTED));
+	p->tree.self[entry->node] += weight;
+	p->window.total += weight;
+	p->window.nr_samples++;
+	chunk->nr_counted++;
+	chunk->counted_min_ns = MIN(chunk->counted_min_ns, log_time_ns(chunk, entry));
+	entry->node |= LOG_NODE_COUNTED;
+}
+
+void window_uncount(struct profile *p, struct log_chunk *chunk, struct log_entry *entry)
+{
+	uint64_t weight = log_weight(entry);
+
+	assert(entry->node & LOG_NODE_COUNTED);
+	entry->node &= LOG_NODE_MASK;
+	p->tree.self[entry->node] -= weight;
+	p->window.total -= weight;
+	p->window.nr_samples--;
+	if (--chunk->nr_counted == 0)
+		chunk->counted_min_ns = UINT64_MAX;
+}
+
+static uint64_t start_of(const struct window *w)
+{
+	uint64_t end = w->frozen ? w->end_ns : w->now_ns;
+	uint64_t start = end > w->length_ns ? end - w->length_ns : 0;
+
+	start = MAX(start, w->cut_ns);
+	/* A zero that came after the freeze takes effect when the picture lives again. */
+	return w->frozen && w->zero_ns > w->end_ns ? start : MAX(start, w->zero_ns);
+}
+
+static void recount_chunk(struct profile *p, struct log_chunk *chunk)
+{
+	const struct window *w = &p->window;
+
+	chunk->nr_counted = 0;
+	chunk->counted_min_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < chunk->nr; i++) {
+		struct log_entry *entry = &chunk->entries[i];
+		uint64_t time_ns = log_time_ns(chunk, entry);
+
+		entry->node &= LOG_NODE_MASK;
+		if (window_wants(w, time_ns, log_mode(entry)) &&
+		    (!w->frozen || time_ns <= w->end_ns))
+			window_count(p, chunk, entry);
+	}
+}
+
+static void recount(struct profile *p)
+{
+	p->window.start_ns = start_of(&p->window);
+	p->window.total = p->window.nr_samples = 0;
+	memset(p->tree.self, 0, p->tree.nr * sizeof(*p->tree.self));
+	for (uint32_t i = 0; i < p->log.nr_chunks; i++) {
+		struct log_chunk *chunk = p->log.chunks[i];
+
+		if (chunk->nr_counted || chunk->max_ns >= p->window.start_ns)
+			recount_chunk(p, chunk);
+	}
+}
+
+/* Take out what is older than the window's start. */
+static void leave_chunk(struct profile *p, struct log_chunk *chunk)
+{
+	uint64_t min_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < chunk->nr; i++) {
+		struct log_entry *entry = &chunk->entries[i];
+		uint64_t time_ns = log_time_ns(chunk, entry);
+
+		if (!(entry->node & LOG_NODE_COUNTED))
+			continue;
+		if (time_ns < p->window.start_ns)
+			window_uncount(p, chunk, entry);
+		else
+			min_ns = MIN(min_ns, time_ns);
+	}
+	chunk->counted_min_ns = min_ns;
+}
+
+void profile_advance(struct profile *p, uint64_t time_ns)
+{
+	struct window *w = &p->window;
+	uint64_t start_ns;
+
+	w->now_ns = MAX(w->now_ns, time_ns);
+	start_ns = start_of(w);
+	if (w->frozen || start_ns == w->start_ns)
+		return;
+	w->start_ns = start_ns;
+	for (uint32_t i = 0; i < p->log.nr_chunks; i++)
+		if (p->log.chunks[i]->counted_min_ns < start_ns)
+			leave_chunk(p, p->log.chunks[i]);
+}
+
+void profile_set_window(struct profile *p, uint64_t length_ns)
+{
+	p->window.length_ns = length_ns;
+	recount(p);
+}
+
+void profile_set_mode(struct profile *p, enum stack_mode mode)
+{
+	assert(mode < STACK_MODE_COUNT);
+	if (p->window.mode == mode)
+		return;
+	p->window.mode = mode;
+	recount(p);
+}
+
+void profile_freeze(struct profile *p, bool frozen, uint64_t time_ns)
+{
+	struct window *w = &p->window;
+
+	if (w->frozen == frozen)
+		return;
+	profile_advance(p, time_ns);
+	w->now_ns = MAX(w->now_ns, time_ns);
+	w->frozen = frozen;
+	w->end_ns = w->now_ns;
+	/* Freezing keeps the sums as they are; what came meanwhile is added when it ends. */
+	if (frozen)
+		return;
+	w->cut_ns = p->log.evicted_until_ns;
+	recount(p);
+}
+
+void profile_zero(struct profile *p, uint64_t time_ns)
+{
+	struct window *w = &p->window;
+
+	w->zero_ns = MAX(w->zero_ns, time_ns);
+	w->now_ns = MAX(w->now_ns, time_ns);
+	if (!w->frozen)
+		recount(p);
+}
+
+static uint32_t victim(const struct profile *p)
+{
+	for (uint32_t i = 0; p->window.frozen && i < p->log.nr_chunks; i++)
+		if (p->log.chunks[i]->nr_counted == 0)
+			return i;
+	return 0;
+}
+
+void window_evict(struct profile *p)
+{
+	uint32_t index = victim(p);
+	struct log_chunk *chunk = p->log.chunks[index];
+
+	/* The sums cover nothing before the newest sample that left them. */
+	if (chunk->nr_counted || !p->window.frozen)
+		p->window.cut_ns = MAX(p->window.cut_ns, chunk->max_ns);
+	for (uint32_t i = 0; chunk->nr_counted && i < chunk->nr; i++)
+		if (chunk->entries[i].node & LOG_NODE_COUNTED)
+			window_uncount(p, chunk, &chunk->entries[i]);
+	log_evict(&p->log, index);
+}
