@@ -1,3 +1,14 @@
 noinst_LIBRARIES += libview.a
 libview_a_SOURCES = \
-	src/view/view.h
+	src/view/callers.c \
+	src/view/columns.c \
+	src/view/fold.c \
+	src/view/header.c \
+	src/view/hide.c \
+	src/view/rows.h \
+	src/view/view.c src/view/view.h
+
+UNIT_TESTS += tests/test_view_rows
+tests_test_view_rows_SOURCES = tests/test_view_rows.c
+tests_test_view_rows_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_view_rows_LDADD = $(LINK_VIEW) $(CMOCKA_LIBS)

@@ -43,17 +43,23 @@ struct view_query {
  */
 struct view_row {
 	uint64_t key;	     /* the item: stays the same while rows move */
-	uint32_t func;	     /* index into snapshot.funcs, SNAPSHOT_NONE for the rest ("[other]") */
-	uint64_t self, total;
+	uint32_t func;	     /* index into snapshot.funcs; SNAPSHOT_NONE for "[other]" and hidden "[kernel]" */
+	uint64_t self, total; /* callers: both the weight of stacks that end in the first level's function this way */
 	uint16_t depth;	     /* of indent, not of the stack */
 	bool has_children, is_open, is_chain, is_last; /* is_last: no sibling follows at this depth */
 	uint64_t guides;     /* bit n: at indent n (< 64) a line goes on downward */
 };
 
+#define VIEW_ROWS_MAX 100000u /* nobody reads more; memory is bounded */
+
+struct view_scratch;
+
 struct view {
 	struct view_row *rows;
 	uint32_t nr_rows, cap_rows;
 	uint64_t total; /* what percentages are of */
+	bool is_cut;	/* there are more rows than the limit allows */
+	struct view_scratch *scratch;
 };
 
 /* Build the rows into VIEW (reusing its memory; zeroed at first). 0 or -ENOMEM. */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of columns, the text of cells, the indent of trees. */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/view/rows.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FUNCTION_WIDTH_MIN 20 /* other columns leave before the function has less */
+#define TREE_WIDTH_MIN	   32 /* the same where it is indented */
+#define INDENTS_MAX	   16 /* drawn; of deeper rows the innermost ones */
+
+const struct view_column_spec view_columns[COLUMN_COUNT] = {
+	[COLUMN_SELF] = {.title = "self%", .width = 6, .priority = 1, .right_aligned = true},
+	[COLUMN_TOTAL] = {.title = "total%", .width = 6, .priority = 2, .right_aligned = true},
+	[COLUMN_FUNCTION] = {.title = "function", .width = 0, .priority = 0},
+	[COLUMN_OBJECT] = {.title = "object", .width = 18, .priority = 3},
+	[COLUMN_PROCESSES] = {.title = "procs", .width = 5, .priority = 4, .right_aligned = true},
+};
+
+static const uint32_t columns_of[VIEW_COUNT] = {
+	[VIEW_FUNCTIONS] = (1u << COLUMN_COUNT) - 1,
+	[VIEW_CALLERS] = 1u << COLUMN_SELF | 1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT,
+	[VIEW_TREE] = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL | 1u << COLUMN_FUNCTION |
+		      1u << COLUMN_OBJECT,
+};
+
+/* What the columns in SET need at least, with a space between any two. */
+static int width_of(uint32_t set, enum view_kind kind)
+{
+	int width = kind == VIEW_FUNCTIONS ? FUNCTION_WIDTH_MIN : TREE_WIDTH_MIN;
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		if (set >> i & 1 && view_columns[i].width)
+			width += view_columns[i].width + 1;
+	return width;
+}
+
+uint32_t view_columns_fit(enum view_kind kind, int width)
+{
+	uint32_t set;
+
+	assert(kind < VIEW_COUNT);
+	set = columns_of[kind];
+	if (width <= 0)
+		return set;
+	for (int priority = COLUMN_COUNT - 1; priority > 0; priority--)
+		for (int i = 0; i < COLUMN_COUNT && width_of(set, kind) > width; i++)
+			if (view_columns[i].priority == priority)
+				set &= ~(1u << i);
+	return set;
+}
+
+static void put_percent(uint64_t part, uint64_t whole, char *out, size_t size)
+{
+	double pct = whole ? 100.0 * (double)part / (double)whole : 0.0;
+
+	snprintf(out, size, pct >= 99.995 ? "%.1f" : "%.2f", pct);
+}
+
+const char *view_cell(const struct view *view, const struct snapshot *snapshot,
+		      const struct view_row *row, enum view_column column, char *out, size_t size)
+{
+	out[0] = '\0';
+	switch (column) {
+	case COLUMN_SELF:
+		put_percent(row->self, view->total, out, size);
+		break;
+	case COLUMN_TOTAL:
+		put_percent(row->total, view->total, out, size);
+		break;
+	case COLUMN_FUNCTION:
+		snprintf(out, size, "%s", rows_name(snapshot, row->func, row->key));
+		break;
+	case COLUMN_OBJECT:
+		snprintf(out, size, "%s", rows_object(snapshot, row->func));
+		break;
+	case COLUMN_PROCESSES:
+		if (row->func < snapshot->nr_funcs)
+			snprintf(out, size, "%" PRIu32, snapshot->funcs[row->func].nr_processes);
+		break;
+	case COLUMN_COUNT:
+		break;
+	}
+	return out;
+}
+
+/* --- indent --- */
+
+struct marks {
+	const char *line, *none, *branch, *last, *cut;
+};
+
+static const struct marks utf8_marks = {"│ ", "  ", "├─", "└─", "… "};
+static const struct marks ascii_marks = {"| ", "  ", "|-", "`-", "> "};
+
+/* Append whole marks only: a character is never cut. */
+static size_t append(char *out, size_t size, size_t len, const char *mark)
+{
+	size_t bytes = strlen(mark);
+
+	if (len + bytes >= size)
+		return len;
+	memcpy(out + len, mark, bytes + 1);
+	return len + bytes;
+}
+
+const char *view_indent(const struct view_row *row, bool ascii, char *out, size_t size)
+{
+	const struct marks *m = ascii ? &ascii_marks : &utf8_marks;
+	int depth = row->depth, first = MAX(1, depth - INDENTS_MAX + 1);
+	size_t len = 0;
+
+	assert(size > 0);
+	out[0] = '\0';
+	if (first > 1)
+		len = append(out, size, len, m->cut);
+	for (int i = first; i <= depth; i++) {
+		bool goes_on = i < 64 && row->guides >> i & 1;
+
+		if (i == depth && !row->is_chain)
+			len = append(out, size, len, row->is_last ? m->last : m->branch);
+		else
+			len = append(out, size, len, goes_on ? m->line : m->none);
+	}
+	append(out, size, len, !row->has_children ? "  " : row->is_open ? "- " : "+ ");
+	return out;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The header line. It is made of parts with priorities; the four that tell of
+ * loss and cost stand in every line, in shorter forms where it is narrow.
+ */
+#include "config.h"
+
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/view/view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PART_TEXT_MAX 128
+#define HEADER_MAX    1024
+
+enum part {
+	PART_NAME,
+	PART_HOST,
+	PART_KERNEL,
+	PART_STATE,
+	PART_WINDOW,
+	PART_TARGET,
+	PART_CPUS,
+	PART_EVENT,
+	PART_RATE,
+	PART_MODE,
+	PART_COMPLETE,
+	PART_LOST,
+	PART_DROP,
+	PART_THROTTLE,
+	PART_COST,
+	PART_MEMORY,
+	PART_COUNT,
+};
+
+/* 0: always there. Else the order in which parts find room. */
+static const int priorities[PART_COUNT] = {
+	[PART_STATE] = 1, [PART_MODE] = 2,   [PART_WINDOW] = 3, [PART_RATE] = 4,
+	[PART_NAME] = 5,  [PART_MEMORY] = 6, [PART_TARGET] = 7, [PART_THROTTLE] = 8,
+	[PART_CPUS] = 9,  [PART_HOST] = 10,  [PART_EVENT] = 11, [PART_KERNEL] = 12,
+};
+#define PRIORITY_LAST 12
+
+enum form { FORM_LONG, FORM_SHORT, FORM_TINY, FORM_COUNT };
+
+/* A count in at most 6 characters: large ones are rounded down. */
+static const char *compact(uint64_t count, char *out, size_t size)
+{
+	static const char units[] = "kMGTPE";
+	int unit = -1;
+	uint64_t whole = count, rest = 0;
+
+	if (count < 100000) {
+		snprintf(out, size, "%" PRIu64, count);
+		return out;
+	}
+	for (; whole >= 1000; unit++) {
+		rest = whole % 1000 / 100;
+		whole /= 1000;
+	}
+	snprintf(out, size, "%" PRIu64 ".%" PRIu64 "%c", whole, rest, units[unit]);
+	return out;
+}
+
+static void loss_parts(const struct health *h, enum form form, char parts[][PART_TEXT_MAX])
+{
+	static const char *const complete[] = {"complete ", "compl ", ""};
+	static const char *const lost[] = {"lost ", "lost ", "L"};
+	static const char *const drop[] = {"drop ", "drop ", "D"};
+	static const char *const cost[] = {"cost ", "cost ", "C"};
+	/* Rounded down: 99.96 must not read as 100. */
+	unsigned int tenths = (unsigned int)(health_complete_pct(h) * 10);
+	char text[32];
+
+	snprintf(parts[PART_COMPLETE], PART_TEXT_MAX, "%s%u.%u%%", complete[form], tenths / 10,
+		 tenths % 10);
+	snprintf(parts[PART_LOST], PART_TEXT_MAX, "%s%s", lost[form],
+		 compact(h->lost + h->lost_samples, text, sizeof(text)));
+	snprintf(parts[PART_DROP], PART_TEXT_MAX, "%s%s", drop[form],
+		 compact(h->dropped, text, sizeof(text)));
+	snprintf(parts[PART_COST], PART_TEXT_MAX, "%s%.1f%%", cost[form], h->own_cpu_pct);
+	snprintf(parts[PART_THROTTLE], PART_TEXT_MAX, "throttle %s",
+		 compact(h->throttled, text, sizeof(text)));
+}
+
+static void put_window(const struct snapshot *s, char *out)
+{
+	double asked = s->settings.window_s;
+	double real = (double)(s->window_end_ns - s->window_start_ns) / (double)NS_PER_SEC;
+
+	/* Until the window is full it says how much of it there is. */
+	if (real < asked * 0.95)
+		snprintf(out, PART_TEXT_MAX, "last %.3g of %.3g s", real, asked);
+	else
+		snprintf(out, PART_TEXT_MAX, "last %.3g s", asked);
+}
+
+static void put_rate(const struct snap_settings *set, char *out)
+{
+	if (set->freq_asked_hz > 0)
+		snprintf(out, PART_TEXT_MAX, "%.0f Hz (%.0f)", set->freq_asked_hz,
+			 set->freq_achieved_hz);
+	else
+		snprintf(out, PART_TEXT_MAX, "every %" PRIu64 " (%.0f Hz)", set->period,
+			 set->freq_achieved_hz);
+}
+
+static void put_mode(const struct snap_settings *set, char *out)
+{
+	char bytes[16] = "";
+
+	if (set->mode == STACK_MODE_DWARF)
+		snprintf(bytes, sizeof(bytes), " %.3gK", set->stack_bytes / 1024.0);
+	snprintf(out, PART_TEXT_MAX, "%s%s%s", stack_mode_name(set->mode), bytes,
+		 set->user_only ? " user" : "");
+}
+
+static void put_text(const struct snapshot *s, uint32_t text, char *out)
+{
+	text_elide(snapshot_text(s, text), 40, 0, out, PART_TEXT_MAX);
+}
+
+static void other_parts(const struct snapshot *s, char parts[][PART_TEXT_MAX])
+{
+	const struct snap_settings *set = &s->settings;
+	const char *state = set->is_over ? "ended" : set->frozen ? "FROZEN" : "live";
+
+	snprintf(parts[PART_NAME], PART_TEXT_MAX, "stacktop");
+	put_text(s, s->hostname, parts[PART_HOST]);
+	put_text(s, s->kernel, parts[PART_KERNEL]);
+	snprintf(parts[PART_STATE], PART_TEXT_MAX, "%s", state);
+	put_window(s, parts[PART_WINDOW]);
+	put_text(s, set->target, parts[PART_TARGET]);
+	if (set->cpus_sampled == set->cpus_online)
+		snprintf(parts[PART_CPUS], PART_TEXT_MAX, "%u cpus", set->cpus_online);
+	else
+		snprintf(parts[PART_CPUS], PART_TEXT_MAX, "%u of %u cpus", set->cpus_sampled,
+			 set->cpus_online);
+	put_text(s, set->event, parts[PART_EVENT]);
+	put_rate(set, parts[PART_RATE]);
+	put_mode(set, parts[PART_MODE]);
+	snprintf(parts[PART_MEMORY], PART_TEXT_MAX, "%" PRIu64 " MB",
+		 (s->health.rss_bytes + (1u << 20) - 1) >> 20);
+}
+
+/* Join the parts in SET; returns the columns they take. */
+static int join(char parts[][PART_TEXT_MAX], uint32_t set, const char *gap, char *out)
+{
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (int i = 0; i < PART_COUNT; i++) {
+		int n;
+
+		if (!(set >> i & 1) || !parts[i][0])
+			continue;
+		n = snprintf(out + len, HEADER_MAX - len, "%s%s", len ? gap : "", parts[i]);
+		if (n < 0 || len + (size_t)n >= HEADER_MAX)
+			break;
+		len += (size_t)n;
+	}
+	return text_width(out);
+}
+
+static uint32_t choose(char parts[][PART_TEXT_MAX], bool is_throttled, int width, char *line)
+{
+	uint32_t set = 0;
+
+	for (int i = 0; i < PART_COUNT; i++)
+		if (priorities[i] == 0 || (i == PART_THROTTLE && is_throttled))
+			set |= 1u << i;
+	for (int priority = 1; priority <= PRIORITY_LAST; priority++)
+		for (int i = 0; i < PART_COUNT; i++)
+			if (priorities[i] == priority &&
+			    (width <= 0 || join(parts, set | 1u << i, " ", line) <= width))
+				set |= 1u << i;
+	return set;
+}
+
+static void make_ascii(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text >= 0x80)
+			*text = '?';
+}
+
+size_t view_header(const struct snapshot *snapshot, int width, bool ascii, char *out, size_t size)
+{
+	char parts[PART_COUNT][PART_TEXT_MAX], line[HEADER_MAX];
+	bool is_throttled = snapshot->health.throttled != 0;
+	uint32_t set = 0;
+	size_t len;
+
+	other_parts(snapshot, parts);
+	for (int form = FORM_LONG; form < FORM_COUNT; form++) {
+		loss_parts(&snapshot->health, (enum form)form, parts);
+		set = choose(parts, is_throttled && form != FORM_TINY, width, line);
+		if (width <= 0 || join(parts, set, " ", line) <= width)
+			break;
+	}
+	/* Two spaces between parts read better, where there is room. */
+	if (width > 0 && join(parts, set, "  ", line) > width)
+		join(parts, set, " ", line);
+	else
+		join(parts, set, "  ", line);
+	if (ascii)
+		make_ascii(line);
+	len = text_fit(line, width > 0 ? width : HEADER_MAX, NULL);
+	if (size == 0)
+		return 0;
+	while (len >=
+	       size) /* cannot happen with a line's buffer; cut between characters all the same */
+		do
+			len--;
+		while (len && ((unsigned char)line[len] & 0xc0) == 0x80);
+	memcpy(out, line, len);
+	out[len] = '\0';
+	return len;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The call tree without kernel frames: the weight of a kernel node goes to
+ * the user function that entered the kernel; where there is none (kernel
+ * threads), to one node "[kernel]".
+ */
+#include "config.h"
+
+#include "src/base/vec.h"
+#include "src/view/rows.h"
+
+#include <errno.h>
+
+static bool is_kernel(const struct snapshot *s, const struct snap_node *node)
+{
+	return node->func < s->nr_funcs && s->funcs[node->func].is_kernel;
+}
+
+static uint32_t add_node(struct view_scratch *w, struct snap_node node)
+{
+	node.first_child = node.next_sibling = SNAPSHOT_NONE;
+	w->folded[w->nr_nodes] = node;
+	return w->nr_nodes++;
+}
+
+static void fold_nodes(struct view_scratch *w)
+{
+	const struct snapshot *s = w->snapshot;
+	uint32_t kernel = 0;
+
+	w->nr_nodes = 0;
+	w->folded_of[0] = add_node(w, (struct snap_node){.key = s->nodes[0].key,
+							 .parent = SNAPSHOT_NONE,
+							 .func = SNAPSHOT_NONE});
+	for (uint32_t i = 1; i < s->nr_nodes; i++) {
+		struct snap_node node = s->nodes[i];
+
+		node.parent = w->folded_of[node.parent];
+		node.total = node.self;
+		if (!is_kernel(s, &node)) {
+			w->folded_of[i] = add_node(w, node);
+			continue;
+		}
+		if (node.parent == 0 && kernel == 0)
+			kernel = add_node(w, (struct snap_node){.key = ROWS_KEY_KERNEL,
+								.func = SNAPSHOT_NONE});
+		w->folded_of[i] = node.parent ? node.parent : kernel;
+		w->folded[w->folded_of[i]].self += node.self;
+		w->folded[w->folded_of[i]].total += node.self;
+	}
+	for (uint32_t i = w->nr_nodes - 1; i > 0; i--)
+		w->folded[w->folded[i].parent].total += w->folded[i].total;
+}
+
+/* Insert CHILD among its siblings by total; mostly they come heaviest first, so it goes to the end. */
+static void link_child(struct view_scratch *w, uint32_t child, uint32_t *last_of)
+{
+	uint32_t parent = w->folded[child].parent, *link = &w->folded[parent].first_child;
+	uint32_t last = last_of[parent];
+
+	if (last && w->folded[last].total >= w->folded[child].total)
+		link = &w->folded[last].next_sibling;
+	while (*link != SNAPSHOT_NONE && w->folded[*link].total >= w->folded[child].total)
+		link = &w->folded[*link].next_sibling;
+	w->folded[child].next_sibling = *link;
+	*link = child;
+	if (w->folded[child].next_sibling == SNAPSHOT_NONE)
+		last_of[parent] = child;
+}
+
+/* Children in the order of the snapshot's lists. */
+static void link_nodes(struct view_scratch *w, uint32_t *last_of)
+{
+	const struct snap_node *nodes = w->snapshot->nodes;
+
+	for (uint32_t i = 0; i < w->nr_nodes; i++)
+		last_of[i] = 0;
+	for (uint32_t i = 0; i < w->snapshot->nr_nodes; i++)
+		for (uint32_t k = nodes[i].first_child; k != SNAPSHOT_NONE;
+		     k = nodes[k].next_sibling)
+			if (!is_kernel(w->snapshot, &nodes[k]))
+				link_child(w, w->folded_of[k], last_of);
+	for (uint32_t i = 1; i < w->nr_nodes; i++)
+		if (w->folded[i].func == SNAPSHOT_NONE)
+			link_child(w, i, last_of);
+}
+
+int rows_choose_nodes(struct view_scratch *w)
+{
+	uint32_t nr = w->snapshot->nr_nodes;
+
+	w->nodes = w->snapshot->nodes;
+	w->nr_nodes = nr;
+	if (!w->query->hide_kernel || nr == 0)
+		return 0;
+	/* One more for "[kernel]"; folded_of has a second half, the last child of each node. */
+	if (vec_reserve(&w->folded, &w->cap_folded, nr + 1ul, UINT32_MAX) < 0 ||
+	    vec_reserve(&w->folded_of, &w->cap_folded_of, nr * 2ul + 1, UINT32_MAX) < 0)
+		return -ENOMEM;
+	fold_nodes(w);
+	link_nodes(w, w->folded_of + nr);
+	w->nodes = w->folded;
+	return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the files of the view share: the nodes that rows are made from, and rows in the making. */
+#ifndef ST_VIEW_ROWS_H
+#define ST_VIEW_ROWS_H
+
+#include "src/view/view.h"
+
+/* Rows that stand for no function of the snapshot (func SNAPSHOT_NONE). */
+#define ROWS_KEY_KERNEL \
+	0x5b6b65726e656c5dull /* hidden kernel frames that no user function entered */
+
+/* An item among its siblings, before it becomes a row. */
+struct sibling {
+	uint64_t key, self, total;
+	uint32_t func;
+	uint32_t first, end; /* call tree: first is the node; callers: a range of paths */
+	bool has_children, is_other;
+};
+
+/* Callers: stacks that came up to NODE on the way from their end to the root. */
+struct path_item {
+	uint32_t func, node;
+	uint64_t weight;
+};
+
+/* One open row whose children are being listed. */
+struct level {
+	uint32_t first, next, end; /* siblings */
+	uint32_t paths;		   /* what nr_paths goes back to afterwards */
+	uint64_t guides;
+	uint16_t depth;
+	bool is_chain;
+};
+
+/* Scratch memory of view_build, kept in struct view from call to call. */
+struct view_scratch {
+	const struct snapshot *snapshot;
+	const struct view_query *query;
+	const struct snap_node *nodes; /* the snapshot's, or folded without kernel frames */
+	uint32_t nr_nodes;
+	uint64_t min_total;
+
+	struct snap_node *folded;
+	uint32_t *folded_of; /* node of the snapshot -> folded node */
+	size_t cap_folded, cap_folded_of;
+
+	struct sibling *siblings;
+	size_t nr_siblings, cap_siblings;
+	struct level *levels;
+	size_t nr_levels, cap_levels;
+	struct path_item *paths;
+	size_t nr_paths, cap_paths;
+	uint64_t *self; /* of functions; one more at the end for the hidden kernel */
+	size_t cap_self;
+};
+
+/* Point scratch.nodes at the nodes to show. 0 or -ENOMEM. */
+int rows_choose_nodes(struct view_scratch *w);
+
+/* Append to scratch.siblings. 0 or -ENOMEM. */
+int rows_add_sibling(struct view_scratch *w, struct sibling sibling);
+/* Drop siblings from FIRST on that are too small (as one "[other]") and sort the others. 0 or -ENOMEM. */
+int rows_finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent_key);
+
+/* The first level and the children of one item, for each kind: they add siblings. 0 or -ENOMEM. */
+int rows_functions(struct view_scratch *w);
+int rows_callers(struct view_scratch *w);
+int rows_caller_children(struct view_scratch *w, const struct sibling *item);
+int rows_tree_children(struct view_scratch *w, uint32_t node);
+
+bool fold_is_open(const struct fold *fold, enum view_kind kind, uint64_t key, bool is_hot);
+uint64_t rows_func_key(const struct snapshot *snapshot, uint32_t func);
+/* Name and object of a row or item; constant texts for those without a function. */
+const char *rows_name(const struct snapshot *snapshot, uint32_t func, uint64_t key);
+const char *rows_object(const struct snapshot *snapshot, uint32_t func);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From (snapshot, query) to rows: one walk in depth over items, the same for
+ * all kinds of view; only where an item's children come from differs.
+ */
+#include "config.h"
+
+#include "src/view/view.h"
+
+#include "src/base/hash.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+#include "src/view/rows.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOT_SHARE  20 /* a tree row is open by default from 1/20 of the window on */
+#define GUIDES_MAX 64
+
+static const char *const names[] = {"functions", "callers", "tree"};
+static const char *const titles[] = {"Functions", "Callers", "Call tree"};
+static const char *const sort_names[] = {"self", "total", "name", "object"};
+_Static_assert(ARRAY_SIZE(names) == VIEW_COUNT && ARRAY_SIZE(titles) == VIEW_COUNT, "all kinds");
+_Static_assert(ARRAY_SIZE(sort_names) == VIEW_SORT_COUNT, "all orders");
+
+const char *view_name(enum view_kind kind)
+{
+	assert(kind < VIEW_COUNT);
+	return names[kind];
+}
+
+const char *view_title(enum view_kind kind)
+{
+	assert(kind < VIEW_COUNT);
+	return titles[kind];
+}
+
+const char *view_sort_name(enum view_sort sort)
+{
+	assert(sort < VIEW_SORT_COUNT);
+	return sort_names[sort];
+}
+
+/* --- functions without a place in the snapshot --- */
+
+uint64_t rows_func_key(const struct snapshot *s, uint32_t func)
+{
+	return func < s->nr_funcs ? s->funcs[func].key : ROWS_KEY_KERNEL;
+}
+
+const char *rows_name(const struct snapshot *s, uint32_t func, uint64_t key)
+{
+	if (func < s->nr_funcs)
+		return snapshot_text(s, s->funcs[func].name);
+	return key == ROWS_KEY_KERNEL ? "[kernel]" : "[other]";
+}
+
+const char *rows_object(const struct snapshot *s, uint32_t func)
+{
+	return func < s->nr_funcs ? snapshot_text(s, s->funcs[func].object) : "";
+}
+
+/* --- siblings --- */
+
+int rows_add_sibling(struct view_scratch *w, struct sibling sibling)
+{
+	if (vec_reserve(&w->siblings, &w->cap_siblings, w->nr_siblings + 1, UINT32_MAX) < 0)
+		return -ENOMEM;
+	w->siblings[w->nr_siblings++] = sibling;
+	return 0;
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? -1 : a < b; /* heaviest first */
+}
+
+static int compare_siblings(const void *left, const void *right, void *arg)
+{
+	const struct view_scratch *w = arg;
+	const struct sibling *a = left, *b = right;
+	int order = 0;
+
+	if (w->query->sort == VIEW_SORT_OBJECT)
+		order = strcmp(rows_object(w->snapshot, a->func),
+			       rows_object(w->snapshot, b->func));
+	if (w->query->sort == VIEW_SORT_NAME)
+		order = strcmp(rows_name(w->snapshot, a->func, a->key),
+			       rows_name(w->snapshot, b->func, b->key));
+	if (w->query->sort == VIEW_SORT_SELF)
+		order = compare_u64(a->self, b->self);
+	if (order == 0)
+		order = compare_u64(a->total, b->total);
+	if (order == 0)
+		order = compare_u64(a->self, b->self);
+	return order ? order : (a->key < b->key ? -1 : a->key > b->key);
+}
+
+int rows_finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent_key)
+{
+	struct sibling other = {.key = hash_u64(parent_key ^ 0x6f74686572u),
+				.func = SNAPSHOT_NONE,
+				.is_other = true};
+	size_t nr = first;
+
+	for (size_t i = first; i < w->nr_siblings; i++) {
+		if (w->siblings[i].total >= w->min_total) {
+			w->siblings[nr++] = w->siblings[i];
+			continue;
+		}
+		/* Of subtrees all weight is inside; totals of functions overlap, their self does not. */
+		other.total += w->query->kind == VIEW_FUNCTIONS ? w->siblings[i].self
+								: w->siblings[i].total;
+	}
+	other.self = other.total;
+	w->nr_siblings = nr;
+	if (nr - first > 1)
+		qsort_r(w->siblings + first, nr - first, sizeof(*w->siblings), compare_siblings, w);
+	return other.total ? rows_add_sibling(w, other) : 0;
+}
+
+/* --- functions --- */
+
+int rows_functions(struct view_scratch *w)
+{
+	const struct snapshot *s = w->snapshot;
+	uint64_t hidden = 0;
+
+	if (vec_reserve(&w->self, &w->cap_self, s->nr_funcs + 1ul, UINT32_MAX) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->nr_funcs; i++)
+		w->self[i] = w->query->hide_kernel ? 0 : s->funcs[i].self;
+	for (uint32_t i = 1; w->query->hide_kernel && i < w->nr_nodes; i++)
+		*(w->nodes[i].func < s->nr_funcs ? &w->self[w->nodes[i].func] : &hidden) +=
+			w->nodes[i].self;
+	for (uint32_t i = 0; i < s->nr_funcs; i++)
+		if (!(w->query->hide_kernel && s->funcs[i].is_kernel) &&
+		    rows_add_sibling(w, (struct sibling){.key = s->funcs[i].key,
+							 .self = w->self[i],
+							 .total = s->funcs[i].total,
+							 .func = i}) < 0)
+			return -ENOMEM;
+	if (!hidden)
+		return 0;
+	return rows_add_sibling(w, (struct sibling){.key = ROWS_KEY_KERNEL,
+						    .self = hidden,
+						    .total = hidden,
+						    .func = SNAPSHOT_NONE});
+}
+
+/* --- the call tree --- */
+
+int rows_tree_children(struct view_scratch *w, uint32_t node)
+{
+	uint32_t child = w->nodes[node].first_child;
+
+	for (; child != SNAPSHOT_NONE; child = w->nodes[child].next_sibling) {
+		const struct snap_node *n = &w->nodes[child];
+
+		if (rows_add_sibling(w, (struct sibling){
+						.key = n->key,
+						.self = n->self,
+						.total = n->total,
+						.func = n->func,
+						.first = child,
+						.has_children = n->first_child != SNAPSHOT_NONE,
+					}) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* --- the walk --- */
+
+static int add_children(struct view_scratch *w, const struct sibling *item)
+{
+	if (!item) {
+		switch (w->query->kind) {
+		case VIEW_FUNCTIONS:
+			return rows_functions(w);
+		case VIEW_CALLERS:
+			return rows_callers(w);
+		default:
+			return w->nr_nodes ? rows_tree_children(w, 0) : 0;
+		}
+	}
+	return w->query->kind == VIEW_TREE ? rows_tree_children(w, item->first)
+					   : rows_caller_children(w, item);
+}
+
+/*
+ * List the children of ITEM (NULL: the first level) below the row PARENT. An
+ * only child stays at its parent's indent, except at the first one, where
+ * nothing would tell it from its parent's siblings.
+ */
+static int push_level(struct view_scratch *w, const struct sibling *item,
+		      const struct view_row *parent)
+{
+	struct level level = {.first = (uint32_t)w->nr_siblings, .paths = (uint32_t)w->nr_paths};
+	struct sibling copy = item ? *item : (struct sibling){0}; /* siblings[] may move */
+
+	if (add_children(w, item ? &copy : NULL) < 0 ||
+	    rows_finish_siblings(w, level.first, copy.key) < 0 ||
+	    vec_reserve(&w->levels, &w->cap_levels, w->nr_levels + 1, UINT32_MAX) < 0)
+		return -ENOMEM;
+	level.next = level.first;
+	level.end = (uint32_t)w->nr_siblings;
+	if (parent) {
+		level.is_chain = level.end - level.first == 1 && parent->depth > 0;
+		level.depth = (uint16_t)MIN(parent->depth + !level.is_chain, UINT16_MAX);
+		level.guides = parent->guides;
+	}
+	w->levels[w->nr_levels++] = level;
+	return 0;
+}
+
+static struct view_row row_of(const struct view_scratch *w, const struct level *level,
+			      const struct sibling *item)
+{
+	struct view_row row = {
+		.key = item->key,
+		.func = item->func,
+		.self = item->self,
+		.total = item->total,
+		.depth = level->depth,
+		.has_children = item->has_children,
+		.is_chain = level->is_chain,
+		.is_last = level->next == level->end,
+		.guides = level->guides,
+	};
+	uint64_t bit = row.depth < GUIDES_MAX ? 1ull << row.depth : 0;
+
+	if (row.is_chain) /* the line belongs to the head of the chain */
+		row.is_last = !(row.guides & bit);
+	else
+		row.guides = row.is_last ? row.guides & ~bit : row.guides | bit;
+	row.is_open =
+		item->has_children && fold_is_open(w->query->fold, w->query->kind, item->key,
+						   item->total >= w->snapshot->total / HOT_SHARE);
+	return row;
+}
+
+static int add_row(struct view *view, struct view_row row)
+{
+	size_t cap = view->cap_rows;
+	int r = vec_reserve(&view->rows, &cap, view->nr_rows + 1ul, UINT32_MAX);
+
+	view->cap_rows = (uint32_t)cap;
+	if (r == 0)
+		view->rows[view->nr_rows++] = row;
+	return r;
+}
+
+static int walk(struct view *view, struct view_scratch *w)
+{
+	uint32_t limit = MIN(w->query->limit ? w->query->limit : VIEW_ROWS_MAX, VIEW_ROWS_MAX);
+
+	if (push_level(w, NULL, NULL) < 0)
+		return -ENOMEM;
+	while (w->nr_levels) {
+		struct level *level = &w->levels[w->nr_levels - 1];
+		struct sibling item;
+		struct view_row row;
+
+		if (level->next == level->end) {
+			w->nr_siblings = level->first;
+			w->nr_paths = level->paths;
+			w->nr_levels--;
+			continue;
+		}
+		if (view->nr_rows == limit) {
+			view->is_cut = true;
+			return 0;
+		}
+		item = w->siblings[level->next++];
+		row = row_of(w, level, &item);
+		if (add_row(view, row) < 0 || (row.is_open && push_level(w, &item, &row) < 0))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int view_build(struct view *view, const struct snapshot *snapshot, const struct view_query *query)
+{
+	struct view_scratch *w = view->scratch;
+
+	assert(query->kind < VIEW_COUNT && query->sort < VIEW_SORT_COUNT);
+	if (!w)
+		w = view->scratch = calloc(1, sizeof(*w));
+	view->nr_rows = 0;
+	view->is_cut = false;
+	view->total = snapshot->total;
+	if (!w)
+		return -ENOMEM;
+	w->snapshot = snapshot;
+	w->query = query;
+	w->nr_siblings = w->nr_levels = w->nr_paths = 0;
+	w->min_total = (uint64_t)(query->min_pct / 100 * (double)snapshot->total);
+	if (rows_choose_nodes(w) < 0)
+		return -ENOMEM;
+	return walk(view, w);
+}
+
+void view_done(struct view *view)
+{
+	struct view_scratch *w = view->scratch;
+
+	if (w) {
+		free(w->folded);
+		free(w->folded_of);
+		free(w->siblings);
+		free(w->levels);
+		free(w->paths);
+		free(w->self);
+		free(w);
+	}
+	free(view->rows);
+	*view = (struct view){0};
+}
+
+/* --- finding --- */
+
+int64_t view_find_key(const struct view *view, uint64_t key)
+{
+	for (uint32_t i = 0; i < view->nr_rows; i++)
+		if (view->rows[i].key == key)
+			return i;
+	return -1;
+}
+
+static bool matches(const struct snapshot *s, const struct view_row *row, const char *text)
+{
+	return strcasestr(rows_name(s, row->func, row->key), text) ||
+	       strcasestr(rows_object(s, row->func), text);
+}
+
+int64_t view_search(const struct view *view, const struct snapshot *snapshot, uint32_t from,
+		    const char *text, bool backward)
+{
+	uint32_t nr = view->nr_rows, step = backward ? nr - 1 : 1;
+
+	if (nr == 0 || !*text)
+		return -1;
+	for (uint32_t i = 0, at = from % nr; i < nr; i++) {
+		at = (uint32_t)(((uint64_t)at + step) % nr);
+		if (matches(snapshot, &view->rows[at], text))
+			return at;
+	}
+	return -1;
+}
