@@ -1,5 +1,23 @@
 noinst_LIBRARIES += libunwind-st.a
 libunwind_st_a_SOURCES = \
-	unwind/cfi.h \
-	unwind/table.h \
-	unwind/unwind.h
+	unwind/arch.h \
+	unwind/calls.c unwind/calls_build.c unwind/calls_format.h \
+	unwind/cfa.c unwind/cfa.h \
+	unwind/cfi.c unwind/cfi.h \
+	unwind/cfi_parse.c unwind/cfi_parse.h \
+	unwind/dwarf_op.h \
+	unwind/expr.c \
+	unwind/fp.c \
+	unwind/lower.c unwind/lower.h unwind/lower_x86_64.c \
+	unwind/slow.c \
+	unwind/synth.c unwind/synth.h \
+	unwind/table.c unwind/table.h unwind/table_format.h \
+	unwind/table_build.c unwind/table_build.h \
+	unwind/unwind.h \
+	unwind/walk.c \
+	unwind/x86_64.c
+
+UNIT_TESTS += tests/test_unwind_rows
+tests_test_unwind_rows_SOURCES = tests/test_unwind_rows.c tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_rows_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_rows_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS)

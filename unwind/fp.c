@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The kernel's own frame-pointer chain in the form of unwind_dwarf. The kernel
+ * stops where the chain does and cannot tell a root from a lost frame pointer;
+ * the outermost frame's rule can.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "unwind/table_format.h"
+#include "unwind/unwind.h"
+
+static const struct unwind_map *fill_frame(const struct unwind_space *space, uint64_t ip,
+					   bool is_return, const struct unwind_map *last,
+					   struct unwind_frame *frame)
+{
+	uint64_t at = ip - is_return;
+	const struct unwind_map *map = last;
+
+	if (!map || at - map->start >= map->end - map->start)
+		map = unwind_map_of(space, at);
+	frame->pc = ip;
+	frame->off = map ? ip - map->start + map->file_off : ip;
+	frame->module = map && map->module ? map->module->id : UNWIND_NO_MODULE;
+	frame->is_return = is_return;
+	return map;
+}
+
+/* Is the outermost frame one that nobody called? */
+static enum stack_end end_of(const struct unwind_map *map, const struct unwind_frame *frame)
+{
+	const struct unwind_module *module = map ? map->module : NULL;
+	const struct table_rule *rule;
+
+	if (!module)
+		return STACK_END_FP;
+	if (!module->has_table)
+		return module->state == STACK_END_PENDING ? STACK_END_PENDING : STACK_END_FP;
+	rule = table_find(&module->table, frame->off - frame->is_return);
+	return rule && rule->cfa_op == RULE_CFA_ROOT ? STACK_END_ROOT : STACK_END_FP;
+}
+
+void unwind_fp(const struct unwind_space *space, const uint64_t *ips, uint64_t nr, uint64_t max_ips,
+	       struct unwind_frame *frames, struct unwind_result *ret)
+{
+	const struct unwind_map *map = NULL, *last = NULL;
+	uint32_t kept = (uint32_t)MIN(nr, (uint64_t)UNWIND_FRAMES_MAX);
+
+	for (uint32_t i = 0; i < kept; i++) {
+		map = fill_frame(space, ips[i], i > 0, last, &frames[i]);
+		last = map ? map : last;
+	}
+	*ret = (struct unwind_result){.nr_frames = kept, .end_module = UNWIND_NO_MODULE};
+	if (kept < nr)
+		ret->end = STACK_END_DEPTH;
+	else if (kept == 0)
+		ret->end = STACK_END_FP;
+	else
+		ret->end = end_of(map, &frames[kept - 1]);
+	if (ret->end == STACK_END_FP && max_ips && nr >= max_ips)
+		ret->end = STACK_END_TRUNCATED;
+	if (kept > 0)
+		ret->end_module = frames[kept - 1].module;
+}
