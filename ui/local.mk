@@ -1,4 +1,27 @@
 noinst_LIBRARIES += libui.a
 libui_a_SOURCES = \
-	ui/ui.h
+	ui/act.c \
+	ui/draw.c ui/draw.h \
+	ui/guard.c ui/guard.h \
+	ui/help.c \
+	ui/keys.c ui/keys.h \
+	ui/layout.c \
+	ui/list.c ui/list.h \
+	ui/prompt.c ui/prompt.h \
+	ui/row.c ui/row.h \
+	ui/screen.c ui/screen.h \
+	ui/signals.c ui/signals.h \
+	ui/state.h \
+	ui/terminfo.c \
+	ui/tree.c \
+	ui/ui.c ui/ui.h \
+	ui/view_callers.c \
+	ui/view_functions.c \
+	ui/view_tree.c \
+	ui/write.c
 libui_a_CPPFLAGS = $(AM_CPPFLAGS) $(NCURSES_CFLAGS) -DNCURSES_NOMACROS
+
+# The screen on top of a made-up engine, for tests in a terminal multiplexer.
+TEST_HELPERS += tests/ui_fake
+tests_ui_fake_SOURCES = tests/ui_fake.c
+tests_ui_fake_LDADD = $(LINK_UI)

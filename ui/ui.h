@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct ui_config {
 	enum view_kind view;
@@ -17,25 +18,40 @@ struct ui_config {
 	uint64_t delay_ns;
 	uint64_t window_ns;
 	bool no_color;
+
 	/*
-	 * Write a report. NAME: as typed, or the default one. Returns 0 when done or -errno with a
-	 * message; -EINPROGRESS: save_poll will tell. NULL in tests.
+	 * The write key. Any of these may be NULL: then the key says that reports are not to be
+	 * had. They are called on the thread of ui_run and must not wait for a disk.
+	 *
+	 * render: print settings, health and the rows of VIEW as text; 0 or -errno of the stream.
+	 * report_name: the name that is offered ("stacktop-HOST-TIME.txt").
+	 * save: write a report of LEN bytes (copied) to NAME, as typed or the offered one. 0 when
+	 * done, -errno with a message, -EINPROGRESS: save_poll will tell, in the same way.
 	 */
+	int (*render)(void *context, FILE *stream, const struct snapshot *snapshot,
+		      const struct view *view, const struct view_query *query, bool ascii);
+	void (*report_name)(void *context, const struct snapshot *snapshot, char *out, size_t size);
 	int (*save)(void *context, const char *name, const void *data, size_t len, struct err *err);
-	int (*save_poll)(void *context, struct err *err); /* -EINPROGRESS, 0, or -errno with a message */
+	int (*save_poll)(void *context, struct err *err);
 	void *context;
 };
 
 /*
- * Run the screen until the person leaves, a signal ends it, or the engine's
- * command is over and q is pressed. The terminal is restored on every way out.
- * Returns the exit status (0, 1, or 128 + signal).
+ * Run the screen until the person leaves or a signal ends it (SIGHUP, SIGINT,
+ * SIGQUIT, SIGTERM, or a terminal that went away, which counts as SIGHUP). The
+ * terminal is restored on every way out: by a signal handler when the program
+ * crashes, by a small guard process when it is killed. Sends commands and takes
+ * snapshots; COMMAND_QUIT is the caller's. Returns the exit status: 0, 1 with a
+ * message in ERR, or 128 + signal.
  */
 int ui_run(const struct ui_config *config, struct channel *channel, struct err *err);
 
-/* The table of keys, for help, README and the manual. */
+/*
+ * The table of keys: the screen obeys it, and the help screen, the README and
+ * the manual are made from it. A row without `help` repeats the one above.
+ */
 struct ui_key {
-	const char *keys;  /* "Up k" ... as shown */
+	const char *keys;  /* "Up", "PgDn", "[ ]" ... as shown */
 	const char *group; /* "Move", "Unwind" ... */
 	const char *help;
 };

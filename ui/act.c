@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What keys do. A request changes the state of the screen or becomes a command
+ * to the engine; nothing here waits and nothing draws.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "ui/state.h"
+
+#include <string.h>
+
+/* The steps of the stack copy; the last is what the kernel takes at most. */
+static const uint32_t stack_sizes[] = {4096, 8192, 16384, 32768, 65528};
+
+static void cycle_sort(struct ui *ui)
+{
+	ui->sort = (ui->sort + 1) % VIEW_SORT_COUNT;
+	ui->is_stale = true;
+}
+
+static void toggle_freeze(struct ui *ui)
+{
+	bool frozen = ui->snapshot && ui->snapshot->settings.frozen;
+
+	ui_command(ui, COMMAND_FREEZE, !frozen);
+}
+
+static void change_stack_bytes(struct ui *ui, bool larger)
+{
+	uint32_t now = ui->asked_stack_bytes;
+	uint32_t wanted = 0;
+
+	if (!ui->snapshot)
+		return;
+	if (now == 0)
+		now = ui->snapshot->settings.stack_bytes;
+	for (size_t i = 0; i < ARRAY_SIZE(stack_sizes); i++) {
+		if (larger && stack_sizes[i] > now && !wanted)
+			wanted = stack_sizes[i];
+		if (!larger && stack_sizes[i] < now)
+			wanted = stack_sizes[i];
+	}
+	if (!wanted) {
+		ui_say(ui, false, "the stack copy is the %s already: %u bytes",
+		       larger ? "largest" : "smallest", now);
+		return;
+	}
+	ui->asked_stack_bytes = wanted;
+	ui_command(ui, COMMAND_STACK_BYTES, wanted);
+	ui_say(ui, false, "stack copy: %u bytes%s", wanted,
+	       ui->snapshot->settings.mode == STACK_MODE_DWARF ? "" : " (used in dwarf mode: d)");
+}
+
+static void ask_search(struct ui *ui)
+{
+	prompt_open(&ui->prompt, PROMPT_SEARCH, "");
+}
+
+/* Not remembered at all rather than half: the cursor and the text of the search. */
+static void escape(struct ui *ui)
+{
+	ui->search[0] = '\0';
+	list_release(ui_list(ui));
+}
+
+static bool act_on_list(struct ui *ui, enum request request)
+{
+	struct list *list = ui_list(ui);
+	int64_t cursor = list->cursor, page = list->height;
+
+	switch (request) {
+	case REQUEST_UP:
+		list_go(list, cursor - 1);
+		return true;
+	case REQUEST_DOWN:
+		list_go(list, cursor + 1);
+		return true;
+	case REQUEST_PAGE_UP:
+		list_go(list, cursor - page);
+		return true;
+	case REQUEST_PAGE_DOWN:
+		list_go(list, cursor + page);
+		return true;
+	case REQUEST_FIRST:
+		list_go(list, 0);
+		return true;
+	case REQUEST_LAST:
+		list_go(list, (int64_t)list->view.nr_rows - 1);
+		return true;
+	case REQUEST_ESCAPE:
+		escape(ui);
+		return true;
+	default:
+		return ui->snapshot && ui_ops(ui)->request(ui, request);
+	}
+}
+
+static bool act_on_engine(struct ui *ui, enum request request)
+{
+	switch (request) {
+	case REQUEST_MODE_FP:
+		ui_command(ui, COMMAND_MODE, STACK_MODE_FP);
+		return true;
+	case REQUEST_MODE_DWARF:
+		ui_command(ui, COMMAND_MODE, STACK_MODE_DWARF);
+		return true;
+	case REQUEST_MODE_LBR:
+		ui_command(ui, COMMAND_MODE, STACK_MODE_LBR);
+		return true;
+	case REQUEST_STACK_SMALLER:
+	case REQUEST_STACK_LARGER:
+		change_stack_bytes(ui, request == REQUEST_STACK_LARGER);
+		return true;
+	case REQUEST_FREEZE:
+		toggle_freeze(ui);
+		return true;
+	case REQUEST_ZERO:
+		ui_command(ui, COMMAND_ZERO, 0);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void act_on_screen(struct ui *ui, enum request request)
+{
+	switch (request) {
+	case REQUEST_VIEW_FUNCTIONS:
+		ui_show(ui, VIEW_FUNCTIONS);
+		break;
+	case REQUEST_VIEW_CALLERS:
+		ui_show(ui, VIEW_CALLERS);
+		break;
+	case REQUEST_VIEW_TREE:
+		ui_show(ui, VIEW_TREE);
+		break;
+	case REQUEST_VIEW_NEXT:
+		ui_show(ui, (ui->here + 1) % VIEW_COUNT);
+		break;
+	case REQUEST_SEARCH:
+		ask_search(ui);
+		break;
+	case REQUEST_SEARCH_NEXT:
+	case REQUEST_SEARCH_PREVIOUS:
+		tree_search(ui, request == REQUEST_SEARCH_PREVIOUS);
+		break;
+	case REQUEST_SORT:
+		cycle_sort(ui);
+		break;
+	case REQUEST_KERNEL:
+		ui->hide_kernel = !ui->hide_kernel;
+		ui->is_stale = true;
+		break;
+	case REQUEST_WRITE:
+		write_begin(ui);
+		break;
+	case REQUEST_REDRAW:
+		screen_repaint(&ui->screen);
+		break;
+	case REQUEST_HELP:
+		ui->help_is_shown = true;
+		ui->help_top = 0;
+		break;
+	case REQUEST_QUIT:
+		ui->status = 0;
+		break;
+	default:
+		break;
+	}
+}
+
+static void act_on_prompt(struct ui *ui, int key, bool is_code)
+{
+	enum prompt_kind kind = ui->prompt.kind;
+
+	if (prompt_key(&ui->prompt, key, is_code) != PROMPT_ACCEPTED)
+		return;
+	if (kind == PROMPT_SAVE) {
+		write_accept(ui, ui->prompt.text);
+	} else if (ui->prompt.len > 0) {
+		memcpy(ui->search, ui->prompt.text, sizeof(ui->search));
+		tree_search(ui, false);
+	}
+}
+
+void act_on_key(struct ui *ui, int key, bool is_code)
+{
+	enum request request = keys_request(key, is_code);
+
+	if (is_code && key == KEY_RESIZE)
+		return; /* curses repeats what SIGWINCH has told */
+	if (ui->prompt.kind != PROMPT_NONE) {
+		act_on_prompt(ui, key, is_code);
+	} else if (ui->help_is_shown) {
+		help_key(ui, request);
+	} else {
+		if (request == REQUEST_NONE)
+			return;
+		ui->message.text[0] = '\0';
+		if (!act_on_list(ui, request) && !act_on_engine(ui, request))
+			act_on_screen(ui, request);
+	}
+	ui->is_dirty = true;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The guard: a process that only waits for the main process to vanish. A
+ * process killed by SIGKILL restores nothing itself, and what it leaves is a
+ * shell without echo in the alternate screen. The guard learns of the end by
+ * its socket and, since another child may hold the other end for a moment, by a
+ * pidfd where the kernel has them.
+ *
+ * Forked from a program with threads: the child calls only what is safe in a
+ * signal handler.
+ */
+#include "config.h"
+
+#include "ui/guard.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GUARD_FD_MAX 65536 /* where closing one by one stops */
+
+struct guard_note {
+	bool is_armed;
+	struct termios program;
+};
+
+void restore_add(struct restore *restore, const char *capability)
+{
+	size_t start = restore->len;
+
+	/* terminfo answers absent strings with NULL or (char *)-1. */
+	if (!capability || capability == (const char *)-1)
+		return;
+	while (*capability) {
+		if (capability[0] == '$' && capability[1] == '<') {
+			const char *end = strchr(capability, '>');
+
+			if (end) {
+				capability = end + 1;
+				continue;
+			}
+		}
+		if (restore->len >= sizeof(restore->text)) {
+			restore->len = start;
+			return;
+		}
+		restore->text[restore->len++] = *capability++;
+	}
+}
+
+static bool modes_are(int fd, const struct termios *program)
+{
+	struct termios now;
+
+	if (tcgetattr(fd, &now) < 0)
+		return false;
+	return now.c_lflag == program->c_lflag && now.c_iflag == program->c_iflag &&
+	       now.c_oflag == program->c_oflag;
+}
+
+void restore_apply(const struct restore *restore, const struct termios *program)
+{
+	if (!program || modes_are(restore->tty_fd, program))
+		tcsetattr(restore->tty_fd, TCSANOW, &restore->shell);
+	if (write(restore->tty_fd, restore->text, restore->len) < 0)
+		return; /* the terminal is gone: nobody is left to look at it */
+}
+
+static void close_range_or_loop(unsigned int first, unsigned int last)
+{
+	if (first > last)
+		return;
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+#endif
+	for (unsigned int fd = first; fd <= last && fd < GUARD_FD_MAX; fd++)
+		close((int)fd);
+}
+
+static void close_all_but(int a, int b)
+{
+	unsigned int low = (unsigned int)(a < b ? a : b);
+	unsigned int high = (unsigned int)(a < b ? b : a);
+
+	if (low > 0)
+		close_range_or_loop(0, low - 1);
+	close_range_or_loop(low + 1, high - 1);
+	close_range_or_loop(high + 1, ~0u);
+}
+
+static int parent_pidfd(pid_t parent)
+{
+#ifdef SYS_pidfd_open
+	return (int)syscall(SYS_pidfd_open, parent, 0);
+#else
+	(void)parent;
+	return -1;
+#endif
+}
+
+__attribute__((noreturn)) static void guard_main(int sock, pid_t parent,
+						 const struct restore *restore)
+{
+	struct guard_note note = {0};
+	struct pollfd fds[2] = {{.fd = sock, .events = POLLIN}};
+
+	close_all_but(sock, restore->tty_fd);
+	/* Away from the group that Ctrl-C, Ctrl-Z and a hang-up reach. */
+	setsid();
+	prctl(PR_SET_NAME, "stacktop-guard");
+	fds[1] = (struct pollfd){.fd = parent_pidfd(parent), .events = POLLIN};
+	while (getppid() == parent) {
+		ssize_t len;
+
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			break;
+		if (fds[0].revents) {
+			len = recv(sock, &note, sizeof(note), MSG_DONTWAIT);
+			if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR))
+				break;
+		} else if (fds[1].revents) {
+			break;
+		}
+	}
+	if (note.is_armed)
+		restore_apply(restore, &note.program);
+	_exit(0);
+}
+
+int guard_start(struct guard *guard, const struct restore *restore)
+{
+	sigset_t all, before;
+	pid_t parent = getpid();
+	int socks[2], ret = 0;
+
+	*guard = (struct guard){.sock = -1};
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks) < 0)
+		return -errno;
+	/* Blocked before the fork, so that no handler of the parent runs in the child; for good
+	 * there, which also lets it set the modes of a terminal that is in the background. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	guard->pid = fork();
+	if (guard->pid == 0)
+		guard_main(socks[1], parent, restore);
+	if (guard->pid < 0)
+		ret = -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(socks[1]);
+	if (ret < 0)
+		close(socks[0]);
+	else
+		guard->sock = socks[0];
+	return ret;
+}
+
+static void guard_send(struct guard *guard, const struct guard_note *note)
+{
+	if (guard->sock < 0)
+		return;
+	/* A guard that was killed is missed by nobody until the end. */
+	if (send(guard->sock, note, sizeof(*note), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return;
+}
+
+void guard_arm(struct guard *guard, int tty_fd)
+{
+	struct guard_note note = {.is_armed = true};
+
+	if (tcgetattr(tty_fd, &note.program) == 0)
+		guard_send(guard, &note);
+}
+
+void guard_disarm(struct guard *guard)
+{
+	const struct guard_note note = {.is_armed = false};
+
+	guard_send(guard, &note);
+}
+
+void guard_stop(struct guard *guard)
+{
+	if (guard->sock < 0)
+		return;
+	/* It has nothing to finish, and a stopped guard would not hear a word. */
+	kill(guard->pid, SIGKILL);
+	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(guard->sock);
+	guard->sock = -1;
+}

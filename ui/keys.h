@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Keys become requests in one table, from which the help and the line of hints
+ * are made too: they cannot say what the screen does not do.
+ */
+#ifndef ST_UI_KEYS_H
+#define ST_UI_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum request {
+	REQUEST_NONE,
+	REQUEST_VIEW_FUNCTIONS,
+	REQUEST_VIEW_CALLERS,
+	REQUEST_VIEW_TREE,
+	REQUEST_VIEW_NEXT,
+	REQUEST_UP,
+	REQUEST_DOWN,
+	REQUEST_PAGE_UP,
+	REQUEST_PAGE_DOWN,
+	REQUEST_FIRST,
+	REQUEST_LAST,
+	REQUEST_LEFT,
+	REQUEST_RIGHT,
+	REQUEST_ENTER,
+	REQUEST_OPEN,
+	REQUEST_FOLD,
+	REQUEST_SUBTREE,
+	REQUEST_OPEN_ALL,
+	REQUEST_FOLD_ALL,
+	REQUEST_SEARCH,
+	REQUEST_SEARCH_NEXT,
+	REQUEST_SEARCH_PREVIOUS,
+	REQUEST_ESCAPE,
+	REQUEST_MODE_FP,
+	REQUEST_MODE_DWARF,
+	REQUEST_MODE_LBR,
+	REQUEST_STACK_SMALLER,
+	REQUEST_STACK_LARGER,
+	REQUEST_FREEZE,
+	REQUEST_ZERO,
+	REQUEST_SORT,
+	REQUEST_KERNEL,
+	REQUEST_WRITE,
+	REQUEST_REDRAW,
+	REQUEST_HELP,
+	REQUEST_QUIT,
+};
+
+/* What a key asks for; REQUEST_NONE: nothing, silently. */
+enum request keys_request(int key, bool is_code);
+
+/* One word for the line of hints: "Space" "freeze". */
+struct key_hint {
+	const char *keys, *word;
+	int priority; /* 0 stays longest when the screen is narrow */
+};
+extern const struct key_hint key_hints[];
+extern const size_t nr_key_hints;
+
+#endif

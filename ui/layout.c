@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The whole screen, top to bottom: header, tabs, notice, column titles, rows,
+ * last line. What gives way on a low screen is decided in one place,
+ * plan_lines(); what gives way on a narrow one by the view's columns.
+ */
+#include "config.h"
+
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "ui/draw.h"
+#include "ui/row.h"
+#include "ui/state.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define HEADER_TEXT_MAX	 2048
+#define NOTE_TEXT_MAX	 160
+#define NOTES_MAX	 6
+#define TABS_TEXT_MAX	 128
+#define COMPLETE_LOW_PCT 90.0
+
+/* The line on which each part stands, -1: nowhere. */
+struct plan {
+	int tabs, notice, titles, rows, nr_rows, last;
+};
+
+static struct plan plan_lines(const struct ui *ui)
+{
+	const struct snapshot *s = ui->snapshot;
+	bool has_notice = s && snapshot_text(s, s->settings.notice)[0];
+	bool must_speak = ui->prompt.kind != PROMPT_NONE || ui->message.text[0];
+	int lines = ui->screen.lines, next = 1;
+	struct plan plan = {.tabs = -1, .notice = -1, .titles = -1, .last = -1};
+
+	if (lines >= 6)
+		plan.tabs = next++;
+	if (has_notice && lines >= 8)
+		plan.notice = next++;
+	if (lines >= 5)
+		plan.titles = next++;
+	plan.rows = next;
+	if (lines >= 4 || must_speak)
+		plan.last = lines - 1;
+	plan.nr_rows = MAX((plan.last >= 0 ? plan.last : lines) - plan.rows, 0);
+	return plan;
+}
+
+/* --- header --- */
+
+/* Show WORD and the figure behind it in another style. */
+static void mark_word(struct screen *screen, const char *header, const char *word, enum style style)
+{
+	const char *at = strstr(header, word);
+	char before[HEADER_TEXT_MAX], part[HEADER_TEXT_MAX];
+	size_t len = strlen(word);
+
+	if (!at)
+		return;
+	while (at[len] == ' ')
+		len++;
+	while (at[len] && at[len] != ' ')
+		len++;
+	snprintf(before, sizeof(before), "%.*s", (int)(at - header), header);
+	snprintf(part, sizeof(part), "%.*s", (int)len, at);
+	draw_restyle(screen, 0, text_width(before), text_width(part), style, A_NORMAL);
+}
+
+static void draw_header(struct ui *ui)
+{
+	const struct snapshot *s = ui->snapshot;
+	struct screen *screen = &ui->screen;
+	char header[HEADER_TEXT_MAX];
+
+	if (!s) {
+		draw_text(screen, 0, 0, screen->columns, STYLE_HEADER, A_NORMAL,
+			  "stacktop  collecting ...");
+		return;
+	}
+	view_header(s, screen->columns, screen->ascii, header, sizeof(header));
+	draw_text(screen, 0, 0, screen->columns, STYLE_HEADER, A_NORMAL, header);
+	if (s->health.lost || s->health.lost_read || s->health.lost_samples)
+		mark_word(screen, header, "lost", STYLE_WARNING);
+	if (s->health.dropped)
+		mark_word(screen, header, "drop", STYLE_WARNING);
+	if (s->health.throttled)
+		mark_word(screen, header, "throttle", STYLE_NOTICE);
+	if (health_complete_pct(&s->health) < COMPLETE_LOW_PCT)
+		mark_word(screen, header, "complete", STYLE_NOTICE);
+	if (s->settings.frozen)
+		mark_word(screen, header, "frozen", STYLE_NOTICE);
+}
+
+/* --- tabs and notes --- */
+
+struct note {
+	char text[NOTE_TEXT_MAX];
+	enum style style;
+};
+
+/* The window is shorter than asked: since a start, a switch of the mode, or a zero. */
+static bool window_refills(const struct snapshot *s, double *ret_covered_s)
+{
+	*ret_covered_s = (double)(s->window_end_ns - s->window_start_ns) / (double)NS_PER_SEC;
+	return !s->settings.frozen && s->window_end_ns >= s->window_start_ns &&
+	       *ret_covered_s + 0.5 < s->settings.window_s;
+}
+
+static size_t make_notes(const struct ui *ui, struct note *notes)
+{
+	const struct snapshot *s = ui->snapshot;
+	const struct list *list = &ui->lists[ui->here];
+	double covered_s;
+	size_t nr = 0;
+
+	if (s && s->settings.is_over)
+		notes[nr++] = (struct note){"ended", STYLE_NOTICE};
+	if (s && s->settings.frozen)
+		notes[nr++] = (struct note){"FROZEN", STYLE_NOTICE};
+	if (s && window_refills(s, &covered_s)) {
+		notes[nr] = (struct note){.style = STYLE_NOTICE};
+		snprintf(notes[nr++].text, NOTE_TEXT_MAX, "%s since %.0f s, window refills",
+			 stack_mode_name(s->settings.mode), covered_s);
+	}
+	if (ui->hide_kernel)
+		notes[nr++] = (struct note){"kernel off", STYLE_NOTICE};
+	if (ui->search[0]) {
+		notes[nr] = (struct note){.style = STYLE_NORMAL};
+		snprintf(notes[nr++].text, NOTE_TEXT_MAX, "/%.100s", ui->search);
+	}
+	if (list->view.nr_rows) {
+		notes[nr] = (struct note){.style = STYLE_DIM};
+		snprintf(notes[nr++].text, NOTE_TEXT_MAX, "%u/%u", list->cursor + 1,
+			 list->view.nr_rows);
+	}
+	return nr;
+}
+
+static int notes_width(const struct note *notes, size_t nr)
+{
+	int width = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		width += text_width(notes[i].text) + 2;
+	return width;
+}
+
+static void tab_text(const struct ui *ui, int kind, bool is_short, char *out, size_t size)
+{
+	if (is_short && kind != (int)ui->here)
+		snprintf(out, size, " %d ", kind + 1);
+	else
+		snprintf(out, size, " %d %s ", kind + 1, view_title((enum view_kind)kind));
+}
+
+static int tabs_width(const struct ui *ui, bool is_short)
+{
+	char text[TABS_TEXT_MAX];
+	int width = 0;
+
+	for (int kind = 0; kind < VIEW_COUNT; kind++) {
+		tab_text(ui, kind, is_short, text, sizeof(text));
+		width += text_width(text);
+	}
+	return width;
+}
+
+static void draw_tabs(struct ui *ui, int line)
+{
+	struct screen *screen = &ui->screen;
+	struct note notes[NOTES_MAX];
+	size_t nr = make_notes(ui, notes);
+	bool is_short = tabs_width(ui, false) + notes_width(notes, nr) > screen->columns;
+	char text[TABS_TEXT_MAX];
+	int column = 0;
+
+	while (nr > 0 && tabs_width(ui, is_short) + notes_width(notes, nr) > screen->columns)
+		nr--;
+	for (int kind = 0; kind < VIEW_COUNT; kind++) {
+		tab_text(ui, kind, is_short, text, sizeof(text));
+		column += draw_text(screen, line, column, screen->columns - column,
+				    kind == (int)ui->here ? STYLE_TAB_HERE : STYLE_TAB, A_NORMAL,
+				    text);
+	}
+	column = screen->columns - notes_width(notes, nr);
+	for (size_t i = 0; i < nr; i++) {
+		column += 2;
+		column += draw_text(screen, line, column, screen->columns, notes[i].style, A_NORMAL,
+				    notes[i].text);
+	}
+}
+
+/* --- last line --- */
+
+static void draw_hints(struct screen *screen, int line)
+{
+	int width = 0, column = 1, priority;
+
+	/* As many as fit, the less important ones left out. */
+	for (priority = 0; priority < (int)nr_key_hints; priority++) {
+		for (size_t i = 0; i < nr_key_hints; i++) {
+			if (key_hints[i].priority == priority)
+				width += (int)(strlen(key_hints[i].keys) +
+					       strlen(key_hints[i].word)) +
+					 2;
+		}
+		if (width > screen->columns)
+			break;
+	}
+	for (size_t i = 0; i < nr_key_hints; i++) {
+		if (key_hints[i].priority >= priority)
+			continue;
+		column += draw_text(screen, line, column, screen->columns, STYLE_KEY, A_NORMAL,
+				    key_hints[i].keys);
+		column += draw_text(screen, line, column, screen->columns, STYLE_NORMAL, A_NORMAL,
+				    ":");
+		column += draw_text(screen, line, column, screen->columns, STYLE_NORMAL, A_NORMAL,
+				    key_hints[i].word);
+		column++;
+	}
+}
+
+static void draw_last(struct ui *ui, int line)
+{
+	struct screen *screen = &ui->screen;
+
+	if (ui->prompt.kind != PROMPT_NONE)
+		prompt_draw(&ui->prompt, screen, line);
+	else if (ui->message.text[0])
+		draw_text(screen, line, 0, screen->columns,
+			  ui->message.is_error ? STYLE_WARNING : STYLE_NOTICE, A_NORMAL,
+			  ui->message.text);
+	else if (ui->snapshot && ui->snapshot->settings.is_over)
+		draw_text(screen, line, 1, screen->columns, STYLE_NOTICE, A_NORMAL,
+			  "nothing is left to sample: w writes this, q leaves");
+	else
+		draw_hints(screen, line);
+}
+
+/* --- all of it --- */
+
+static void draw_body(struct ui *ui, const struct plan *plan)
+{
+	struct screen *screen = &ui->screen;
+	struct list *list = ui_list(ui);
+
+	for (int i = 0; i < plan->nr_rows; i++) {
+		uint32_t index = list->top + (uint32_t)i;
+
+		if (index >= list->view.nr_rows)
+			break;
+		row_draw(ui, plan->rows + i, index);
+	}
+	if (list->view.nr_rows == 0 && plan->nr_rows > 0)
+		draw_text(screen, plan->rows + MIN(1, plan->nr_rows - 1), 2, screen->columns,
+			  STYLE_DIM, A_NORMAL,
+			  ui->first_samples_ns ? "no samples in this window" : "collecting ...");
+}
+
+void layout_draw(struct ui *ui)
+{
+	struct screen *screen = &ui->screen;
+	const struct plan plan = plan_lines(ui);
+
+	werase(stdscr);
+	curs_set(ui->prompt.kind != PROMPT_NONE ? 1 : 0);
+	if (ui->help_is_shown) {
+		help_draw(ui);
+		return;
+	}
+	draw_header(ui);
+	if (plan.tabs >= 0)
+		draw_tabs(ui, plan.tabs);
+	if (plan.notice >= 0)
+		draw_text(screen, plan.notice, 0, screen->columns, STYLE_NOTICE, A_NORMAL,
+			  snapshot_text(ui->snapshot, ui->snapshot->settings.notice));
+	list_set_height(ui_list(ui), (uint32_t)MAX(plan.nr_rows, 1));
+	if (plan.titles >= 0)
+		row_draw_titles(ui, plan.titles);
+	draw_body(ui, &plan);
+	if (plan.last >= 0)
+		draw_last(ui, plan.last);
+}

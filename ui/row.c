@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Rows: which columns there are, how wide, and what their text looks like is
+ * the view layer's; here it gets its place, its colour, and the horizontal
+ * scroll of long names.
+ */
+#include "config.h"
+
+#include "ui/row.h"
+
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "ui/draw.h"
+
+#include <string.h>
+
+#define CELL_TEXT_MAX	 4096
+#define COLUMN_GAP	 1
+#define HOT_PCT		 10.0
+#define WARM_PCT	 2.0
+#define NAME_COLUMNS_MIN 24 /* a deep indent is cut rather than the name below this */
+
+/* The columns on this screen and where they stand. */
+struct places {
+	uint32_t set;
+	int column[COLUMN_COUNT], width[COLUMN_COUNT];
+};
+
+static struct places place_columns(const struct ui *ui)
+{
+	int rest = ui->screen.columns, column = 0;
+	struct places places = {.set = view_columns_fit(ui->here, ui->screen.columns)};
+	int nr = 0;
+
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		if (places.set & 1u << i) {
+			rest -= view_columns[i].width + (nr++ > 0 ? COLUMN_GAP : 0);
+			places.width[i] = view_columns[i].width;
+		}
+	}
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		if (!(places.set & 1u << i))
+			continue;
+		if (places.width[i] == 0)
+			places.width[i] = MAX(rest, 1);
+		places.column[i] = column;
+		column += places.width[i] + COLUMN_GAP;
+	}
+	return places;
+}
+
+static enum style heat(uint64_t weight, uint64_t total)
+{
+	double pct = total ? 100.0 * (double)weight / (double)total : 0.0;
+
+	if (pct >= HOT_PCT)
+		return STYLE_HOT;
+	return pct >= WARM_PCT ? STYLE_WARM : STYLE_NORMAL;
+}
+
+static enum style cell_style(const struct ui *ui, const struct list *list,
+			     const struct view_row *row, enum view_column column)
+{
+	const struct snapshot *s = ui->snapshot;
+	const struct snap_func *func = row->func < s->nr_funcs ? &s->funcs[row->func] : NULL;
+
+	switch (column) {
+	case COLUMN_SELF:
+		return heat(row->self, list->view.total);
+	case COLUMN_TOTAL:
+		return heat(row->total, list->view.total);
+	case COLUMN_FUNCTION:
+	case COLUMN_OBJECT:
+		if (func && func->is_kernel)
+			return STYLE_KERNEL;
+		return func && func->is_named ? STYLE_NORMAL : STYLE_DIM;
+	default:
+		return STYLE_NORMAL;
+	}
+}
+
+/* The start of TEXT behind so many columns. */
+static const char *skip_columns(const char *text, int columns)
+{
+	return columns > 0 ? text + text_fit(text, columns, NULL) : text;
+}
+
+/* Underline what the search has found. */
+static void mark_match(struct ui *ui, int line, int column, const char *text, enum style style)
+{
+	const char *at = ui->search[0] ? strcasestr(text, ui->search) : NULL;
+	char before[CELL_TEXT_MAX], found[CELL_TEXT_MAX];
+
+	if (!at)
+		return;
+	snprintf(before, sizeof(before), "%.*s", (int)(at - text), text);
+	snprintf(found, sizeof(found), "%.*s", (int)strlen(ui->search), at);
+	draw_restyle(&ui->screen, line, column + text_width(before), text_width(found), style,
+		     ui->screen.styles[STYLE_MATCH]);
+}
+
+static int draw_indent(struct ui *ui, int line, int column, int width, const struct view_row *row,
+		       enum style style)
+{
+	char indent[CELL_TEXT_MAX];
+	int room = MAX(width - NAME_COLUMNS_MIN, width / 2), taken = 0, all;
+
+	view_indent(row, ui->screen.ascii, indent, sizeof(indent));
+	all = text_width(indent);
+	if (all > room && room > 0) {
+		/* The near end is the one that says something. */
+		taken = draw_text(&ui->screen, line, column, 1, style, A_NORMAL, "<");
+		all -= room - taken;
+		return taken + draw_text(&ui->screen, line, column + taken, room - taken, style,
+					 A_NORMAL, skip_columns(indent, all));
+	}
+	return draw_text(&ui->screen, line, column, width, style, A_NORMAL, indent);
+}
+
+static void draw_name(struct ui *ui, int line, const struct places *places,
+		      const struct view_row *row, const char *name, enum style style)
+{
+	const struct list *list = ui_list(ui);
+	int column = places->column[COLUMN_FUNCTION], width = places->width[COLUMN_FUNCTION];
+	bool is_cursor = style == STYLE_CURSOR;
+	char shown[CELL_TEXT_MAX];
+	int taken;
+
+	if (ui->here != VIEW_FUNCTIONS) {
+		taken = draw_indent(ui, line, column, width, row,
+				    is_cursor ? STYLE_CURSOR : STYLE_DIM);
+		column += taken;
+		width -= taken;
+	}
+	if (list->shift > 0)
+		snprintf(shown, sizeof(shown), "%s", skip_columns(name, list->shift));
+	else
+		text_elide(name, width, 1, shown, sizeof(shown));
+	draw_text(&ui->screen, line, column, width, style, A_NORMAL, shown);
+	mark_match(ui, line, column, shown, style);
+}
+
+/* Without its object a function of the kernel would differ by its colour only. */
+static void add_kernel_mark(const struct ui *ui, const struct places *places,
+			    const struct view_row *row, char *name, size_t size)
+{
+	const struct snapshot *s = ui->snapshot;
+	size_t len = strlen(name);
+
+	if (places->set & 1u << COLUMN_OBJECT)
+		return;
+	if (row->func >= s->nr_funcs || !s->funcs[row->func].is_kernel)
+		return;
+	snprintf(name + len, size - len, " [k]");
+}
+
+void row_draw(struct ui *ui, int line, uint32_t index)
+{
+	const struct list *list = ui_list(ui);
+	const struct view_row *row = &list->view.rows[index];
+	const struct places places = place_columns(ui);
+	bool is_cursor = index == list->cursor;
+	char text[CELL_TEXT_MAX];
+
+	if (is_cursor)
+		draw_fill(&ui->screen, line, 0, ui->screen.columns, STYLE_CURSOR);
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		enum view_column column = (enum view_column)i;
+		enum style style = is_cursor ? STYLE_CURSOR : cell_style(ui, list, row, column);
+
+		if (!(places.set & 1u << i))
+			continue;
+		view_cell(&list->view, ui->snapshot, row, column, text, sizeof(text));
+		if (column == COLUMN_FUNCTION) {
+			add_kernel_mark(ui, &places, row, text, sizeof(text));
+			draw_name(ui, line, &places, row, text, style);
+			continue;
+		}
+		if (view_columns[i].right_aligned) {
+			draw_text_right(&ui->screen, line, places.column[i], places.width[i], style,
+					A_NORMAL, text);
+		} else {
+			char shown[CELL_TEXT_MAX];
+
+			text_elide(text, places.width[i], 1, shown, sizeof(shown));
+			draw_text(&ui->screen, line, places.column[i], places.width[i], style,
+				  A_NORMAL, shown);
+		}
+	}
+}
+
+static bool is_sorted_by(const struct ui *ui, enum view_column column)
+{
+	static const enum view_column columns[VIEW_SORT_COUNT] = {
+		[VIEW_SORT_SELF] = COLUMN_SELF,
+		[VIEW_SORT_TOTAL] = COLUMN_TOTAL,
+		[VIEW_SORT_NAME] = COLUMN_FUNCTION,
+		[VIEW_SORT_OBJECT] = COLUMN_OBJECT,
+	};
+
+	return columns[ui->sort] == column;
+}
+
+void row_draw_titles(struct ui *ui, int line)
+{
+	const struct places places = place_columns(ui);
+
+	draw_fill(&ui->screen, line, 0, ui->screen.columns, STYLE_TITLE);
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		enum view_column column = (enum view_column)i;
+		bool is_sorted = is_sorted_by(ui, column);
+		enum style style = is_sorted ? STYLE_SORTED : STYLE_TITLE;
+		const char *mark = !is_sorted ? "" : ui->screen.ascii ? "*" : "▾";
+		const char *title =
+			column == COLUMN_FUNCTION ? ui_ops(ui)->item_title : view_columns[i].title;
+		char text[CELL_TEXT_MAX];
+
+		if (!(places.set & 1u << i))
+			continue;
+		snprintf(text, sizeof(text), "%s%s", title, mark);
+		if (view_columns[i].right_aligned)
+			draw_text_right(&ui->screen, line, places.column[i], places.width[i], style,
+					A_NORMAL, text);
+		else
+			draw_text(&ui->screen, line, places.column[i], places.width[i], style,
+				  A_NORMAL, text);
+	}
+}

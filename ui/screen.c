@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The terminal, by newterm(): initscr() would end the program by itself on an
+ * unknown terminal. See screen.h.
+ */
+#include "config.h"
+
+#include "ui/screen.h"
+
+#include "src/base/util.h"
+#include "ui/signals.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define ESCAPE_DELAY_MS 25
+
+struct look {
+	short foreground; /* -1: the terminal's own */
+	attr_t colour, mono;
+};
+
+static const struct look looks[STYLE_COUNT] = {
+	[STYLE_NORMAL] = {-1, A_NORMAL, A_NORMAL},
+	[STYLE_HEADER] = {-1, A_BOLD, A_BOLD},
+	[STYLE_TAB] = {-1, A_NORMAL, A_NORMAL},
+	[STYLE_TAB_HERE] = {-1, A_BOLD | A_REVERSE, A_BOLD | A_REVERSE},
+	[STYLE_TITLE] = {COLOR_GREEN, A_UNDERLINE, A_UNDERLINE},
+	[STYLE_SORTED] = {COLOR_GREEN, A_BOLD | A_UNDERLINE, A_BOLD | A_UNDERLINE},
+	[STYLE_HOT] = {COLOR_RED, A_BOLD, A_BOLD},
+	[STYLE_WARM] = {COLOR_YELLOW, A_NORMAL, A_NORMAL},
+	[STYLE_KERNEL] = {COLOR_CYAN, A_NORMAL, A_NORMAL},
+	[STYLE_DIM] = {-1, A_DIM, A_NORMAL},
+	[STYLE_CURSOR] = {-1, A_REVERSE, A_REVERSE},
+	[STYLE_MATCH] = {-1, A_UNDERLINE | A_BOLD, A_UNDERLINE | A_BOLD},
+	[STYLE_KEY] = {COLOR_CYAN, A_BOLD, A_BOLD},
+	[STYLE_NOTICE] = {COLOR_YELLOW, A_BOLD, A_BOLD},
+	[STYLE_WARNING] = {COLOR_RED, A_BOLD | A_REVERSE, A_BOLD | A_REVERSE},
+};
+
+static void set_styles(struct screen *screen, bool no_color)
+{
+	bool colour = !no_color && has_colors() && start_color() == OK;
+
+	if (colour && use_default_colors() != OK)
+		colour = false;
+	for (int i = 0; i < STYLE_COUNT; i++) {
+		const struct look *look = &looks[i];
+
+		screen->styles[i] = colour ? look->colour : look->mono;
+		screen->pairs[i] = 0;
+		if (colour && look->foreground >= 0 &&
+		    init_pair((short)(i + 1), look->foreground, -1) == OK)
+			screen->pairs[i] = (short)(i + 1);
+	}
+}
+
+static int open_input(struct screen *screen, struct err *err)
+{
+	screen->input = NULL;
+	screen->input_fd = STDIN_FILENO;
+	if (isatty(STDIN_FILENO))
+		return 0;
+	screen->input = fopen("/dev/tty", "re");
+	if (!screen->input) {
+		err_set(err, -errno, "no terminal to read keys from: %s", strerror(errno));
+		err_hint(err, "use --batch");
+		return err ? err->code : -ENOTTY;
+	}
+	screen->input_fd = fileno(screen->input);
+	return 0;
+}
+
+static void close_input(struct screen *screen)
+{
+	if (screen->input)
+		fclose(screen->input);
+	screen->input = NULL;
+}
+
+static void note_size(struct screen *screen)
+{
+	screen->lines = getmaxy(stdscr);
+	screen->columns = getmaxx(stdscr);
+}
+
+static void set_modes(void)
+{
+	cbreak();
+	noecho();
+	nonl();
+	intrflush(stdscr, FALSE);
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	leaveok(stdscr, FALSE);
+	curs_set(0);
+}
+
+int screen_open(struct screen *screen, bool no_color, struct err *err)
+{
+	const char *term = getenv("TERM");
+	int ret;
+
+	*screen = (struct screen){.output_fd = STDOUT_FILENO, .guard.sock = -1};
+	screen->ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	ret = open_input(screen, err);
+	if (ret < 0)
+		return ret;
+	ret = restore_prepare(&screen->restore, screen->output_fd, term ? term : "", err);
+	if (ret < 0)
+		goto fail;
+	guard_start(&screen->guard, &screen->restore); /* without one, only kill -9 is worse */
+	signals_on_crash(&screen->restore);
+	screen->term = newterm(NULL, stdout, screen->input ? screen->input : stdin);
+	if (!screen->term) {
+		ret = err_set(err, -EINVAL, "terminal type '%s' cannot show a screen", term);
+		err_hint(err, "use --batch");
+		signals_on_crash(NULL);
+		goto fail;
+	}
+	set_escdelay(ESCAPE_DELAY_MS);
+	set_modes();
+	guard_arm(&screen->guard, screen->output_fd);
+	set_styles(screen, no_color);
+	note_size(screen);
+	return 0;
+fail:
+	guard_stop(&screen->guard);
+	close_input(screen);
+	return ret;
+}
+
+void screen_close(struct screen *screen)
+{
+	if (!screen->term)
+		return;
+	curs_set(1);
+	endwin();
+	signals_on_crash(NULL);
+	/* Whatever curses believes, the modes are what they were. */
+	tcsetattr(screen->output_fd, TCSADRAIN, &screen->restore.shell);
+	guard_disarm(&screen->guard);
+	guard_stop(&screen->guard);
+	delscreen(screen->term);
+	screen->term = NULL;
+	close_input(screen);
+}
+
+void screen_resize(struct screen *screen)
+{
+	struct winsize size;
+
+	if (ioctl(screen->output_fd, TIOCGWINSZ, &size) < 0 || size.ws_row == 0 || size.ws_col == 0)
+		return;
+	resizeterm(size.ws_row, size.ws_col);
+	note_size(screen);
+}
+
+void screen_repaint(struct screen *screen)
+{
+	(void)screen;
+	clearok(curscr, TRUE);
+}
+
+void screen_stop(struct screen *screen)
+{
+	curs_set(1);
+	endwin();
+	guard_disarm(&screen->guard);
+	signals_on_crash(NULL);
+	signals_stop_self();
+	signals_on_crash(&screen->restore);
+	screen_resume(screen);
+}
+
+void screen_resume(struct screen *screen)
+{
+	/* The shell may have changed what was the terminal's own state. */
+	reset_prog_mode();
+	guard_arm(&screen->guard, screen->output_fd);
+	screen_resize(screen);
+	screen_repaint(screen);
+	curs_set(0);
+}
+
+void screen_update(struct screen *screen)
+{
+	(void)screen;
+	wnoutrefresh(stdscr);
+	doupdate();
+}
+
+bool screen_key(struct screen *screen, int *ret_key, bool *ret_is_code)
+{
+	wint_t key = 0;
+	int ret;
+
+	(void)screen;
+	/* nodelay and keypad: ERR when nothing waits. The screen itself is refreshed by us. */
+	ret = wget_wch(stdscr, &key);
+	if (ret == ERR)
+		return false;
+	*ret_is_code = ret == KEY_CODE_YES;
+	*ret_key = (int)key;
+	return true;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The terminal: entering and leaving curses, its size, its colours, its keys.
+ * Everything that must be undone is undone by screen_close, by the crash
+ * handler or by the guard.
+ */
+#ifndef ST_UI_SCREEN_H
+#define ST_UI_SCREEN_H
+
+#include "src/base/err.h"
+#include "ui/guard.h"
+
+#include <curses.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* What text means; how that looks depends on the terminal. */
+enum style {
+	STYLE_NORMAL,
+	STYLE_HEADER,	/* first line */
+	STYLE_TAB,	/* a view's name */
+	STYLE_TAB_HERE, /* the name of the one that is shown */
+	STYLE_TITLE,	/* column titles */
+	STYLE_SORTED,	/* title of the column that rows are sorted by */
+	STYLE_HOT,	/* 10 % and more */
+	STYLE_WARM,	/* 2 % and more */
+	STYLE_KERNEL,	/* functions of the kernel */
+	STYLE_DIM,	/* what matters least: guides, fallback names */
+	STYLE_CURSOR,	/* the row under the cursor */
+	STYLE_MATCH,	/* found text, added to another style */
+	STYLE_KEY,	/* a key in hints and help */
+	STYLE_NOTICE,	/* a limit in force; frozen */
+	STYLE_WARNING,	/* loss, errors */
+	STYLE_COUNT,
+};
+
+struct screen {
+	SCREEN *term; /* NULL: not open */
+	FILE *input;  /* NULL: standard input */
+	int input_fd, output_fd;
+	int lines, columns;
+	bool ascii; /* no UTF-8 in this locale */
+	attr_t styles[STYLE_COUNT];
+	short pairs[STYLE_COUNT];
+	struct restore restore;
+	struct guard guard;
+};
+
+/* Enter curses on the terminal of standard output. 0 or -errno with a message. */
+int screen_open(struct screen *screen, bool no_color, struct err *err);
+/* Restore the terminal. Harmless when not open. */
+void screen_close(struct screen *screen);
+
+/* Take over the terminal's new size. */
+void screen_resize(struct screen *screen);
+/* Write everything anew with the next update. */
+void screen_repaint(struct screen *screen);
+/* Give the terminal back, stop the process, and come back when it is continued. */
+void screen_stop(struct screen *screen);
+/* Enter curses modes again after somebody else had the terminal. */
+void screen_resume(struct screen *screen);
+/* Send what changed. */
+void screen_update(struct screen *screen);
+
+/*
+ * The next key that waits: true with a curses key code (*RET_IS_CODE) or a
+ * character in *RET_KEY; false when there is none.
+ */
+bool screen_key(struct screen *screen, int *ret_key, bool *ret_is_code);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the screen is at one moment. ui.c owns it and runs the loop, act.c
+ * changes it by requests, layout.c draws it and changes nothing but sizes.
+ */
+#ifndef ST_UI_STATE_H
+#define ST_UI_STATE_H
+
+#include "ui/keys.h"
+#include "ui/list.h"
+#include "ui/prompt.h"
+#include "ui/screen.h"
+#include "ui/ui.h"
+
+#define MESSAGE_TEXT_MAX (2 * ERR_TEXT_MAX)
+
+struct ui;
+
+/* One view: what is its own, besides the rows that the view layer makes. */
+struct view_ops {
+	enum view_kind kind;
+	const char *item_title; /* title of the column of functions */
+	/* Act on the row under the cursor; false: not a request of this view. */
+	bool (*request)(struct ui *ui, enum request request);
+};
+extern const struct view_ops view_functions_ops, view_callers_ops, view_tree_ops;
+
+struct message {
+	char text[MESSAGE_TEXT_MAX]; /* "": none */
+	bool is_error;
+	uint64_t until_ns;
+};
+
+/* The view as text, made when the key was pressed, on its way to a file. */
+struct report {
+	char *data;
+	size_t len;
+	char name[PROMPT_TEXT_MAX];
+	bool is_pending; /* save_poll will tell */
+};
+
+struct ui {
+	const struct ui_config *config;
+	struct channel *channel;
+	struct screen screen;
+	uint64_t now_ns; /* of this turn of the loop */
+	int status;	 /* exit status; -1: goes on */
+
+	struct snapshot *snapshot; /* NULL: none came yet */
+	enum view_kind here;
+	struct list lists[VIEW_COUNT];
+	enum view_sort sort;
+	bool hide_kernel;
+	char search[PROMPT_TEXT_MAX];
+	uint32_t asked_stack_bytes; /* 0: as the snapshot says */
+
+	bool is_stale; /* rows must be built anew */
+	bool is_dirty; /* the screen must be drawn anew */
+	struct prompt prompt;
+	struct message message;
+	struct report report;
+	bool help_is_shown;
+	int help_top;
+
+	uint64_t next_ask_ns;	   /* when a snapshot is due */
+	uint64_t asked_ns;	   /* when one was asked for that has not come, 0: none */
+	uint64_t first_samples_ns; /* when the first samples were on the screen, 0: not yet */
+};
+
+/* --- ui.c --- */
+
+/* Show a line at the bottom for some seconds. */
+void ui_say(struct ui *ui, bool is_error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Send a command, and ask for a snapshot that shows its effect. */
+void ui_command(struct ui *ui, enum command_kind kind, uint64_t value);
+/* The list on the screen; what its rows are made from. */
+struct list *ui_list(struct ui *ui);
+const struct view_ops *ui_ops(const struct ui *ui);
+struct view_query ui_query(const struct ui *ui, const struct fold *fold);
+/* Build the rows of the view on the screen anew, now. */
+void ui_build(struct ui *ui);
+void ui_show(struct ui *ui, enum view_kind kind);
+
+/* --- act.c --- */
+
+void act_on_key(struct ui *ui, int key, bool is_code);
+
+/* --- tree.c: folding, for the views that are trees --- */
+
+bool tree_request(struct ui *ui, enum request request);
+/* Go to the next row with the search text, in folded subtrees too. */
+void tree_search(struct ui *ui, bool backward);
+/* Scroll names sideways. */
+void tree_shift(struct list *list, bool to_right);
+
+/* --- write.c --- */
+
+/* Render the view and ask for a name; write it; hear how it went. */
+void write_begin(struct ui *ui);
+void write_accept(struct ui *ui, const char *name);
+void write_poll(struct ui *ui);
+void write_done(struct ui *ui);
+
+/* --- layout.c, help.c --- */
+
+void layout_draw(struct ui *ui);
+void help_draw(struct ui *ui);
+/* A key while the help is shown. */
+void help_key(struct ui *ui, enum request request);
+
+#endif

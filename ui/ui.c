@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The loop of the screen: waits for keys, signals, snapshots and the next tick,
+ * whichever is first, and draws at most once per turn. It never waits for the
+ * engine: what it has not answered yet is not on the screen yet.
+ */
+#include "config.h"
+
+#include "src/base/io.h"
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "ui/signals.h"
+#include "ui/state.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define EARLY_NS	(100 * NS_PER_MSEC) /* between snapshots until the first samples */
+#define YOUNG_NS	(250 * NS_PER_MSEC) /* and in the second after these */
+#define UNANSWERED_NS	(1 * NS_PER_SEC)    /* then an unanswered request is repeated */
+#define SAVE_POLL_NS	(50 * NS_PER_MSEC)
+#define MESSAGE_NS	(6 * NS_PER_SEC)
+#define ERROR_NS	(20 * NS_PER_SEC)
+#define KEYS_PER_TURN	256
+#define DELAY_MIN_NS	(50 * NS_PER_MSEC)
+#define EMPTY_READS_MAX 3
+
+static const struct view_ops *const all_ops[VIEW_COUNT] = {
+	[VIEW_FUNCTIONS] = &view_functions_ops,
+	[VIEW_CALLERS] = &view_callers_ops,
+	[VIEW_TREE] = &view_tree_ops,
+};
+
+void ui_say(struct ui *ui, bool is_error, const char *format, ...)
+{
+	char text[MESSAGE_TEXT_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	text_sanitize(text, strlen(text), ui->message.text, sizeof(ui->message.text));
+	ui->message.is_error = is_error;
+	ui->message.until_ns = ui->now_ns + (is_error ? ERROR_NS : MESSAGE_NS);
+	ui->is_dirty = true;
+}
+
+static void ask(struct ui *ui)
+{
+	const struct command command = {.kind = COMMAND_SNAPSHOT};
+
+	/* A full queue: the engine is busy, and the next turn asks again. */
+	if (channel_send(ui->channel, command) == 0)
+		ui->asked_ns = ui->now_ns;
+}
+
+void ui_command(struct ui *ui, enum command_kind kind, uint64_t value)
+{
+	const struct command command = {.kind = kind, .value = value};
+
+	if (channel_send(ui->channel, command) < 0) {
+		ui_say(ui, true, "the sampler is busy: try again");
+		return;
+	}
+	ask(ui);
+}
+
+struct list *ui_list(struct ui *ui)
+{
+	return &ui->lists[ui->here];
+}
+
+const struct view_ops *ui_ops(const struct ui *ui)
+{
+	return all_ops[ui->here];
+}
+
+struct view_query ui_query(const struct ui *ui, const struct fold *fold)
+{
+	return (struct view_query){
+		.kind = ui->here,
+		.sort = ui->sort,
+		.hide_kernel = ui->hide_kernel,
+		.fold = fold,
+	};
+}
+
+void ui_build(struct ui *ui)
+{
+	struct list *list = ui_list(ui);
+	struct view_query query = ui_query(ui, list->fold);
+
+	ui->is_stale = false;
+	ui->is_dirty = true;
+	if (ui->snapshot && list_build(list, ui->snapshot, &query) < 0)
+		ui_say(ui, true, "no memory for the rows of this view");
+}
+
+void ui_show(struct ui *ui, enum view_kind kind)
+{
+	ui->here = kind;
+	ui_build(ui);
+}
+
+/* --- time --- */
+
+static uint64_t interval_ns(const struct ui *ui)
+{
+	uint64_t delay_ns = MAX(ui->config->delay_ns, (uint64_t)DELAY_MIN_NS);
+
+	if (!ui->first_samples_ns)
+		return MIN(delay_ns, (uint64_t)EARLY_NS);
+	if (ui->now_ns - ui->first_samples_ns < NS_PER_SEC)
+		return MIN(delay_ns, (uint64_t)YOUNG_NS);
+	return delay_ns;
+}
+
+static void on_time(struct ui *ui)
+{
+	if (ui->message.text[0] && ui->now_ns >= ui->message.until_ns) {
+		ui->message.text[0] = '\0';
+		ui->is_dirty = true;
+	}
+	write_poll(ui);
+	if (ui->now_ns < ui->next_ask_ns)
+		return;
+	if (!ui->asked_ns || ui->now_ns - ui->asked_ns >= UNANSWERED_NS)
+		ask(ui);
+	/* By the clock, so that delays do not add up; but never a burst after a stop. */
+	ui->next_ask_ns += interval_ns(ui);
+	if (ui->next_ask_ns <= ui->now_ns)
+		ui->next_ask_ns = ui->now_ns + interval_ns(ui);
+}
+
+static int wait_ms(const struct ui *ui)
+{
+	uint64_t next = ui->next_ask_ns;
+
+	if (ui->message.text[0])
+		next = MIN(next, ui->message.until_ns);
+	if (ui->report.is_pending)
+		next = MIN(next, ui->now_ns + SAVE_POLL_NS);
+	if (next <= ui->now_ns)
+		return 0;
+	return (int)MIN((next - ui->now_ns + NS_PER_MSEC - 1) / NS_PER_MSEC, (uint64_t)60000);
+}
+
+/* --- events --- */
+
+static void on_channel(struct ui *ui)
+{
+	char text[MESSAGE_TEXT_MAX];
+	bool is_error;
+	struct snapshot *snapshot = channel_take(ui->channel);
+
+	if (snapshot) {
+		snapshot_free(ui->snapshot);
+		ui->snapshot = snapshot;
+		ui->asked_ns = 0;
+		ui->is_stale = true;
+		if (snapshot->settings.stack_bytes == ui->asked_stack_bytes)
+			ui->asked_stack_bytes = 0;
+		if (!ui->first_samples_ns && snapshot->nr_samples)
+			ui->first_samples_ns = ui->now_ns;
+	}
+	if (channel_take_message(ui->channel, text, sizeof(text), &is_error)) {
+		ui_say(ui, is_error, "%s", text);
+		if (is_error)
+			ui->asked_stack_bytes = 0; /* perhaps it was refused */
+	}
+}
+
+static void on_signals(struct ui *ui)
+{
+	int signal_nr;
+
+	while ((signal_nr = signals_next()) != 0 && ui->status < 0) {
+		switch (signal_nr) {
+		case SIGWINCH:
+			screen_resize(&ui->screen);
+			break;
+		case SIGTSTP:
+			screen_stop(&ui->screen);
+			break;
+		case SIGCONT:
+			screen_resume(&ui->screen);
+			break;
+		default:
+			ui->status = 128 + signal_nr;
+		}
+		ui->is_dirty = true;
+	}
+}
+
+/* EMPTY_READS: how often in a row there was something to read and nothing came. */
+static void on_keys(struct ui *ui, int *empty_reads)
+{
+	bool is_code = false;
+	int key = 0, nr = 0;
+
+	while (nr < KEYS_PER_TURN && ui->status < 0 && screen_key(&ui->screen, &key, &is_code)) {
+		act_on_key(ui, key, is_code);
+		nr++;
+	}
+	*empty_reads = nr ? 0 : *empty_reads + 1;
+	/* A terminal at its end is readable for ever. */
+	if (*empty_reads >= EMPTY_READS_MAX && ui->status < 0)
+		ui->status = 128 + SIGHUP;
+}
+
+static void loop(struct ui *ui, int signals_fd)
+{
+	struct pollfd fds[] = {
+		{.fd = ui->screen.input_fd, .events = POLLIN},
+		{.fd = signals_fd, .events = POLLIN},
+		{.fd = channel_main_fd(ui->channel), .events = POLLIN},
+	};
+	int empty_reads = 0;
+
+	while (ui->status < 0) {
+		ui->now_ns = now_ns();
+		on_time(ui);
+		if (ui->is_stale)
+			ui_build(ui);
+		if (ui->is_dirty) {
+			layout_draw(ui);
+			screen_update(&ui->screen);
+			ui->is_dirty = false;
+		}
+		if (poll(fds, ARRAY_SIZE(fds), wait_ms(ui)) < 0)
+			continue; /* EINTR: the signal is in the pipe */
+		ui->now_ns = now_ns();
+		if (fds[1].revents)
+			on_signals(ui);
+		if (fds[2].revents)
+			on_channel(ui);
+		if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL) && ui->status < 0)
+			ui->status = 128 + SIGHUP;
+		else if (fds[0].revents & POLLIN)
+			on_keys(ui, &empty_reads);
+	}
+}
+
+/* --- life --- */
+
+static void ui_done(struct ui *ui)
+{
+	for (int i = 0; i < VIEW_COUNT; i++)
+		list_done(&ui->lists[i]);
+	write_done(ui);
+	snapshot_free(ui->snapshot);
+}
+
+static int ui_init(struct ui *ui, const struct ui_config *config, struct channel *channel)
+{
+	*ui = (struct ui){
+		.config = config,
+		.channel = channel,
+		.status = -1,
+		.here = config->view,
+		.sort = config->sort,
+		.now_ns = now_ns(),
+		.is_dirty = true,
+	};
+	ui->next_ask_ns = ui->now_ns;
+	for (int i = 0; i < VIEW_COUNT; i++) {
+		int ret = list_init(&ui->lists[i]);
+
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+int ui_run(const struct ui_config *config, struct channel *channel, struct err *err)
+{
+	struct ui ui;
+	int signals_fd;
+
+	assert(config->view < VIEW_COUNT && config->sort < VIEW_SORT_COUNT);
+	if (ui_init(&ui, config, channel) < 0) {
+		err_set(err, -ENOMEM, "no memory for the screen");
+		ui_done(&ui);
+		return 1;
+	}
+	signals_fd = signals_open();
+	if (signals_fd < 0) {
+		err_set(err, signals_fd, "cannot watch signals: %s", strerror(-signals_fd));
+		ui.status = 1;
+	} else if (screen_open(&ui.screen, config->no_color, err) < 0) {
+		ui.status = 1;
+	} else {
+		loop(&ui, signals_fd);
+		screen_close(&ui.screen);
+	}
+	signals_close();
+	ui_done(&ui);
+	return ui.status;
+}

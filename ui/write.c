@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The write key: the rows as they are when it is pressed become text at once,
+ * then a name is asked for. Who may write where is the business of the saver
+ * that main gave us.
+ */
+#include "config.h"
+
+#include "ui/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void forget(struct ui *ui)
+{
+	free(ui->report.data);
+	ui->report.data = NULL;
+	ui->report.len = 0;
+}
+
+static int render(struct ui *ui)
+{
+	const struct ui_config *config = ui->config;
+	struct list *list = ui_list(ui);
+	struct view_query query = ui_query(ui, list->fold);
+	FILE *stream;
+	int ret;
+
+	forget(ui);
+	stream = open_memstream(&ui->report.data, &ui->report.len);
+	if (!stream)
+		return -errno;
+	ret = config->render(config->context, stream, ui->snapshot, &list->view, &query,
+			     ui->screen.ascii);
+	if (fclose(stream) != 0 && ret == 0)
+		ret = -errno;
+	return ret;
+}
+
+void write_begin(struct ui *ui)
+{
+	const struct ui_config *config = ui->config;
+	char name[PROMPT_TEXT_MAX] = "stacktop.txt";
+	int ret;
+
+	if (!config->render || !config->save) {
+		ui_say(ui, true, "reports cannot be written here");
+		return;
+	}
+	if (ui->report.is_pending) {
+		ui_say(ui, true, "still writing %s", ui->report.name);
+		return;
+	}
+	if (!ui->snapshot) {
+		ui_say(ui, true, "nothing to write yet");
+		return;
+	}
+	ret = render(ui);
+	if (ret < 0) {
+		ui_say(ui, true, "cannot make the report: %s", strerror(-ret));
+		return;
+	}
+	if (config->report_name)
+		config->report_name(config->context, ui->snapshot, name, sizeof(name));
+	prompt_open(&ui->prompt, PROMPT_SAVE, name);
+}
+
+static void tell(struct ui *ui, int ret, const struct err *err)
+{
+	ui->report.is_pending = ret == -EINPROGRESS;
+	if (ret == -EINPROGRESS)
+		ui_say(ui, false, "writing %s ...", ui->report.name);
+	else if (ret == 0)
+		ui_say(ui, false, "written: %s", ui->report.name);
+	else if (err->text[0])
+		ui_say(ui, true, "%s%s%s", err->text, err->hint[0] ? ": " : "", err->hint);
+	else
+		ui_say(ui, true, "%s: %s", ui->report.name, strerror(-ret));
+}
+
+void write_accept(struct ui *ui, const char *name)
+{
+	struct err err = {0};
+	int ret;
+
+	if (!*name) {
+		ui_say(ui, true, "not written: no name");
+	} else {
+		snprintf(ui->report.name, sizeof(ui->report.name), "%s", name);
+		ret = ui->config->save(ui->config->context, name, ui->report.data, ui->report.len,
+				       &err);
+		tell(ui, ret, &err);
+	}
+	forget(ui);
+}
+
+void write_poll(struct ui *ui)
+{
+	struct err err = {0};
+	int ret;
+
+	if (!ui->report.is_pending || !ui->config->save_poll)
+		return;
+	ret = ui->config->save_poll(ui->config->context, &err);
+	if (ret != -EINPROGRESS)
+		tell(ui, ret, &err);
+}
+
+void write_done(struct ui *ui)
+{
+	forget(ui);
+}
