@@ -52,17 +52,17 @@ some_snapshots() {
 more_snapshots() { [ "$(grep -c '^snapshot' "$work/log")" -ge "$1" ]; }
 
 sorting() {
-	see 'self%▾'
+	see '▾self%'
 	key s
-	see 'total%▾'
+	see '▾total%'
 	key s
-	cursor_or_row '▾'
+	see 'function▾'
 	key s
+	# The column of objects may have no room.
+	see_not 'function▾'
 	key s
-	see 'self%▾'
+	see '▾self%'
 }
-cursor_or_row() { see "$1"; }
-
 searching() {
 	key /
 	key -l 'leaf_10'
@@ -80,9 +80,15 @@ searching() {
 	# Up brings the last one back, the cursor keys edit, Esc cancels.
 	key /
 	key Up
-	see '/leaf_'
+	key -l zzx
+	key BSpace
+	key Left
+	key Home
+	key End
+	key -l y
+	see '/leaf_zzy'
 	key Escape
-	see_not '/leaf_ '
+	see_not '/leaf_zzy'
 	key /
 	key -l 'no such name'
 	key Enter
@@ -157,9 +163,13 @@ kernel() {
 	cursor_on nf_hook
 	key k
 	see 'kernel off'
-	see_not nf_hook
+	until_true "a kernel function is still there" cursor_not nf_hook
+	key n
+	see 'not found: nf_hook'
 	key k
 	see_not 'kernel off'
+	key n
+	cursor_on nf_hook
 	key Escape
 }
 
@@ -197,7 +207,7 @@ engine_keys() {
 }
 
 writing() {
-	rm -f "$work"/stacktop-* "$work"/mine.txt
+	rm -f "$work"/stacktop-* "$work"/mine.txt "$work"/slow
 	key w
 	see 'write to: stacktop-fakehost'
 	key Enter

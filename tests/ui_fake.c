@@ -53,7 +53,7 @@ struct fake {
 	enum stack_mode mode;
 	uint32_t stack_bytes;
 	bool frozen;
-	uint64_t window_start_ns, step;
+	uint64_t window_start_ns, frozen_ns, step;
 
 	/* While a snapshot is made. */
 	struct snap_func funcs[FUNCS_MAX];
@@ -281,8 +281,8 @@ static struct snapshot *make_snapshot(struct fake *fake)
 	s->settings = set;
 	s->time_ns = now_ns();
 	s->wall_ns = 1795280688 * (int64_t)NS_PER_SEC;
-	s->window_start_ns = MAX(fake->window_start_ns, s->time_ns - 10 * NS_PER_SEC);
-	s->window_end_ns = s->time_ns;
+	s->window_end_ns = fake->frozen ? fake->frozen_ns : s->time_ns;
+	s->window_start_ns = MAX(fake->window_start_ns, s->window_end_ns - 10 * NS_PER_SEC);
 	s->total = s->nr_samples = fake->nodes[0].total;
 	fill_health(fake, &s->health, s->nr_samples);
 	memcpy(s->funcs, fake->funcs, fake->nr_funcs * sizeof(*s->funcs));
@@ -341,6 +341,7 @@ static void obey(struct fake *fake, const struct command *command)
 		break;
 	case COMMAND_FREEZE:
 		fake->frozen = command->value;
+		fake->frozen_ns = now_ns();
 		break;
 	case COMMAND_ZERO:
 		fake->window_start_ns = now_ns();

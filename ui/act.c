@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "src/base/util.h"
+#include "ui/row.h"
 #include "ui/state.h"
 
 #include <string.h>
@@ -15,7 +16,11 @@ static const uint32_t stack_sizes[] = {4096, 8192, 16384, 32768, 65528};
 
 static void cycle_sort(struct ui *ui)
 {
-	ui->sort = (ui->sort + 1) % VIEW_SORT_COUNT;
+	enum view_sort *sort = &ui->sorts[ui->here];
+
+	do
+		*sort = (*sort + 1) % VIEW_SORT_COUNT;
+	while (!row_can_sort(ui->here, *sort));
 	ui->is_stale = true;
 }
 

@@ -89,42 +89,43 @@ static void draw_header(struct ui *ui)
 	if (health_complete_pct(&s->health) < COMPLETE_LOW_PCT)
 		mark_word(screen, header, "complete", STYLE_NOTICE);
 	if (s->settings.frozen)
-		mark_word(screen, header, "frozen", STYLE_NOTICE);
+		mark_word(screen, header, "FROZEN", STYLE_WARNING);
 }
 
 /* --- tabs and notes --- */
 
 struct note {
 	char text[NOTE_TEXT_MAX];
+	size_t brief; /* so many bytes of it say enough where it is narrow, 0: no less */
 	enum style style;
 };
 
-/* The window is shorter than asked: since a start, a switch of the mode, or a zero. */
-static bool window_refills(const struct snapshot *s, double *ret_covered_s)
+/* On a narrow screen the first line is too short for all that must be said. */
+static bool header_has(const struct ui *ui, const char *word)
 {
-	*ret_covered_s = (double)(s->window_end_ns - s->window_start_ns) / (double)NS_PER_SEC;
-	return !s->settings.frozen && s->window_end_ns >= s->window_start_ns &&
-	       *ret_covered_s + 0.5 < s->settings.window_s;
+	char header[HEADER_TEXT_MAX];
+
+	view_header(ui->snapshot, ui->screen.columns, ui->screen.ascii, header, sizeof(header));
+	return strstr(header, word) != NULL;
 }
 
 static size_t make_notes(const struct ui *ui, struct note *notes)
 {
 	const struct snapshot *s = ui->snapshot;
 	const struct list *list = &ui->lists[ui->here];
-	double covered_s;
 	size_t nr = 0;
 
-	if (s && s->settings.is_over)
-		notes[nr++] = (struct note){"ended", STYLE_NOTICE};
-	if (s && s->settings.frozen)
-		notes[nr++] = (struct note){"FROZEN", STYLE_NOTICE};
-	if (s && window_refills(s, &covered_s)) {
+	if (s && s->settings.frozen && !header_has(ui, "FROZEN"))
+		notes[nr++] = (struct note){.text = "FROZEN", .style = STYLE_WARNING};
+	if (s && ui->is_switched) {
 		notes[nr] = (struct note){.style = STYLE_NOTICE};
-		snprintf(notes[nr++].text, NOTE_TEXT_MAX, "%s since %.0f s, window refills",
-			 stack_mode_name(s->settings.mode), covered_s);
+		snprintf(notes[nr].text, NOTE_TEXT_MAX, "%s since %.0f s, window refills",
+			 stack_mode_name(s->settings.mode), window_covered_s(s));
+		notes[nr].brief = strcspn(notes[nr].text, ",");
+		nr++;
 	}
 	if (ui->hide_kernel)
-		notes[nr++] = (struct note){"kernel off", STYLE_NOTICE};
+		notes[nr++] = (struct note){.text = "kernel off", .style = STYLE_NOTICE};
 	if (ui->search[0]) {
 		notes[nr] = (struct note){.style = STYLE_NORMAL};
 		snprintf(notes[nr++].text, NOTE_TEXT_MAX, "/%.100s", ui->search);
@@ -166,6 +167,18 @@ static int tabs_width(const struct ui *ui, bool is_short)
 	return width;
 }
 
+/* Shorten the notes, then leave out the last ones, until they fit. */
+static size_t fit_notes(struct note *notes, size_t nr, int room)
+{
+	for (size_t i = 0; i < nr && notes_width(notes, nr) > room; i++) {
+		if (notes[i].brief)
+			notes[i].text[notes[i].brief] = '\0';
+	}
+	while (nr > 0 && notes_width(notes, nr) > room)
+		nr--;
+	return nr;
+}
+
 static void draw_tabs(struct ui *ui, int line)
 {
 	struct screen *screen = &ui->screen;
@@ -175,8 +188,7 @@ static void draw_tabs(struct ui *ui, int line)
 	char text[TABS_TEXT_MAX];
 	int column = 0;
 
-	while (nr > 0 && tabs_width(ui, is_short) + notes_width(notes, nr) > screen->columns)
-		nr--;
+	nr = fit_notes(notes, nr, screen->columns - tabs_width(ui, is_short));
 	for (int kind = 0; kind < VIEW_COUNT; kind++) {
 		tab_text(ui, kind, is_short, text, sizeof(text));
 		column += draw_text(screen, line, column, screen->columns - column,
@@ -276,6 +288,7 @@ void layout_draw(struct ui *ui)
 		draw_text(screen, plan.notice, 0, screen->columns, STYLE_NOTICE, A_NORMAL,
 			  snapshot_text(ui->snapshot, ui->snapshot->settings.notice));
 	list_set_height(ui_list(ui), (uint32_t)MAX(plan.nr_rows, 1));
+	row_measure(ui, plan.nr_rows);
 	if (plan.titles >= 0)
 		row_draw_titles(ui, plan.titles);
 	draw_body(ui, &plan);

@@ -23,7 +23,8 @@ struct list {
 	 * whatever item that is: who only watches wants the top of the list.
 	 */
 	bool is_chosen;
-	int shift; /* columns that names are scrolled to the left */
+	int name_columns; /* widest name that was on the screen so far */
+	int shift;	  /* columns that names are scrolled to the left */
 };
 
 /* 0 or -ENOMEM. */

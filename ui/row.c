@@ -20,11 +20,30 @@
 #define WARM_PCT	 2.0
 #define NAME_COLUMNS_MIN 24 /* a deep indent is cut rather than the name below this */
 
+/* On wide screens names and objects are to be read together. */
+#define NAME_WIDE_MIN	 64
+#define NAME_WIDE_STEP	 16
+#define OBJECT_WIDTH_MAX 40
+
 /* The columns on this screen and where they stand. */
 struct places {
 	uint32_t set;
 	int column[COLUMN_COUNT], width[COLUMN_COUNT];
 };
+
+/* The function takes what it needs of the room, the object some of what is left over. */
+static void share_room(struct places *places, int room, int wanted)
+{
+	int name = MIN(room, MAX(wanted, NAME_WIDE_MIN)), spare = room - name;
+
+	places->width[COLUMN_FUNCTION] = MAX(name, 1);
+	if (places->set & 1u << COLUMN_OBJECT) {
+		int most = OBJECT_WIDTH_MAX - places->width[COLUMN_OBJECT];
+
+		spare = MIN(spare, most);
+		places->width[COLUMN_OBJECT] += MAX(spare, 0);
+	}
+}
 
 static struct places place_columns(const struct ui *ui)
 {
@@ -38,11 +57,10 @@ static struct places place_columns(const struct ui *ui)
 			places.width[i] = view_columns[i].width;
 		}
 	}
+	share_room(&places, rest, ui->lists[ui->here].name_columns);
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		if (!(places.set & 1u << i))
 			continue;
-		if (places.width[i] == 0)
-			places.width[i] = MAX(rest, 1);
 		places.column[i] = column;
 		column += places.width[i] + COLUMN_GAP;
 	}
@@ -189,16 +207,62 @@ void row_draw(struct ui *ui, int line, uint32_t index)
 	}
 }
 
+/* In steps, and never narrower again: columns must not dance while rows change. */
+void row_measure(struct ui *ui, int nr_rows)
+{
+	struct list *list = ui_list(ui);
+	char name[CELL_TEXT_MAX], indent[CELL_TEXT_MAX] = "";
+
+	for (uint32_t i = list->top; i < list->view.nr_rows && nr_rows-- > 0; i++) {
+		const struct view_row *row = &list->view.rows[i];
+		int columns;
+
+		view_cell(&list->view, ui->snapshot, row, COLUMN_FUNCTION, name, sizeof(name));
+		if (ui->here != VIEW_FUNCTIONS)
+			view_indent(row, ui->screen.ascii, indent, sizeof(indent));
+		columns = text_width(name) + text_width(indent);
+		if (columns > list->name_columns)
+			list->name_columns = (int)align_up((uint64_t)columns, NAME_WIDE_STEP);
+	}
+}
+
+static const enum view_column sort_columns[VIEW_SORT_COUNT] = {
+	[VIEW_SORT_SELF] = COLUMN_SELF,
+	[VIEW_SORT_TOTAL] = COLUMN_TOTAL,
+	[VIEW_SORT_NAME] = COLUMN_FUNCTION,
+	[VIEW_SORT_OBJECT] = COLUMN_OBJECT,
+};
+
+bool row_can_sort(enum view_kind kind, enum view_sort sort)
+{
+	return view_columns_fit(kind, 0) >> sort_columns[sort] & 1;
+}
+
+/* Where self and total are the same there is one column for both. */
 static bool is_sorted_by(const struct ui *ui, enum view_column column)
 {
-	static const enum view_column columns[VIEW_SORT_COUNT] = {
-		[VIEW_SORT_SELF] = COLUMN_SELF,
-		[VIEW_SORT_TOTAL] = COLUMN_TOTAL,
-		[VIEW_SORT_NAME] = COLUMN_FUNCTION,
-		[VIEW_SORT_OBJECT] = COLUMN_OBJECT,
-	};
+	enum view_sort sort = ui->sorts[ui->here];
 
-	return columns[ui->sort] == column;
+	return sort_columns[row_can_sort(ui->here, sort) ? sort : VIEW_SORT_SELF] == column;
+}
+
+/* The mark of the sorted column stands before a right-aligned title, behind any other. */
+static void draw_title(struct ui *ui, int line, int column, int width, enum view_column which)
+{
+	struct screen *screen = &ui->screen;
+	bool is_sorted = is_sorted_by(ui, which);
+	enum style style = is_sorted ? STYLE_SORTED : STYLE_TITLE;
+	const char *title =
+		which == COLUMN_FUNCTION ? ui_ops(ui)->item_title : view_columns[which].title;
+
+	if (view_columns[which].right_aligned) {
+		draw_text_right(screen, line, column, width, style, A_NORMAL, title);
+		column += width - text_width(title) - 1;
+	} else {
+		column += draw_text(screen, line, column, width - 1, style, A_NORMAL, title);
+	}
+	if (is_sorted)
+		draw_text(screen, line, column, 1, style, A_NORMAL, screen->ascii ? "*" : "▾");
 }
 
 void row_draw_titles(struct ui *ui, int line)
@@ -207,22 +271,8 @@ void row_draw_titles(struct ui *ui, int line)
 
 	draw_fill(&ui->screen, line, 0, ui->screen.columns, STYLE_TITLE);
 	for (int i = 0; i < COLUMN_COUNT; i++) {
-		enum view_column column = (enum view_column)i;
-		bool is_sorted = is_sorted_by(ui, column);
-		enum style style = is_sorted ? STYLE_SORTED : STYLE_TITLE;
-		const char *mark = !is_sorted ? "" : ui->screen.ascii ? "*" : "▾";
-		const char *title =
-			column == COLUMN_FUNCTION ? ui_ops(ui)->item_title : view_columns[i].title;
-		char text[CELL_TEXT_MAX];
-
-		if (!(places.set & 1u << i))
-			continue;
-		snprintf(text, sizeof(text), "%s%s", title, mark);
-		if (view_columns[i].right_aligned)
-			draw_text_right(&ui->screen, line, places.column[i], places.width[i], style,
-					A_NORMAL, text);
-		else
-			draw_text(&ui->screen, line, places.column[i], places.width[i], style,
-				  A_NORMAL, text);
+		if (places.set & 1u << i)
+			draw_title(ui, line, places.column[i], places.width[i],
+				   (enum view_column)i);
 	}
 }

@@ -39,6 +39,12 @@ struct report {
 	bool is_pending; /* save_poll will tell */
 };
 
+/* How much time the sums of a snapshot cover. */
+static inline double window_covered_s(const struct snapshot *s)
+{
+	return (double)(int64_t)(s->window_end_ns - s->window_start_ns) / 1e9;
+}
+
 struct ui {
 	const struct ui_config *config;
 	struct channel *channel;
@@ -49,10 +55,11 @@ struct ui {
 	struct snapshot *snapshot; /* NULL: none came yet */
 	enum view_kind here;
 	struct list lists[VIEW_COUNT];
-	enum view_sort sort;
+	enum view_sort sorts[VIEW_COUNT];
 	bool hide_kernel;
 	char search[PROMPT_TEXT_MAX];
 	uint32_t asked_stack_bytes; /* 0: as the snapshot says */
+	bool is_switched;	    /* the mode was changed and the window is not full of it yet */
 
 	bool is_stale; /* rows must be built anew */
 	bool is_dirty; /* the screen must be drawn anew */

@@ -28,6 +28,7 @@
 #define KEYS_PER_TURN	256
 #define DELAY_MIN_NS	(50 * NS_PER_MSEC)
 #define EMPTY_READS_MAX 3
+#define WINDOW_FULL	0.95 /* from this share on nobody needs to be told */
 
 static const struct view_ops *const all_ops[VIEW_COUNT] = {
 	[VIEW_FUNCTIONS] = &view_functions_ops,
@@ -83,7 +84,7 @@ struct view_query ui_query(const struct ui *ui, const struct fold *fold)
 {
 	return (struct view_query){
 		.kind = ui->here,
-		.sort = ui->sort,
+		.sort = ui->sorts[ui->here],
 		.hide_kernel = ui->hide_kernel,
 		.fold = fold,
 	};
@@ -151,22 +152,32 @@ static int wait_ms(const struct ui *ui)
 
 /* --- events --- */
 
+static void take_over(struct ui *ui, struct snapshot *snapshot)
+{
+	const struct snap_settings *now = &snapshot->settings;
+
+	if (ui->snapshot && ui->snapshot->settings.mode != now->mode)
+		ui->is_switched = true;
+	if (window_covered_s(snapshot) >= now->window_s * WINDOW_FULL)
+		ui->is_switched = false;
+	if (now->stack_bytes == ui->asked_stack_bytes)
+		ui->asked_stack_bytes = 0;
+	if (!ui->first_samples_ns && snapshot->nr_samples)
+		ui->first_samples_ns = ui->now_ns;
+	snapshot_free(ui->snapshot);
+	ui->snapshot = snapshot;
+	ui->asked_ns = 0;
+	ui->is_stale = true;
+}
+
 static void on_channel(struct ui *ui)
 {
 	char text[MESSAGE_TEXT_MAX];
 	bool is_error;
 	struct snapshot *snapshot = channel_take(ui->channel);
 
-	if (snapshot) {
-		snapshot_free(ui->snapshot);
-		ui->snapshot = snapshot;
-		ui->asked_ns = 0;
-		ui->is_stale = true;
-		if (snapshot->settings.stack_bytes == ui->asked_stack_bytes)
-			ui->asked_stack_bytes = 0;
-		if (!ui->first_samples_ns && snapshot->nr_samples)
-			ui->first_samples_ns = ui->now_ns;
-	}
+	if (snapshot)
+		take_over(ui, snapshot);
 	if (channel_take_message(ui->channel, text, sizeof(text), &is_error)) {
 		ui_say(ui, is_error, "%s", text);
 		if (is_error)
@@ -262,11 +273,14 @@ static int ui_init(struct ui *ui, const struct ui_config *config, struct channel
 		.channel = channel,
 		.status = -1,
 		.here = config->view,
-		.sort = config->sort,
+		.sorts = {config->sort, config->sort, config->sort},
 		.now_ns = now_ns(),
 		.is_dirty = true,
 	};
 	ui->next_ask_ns = ui->now_ns;
+	/* Down a call tree one looks for the heavy branches, whatever they do themselves. */
+	if (config->sort == VIEW_SORT_SELF)
+		ui->sorts[VIEW_TREE] = VIEW_SORT_TOTAL;
 	for (int i = 0; i < VIEW_COUNT; i++) {
 		int ret = list_init(&ui->lists[i]);
 
