@@ -209,7 +209,7 @@ engine_keys() {
 writing() {
 	rm -f "$work"/stacktop-* "$work"/mine.txt "$work"/slow
 	key w
-	see 'write to: stacktop-fakehost'
+	see 'fakehost-20261121-170448.txt'
 	key Enter
 	see 'written: '
 	[ -s "$work/stacktop-fakehost-20261121-170448.txt" ] || fail "no report was written"

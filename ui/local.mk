@@ -25,3 +25,6 @@ libui_a_CPPFLAGS = $(AM_CPPFLAGS) $(NCURSES_CFLAGS) -DNCURSES_NOMACROS
 TEST_HELPERS += tests/ui_fake
 tests_ui_fake_SOURCES = tests/ui_fake.c
 tests_ui_fake_LDADD = $(LINK_UI)
+
+SCRIPT_TESTS += tests/test_ui_keys.sh
+EXTRA_DIST += tests/ui_lib.sh
