@@ -35,14 +35,21 @@ struct module { /* one ELF file by identity; lives as long as the table of modul
 	const char *why;		/* bad: a few words, static; else NULL */
 };
 
-/* A process: one address space, one name. Threads share it. */
+struct space;
+
+/*
+ * A process: one address space, one program. Threads share it; exec makes a
+ * new one, so that a shell and the compiler it becomes are shown apart.
+ * Pointers are valid until the next procs_apply or procs_sweep: keep indices.
+ */
 struct process {
-	uint32_t index;	     /* small, stable, never reused: what the sample log stores */
+	uint32_t index;	     /* small, stable, not reused: what the sample log stores; given at the first sample */
 	pid_t pid;
 	uint64_t start_time; /* as in broker_process, 0: not known */
-	char comm[16 * 4];   /* sanitized */
+	char comm[16];	     /* sanitized; ":PID" until it is known */
 	bool is_kernel, is_dead, is_dirty; /* dirty: maps doubtful after a loss */
 	bool has_maps;	     /* read from /proc, inherited, or seen from its exec on */
+	struct space *space; /* see process_space */
 };
 
 struct procs;
@@ -51,24 +58,41 @@ struct procs *procs_new(void);
 struct procs *procs_free(struct procs *procs);
 
 /*
- * Follow a sideband record (MMAP, COMM, FORK, EXIT; others are ignored).
- * Records older than the process's last /proc snapshot are applied
- * idempotently. 0 or -ENOMEM.
+ * Follow a sideband record (MMAP, COMM, FORK, EXIT, KSYMBOL; others are
+ * ignored), in the order of time. Records older than the process's last /proc
+ * snapshot only fill what that left open. 0 or -ENOMEM.
  */
 int procs_apply(struct procs *procs, const struct record *record);
 
-/* A process from the first scan of /proc (or a later one). COMM is raw. */
+/*
+ * A process from the first scan of /proc (or a later one), asked for at
+ * TIME_NS. COMM is raw.
+ */
 int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *comm, bool is_kernel,
 	       uint64_t time_ns);
-/* The text of /proc/PID/maps as read at TIME_NS: replaces what was known up to then. TEXT NULL: unreadable. */
+/*
+ * A scan that was asked for at TIME_NS is complete: processes that were known
+ * before and did not appear in it have ended unseen.
+ */
+void procs_scanned(struct procs *procs, uint64_t time_ns);
+/*
+ * The text of /proc/PID/maps: replaces what was known up to TIME_NS, when it
+ * was asked for (so it is at least as new). TEXT NULL: unreadable. 0 or -ENOMEM.
+ */
 int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len, uint64_t time_ns);
 /* After a loss of sideband records: every process's maps are doubtful until read again. */
 void procs_mark_dirty(struct procs *procs);
+/* The maps of one process do not explain its sample (a pc in no mapping): read them again, rate-limited. */
+void procs_doubt(struct procs *procs, pid_t pid);
 
 /* The process of a sample; made on the spot (nameless, without maps, wanting them) if unknown. NULL: no memory. */
 struct process *procs_of_sample(struct procs *procs, pid_t pid, pid_t tid, uint64_t time_ns);
+/* Never NULL: beyond 65536 dead processes the oldest is forgotten and called "[exited]". */
 const struct process *procs_by_index(const struct procs *procs, uint32_t index);
-/* Its executable mappings; valid until the next procs_apply or procs_maps_text. */
+/*
+ * Its executable mappings; valid until the next procs_apply, procs_maps_text or
+ * procs_sweep. file_off is an address where the module is no file (JIT, vsyscall).
+ */
 const struct unwind_space *process_space(const struct process *process);
 
 /* A mapped file that is not open yet: where one process has it. */
@@ -85,9 +109,13 @@ bool procs_next_module_want(struct procs *procs, struct module_want *ret);
 /* The next process whose maps are to be read (new without maps, or dirty and seen in a sample); rate-limited. */
 bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid, uint64_t *ret_start_time);
 
+/* Never NULL: an id that does not exist is PROC_MODULE_UNKNOWN. */
 struct module *procs_module(struct procs *procs, uint32_t id);
 uint32_t procs_nr_modules(const struct procs *procs);
-/* The table has come: BLOB stays mapped for the module's life; owned from now on. */
+/*
+ * The table has come, in a mapping that the module owns from now on. 0, or
+ * -EBADMSG: then the caller still owns it and reports module_failed.
+ */
 int module_ready(struct module *module, const void *blob, size_t len);
 int module_calls_ready(struct module *module, const void *blob, size_t len);
 /* It will not come; STATE: NO_FILE, BAD_FILE, ARCH; WHY static text. With a retry the file may be
@@ -99,6 +127,7 @@ void procs_sweep(struct procs *procs, uint64_t time_ns);
 
 struct procs_stats {
 	uint64_t processes, live_processes, maps, modules, modules_bad, maps_reread, bytes;
+	uint64_t maps_refused; /* beyond what is kept of one process */
 };
 void procs_stats(const struct procs *procs, struct procs_stats *ret);
 

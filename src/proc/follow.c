@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Following the sideband. Records come in the order of time, but /proc was read
+ * in between: what it showed is at least as new as the moment it was asked for,
+ * so records older than that moment must not undo it.
+ */
+#include "config.h"
+
+#include "src/proc/procs.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+/* The process of a record that is not the record of its making. NULL: no memory. */
+static struct process_entry *find_or_add(struct procs *procs, const struct record *record)
+{
+	struct process_entry *entry = processes_find(&procs->processes, (pid_t)record->pid);
+
+	return entry ? entry : procs_add_unknown(procs, (pid_t)record->pid, record->time_ns);
+}
+
+static int apply_mmap(struct procs *procs, const struct record *record)
+{
+	const struct record_mmap *mmap = &record->mmap;
+	struct mapping mapping = {
+		.start = mmap->start,
+		.file_off = mmap->file_off,
+		.maj = mmap->maj,
+		.min = mmap->min,
+		.ino = mmap->ino,
+		.ino_generation = mmap->ino_generation,
+		.build_id = mmap->build_id,
+		.build_id_bytes = mmap->build_id_bytes,
+		.path = mmap->filename,
+		.path_len = strlen(mmap->filename),
+	};
+	struct process_entry *entry;
+	bool is_old;
+
+	/* perf.data has the kernel's own image and modules as mappings of pid -1. */
+	if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL ||
+	    (pid_t)record->pid <= 0)
+		return 0;
+	if (__builtin_add_overflow(mmap->start, mmap->len, &mapping.end) || mmap->len == 0)
+		return 0;
+	if (!mmap->is_exec && !processes_find(&procs->processes, (pid_t)record->pid))
+		return 0;
+	entry = find_or_add(procs, record);
+	if (!entry)
+		return -ENOMEM;
+	is_old = is_older(record->time_ns, entry->maps_ns);
+	if (mmap->is_exec)
+		return procs_map(procs, &entry->process.space, &mapping, entry, record->time_ns,
+				 is_old);
+	if (is_old)
+		return 0;
+	return space_clear(&entry->process.space, mapping.start, mapping.end) == -ENOMEM ? -ENOMEM
+											 : 0;
+}
+
+/*
+ * Another program in the same process. If a sample has named the old one it
+ * keeps its name and index; else nothing speaks of it, and it becomes the new.
+ */
+static struct process_entry *exec(struct procs *procs, struct process_entry *entry,
+				  uint64_t time_ns)
+{
+	bool is_read = is_older(time_ns, entry->maps_ns); /* the maps are the new program's */
+	struct process_entry *old = entry;
+	struct space *space = is_read ? space_ref(entry->process.space) : space_new();
+
+	if (!space)
+		return NULL;
+	if (old->process.index != PROCESS_NO_INDEX || old->process.is_dead) {
+		entry = processes_add(&procs->processes, old->process.pid, space, time_ns);
+		space_unref(space);
+		if (!entry)
+			return NULL;
+		entry->process.start_time = old->process.start_time;
+		entry->scanned_ns = old->scanned_ns;
+		entry->named_ns = old->named_ns;
+	} else {
+		space_unref(entry->process.space);
+		entry->process.space = space;
+	}
+	entry->since_ns = time_ns;
+	entry->process.is_kernel = false;
+	entry->process.is_dirty = is_read && old->process.is_dirty;
+	entry->process.has_maps = true;
+	entry->maps_ns = is_read ? old->maps_ns : 0;
+	entry->asked_ns = 0;
+	entry->nr_threads = 1;
+	entry->leader_gone = false;
+	return entry;
+}
+
+static int apply_comm(struct procs *procs, const struct record *record)
+{
+	struct process_entry *entry;
+
+	if (record->pid != record->tid || (pid_t)record->pid <= 0)
+		return 0; /* a thread's own name */
+	entry = find_or_add(procs, record);
+	if (!entry)
+		return -ENOMEM;
+	if (is_older(record->time_ns, entry->since_ns))
+		return 0;
+	if (record->comm.is_exec) {
+		entry = exec(procs, entry, record->time_ns);
+		if (!entry)
+			return -ENOMEM;
+	}
+	if (!is_older(record->time_ns, entry->named_ns))
+		procs_name(entry, record->comm.comm, record->time_ns);
+	return 0;
+}
+
+static void inherit(struct process_entry *child, const struct process_entry *parent,
+		    uint64_t time_ns)
+{
+	child->process.has_maps = parent->process.has_maps;
+	/* Maps read after the fork may be those of a program that the parent became. */
+	child->process.is_dirty = parent->process.is_dirty || is_older(time_ns, parent->maps_ns);
+}
+
+static int apply_fork(struct procs *procs, const struct record *record)
+{
+	pid_t pid = (pid_t)record->pid, ppid = (pid_t)record->fork.ppid;
+	struct process_entry *parent = processes_find(&procs->processes, ppid);
+	struct process_entry *entry = processes_find(&procs->processes, pid);
+	const char *comm = parent && parent->named_ns != 0 ? parent->process.comm : "";
+
+	if (pid <= 0)
+		return 0;
+	if (pid == ppid) {
+		if (entry && entry->nr_threads > 0 && !is_older(record->time_ns, entry->since_ns))
+			entry->nr_threads++;
+		return 0;
+	}
+	if (entry && is_older(record->time_ns, entry->since_ns))
+		return 0; /* /proc has shown it already, perhaps with another program by now */
+	entry = processes_add(&procs->processes, pid, parent ? parent->process.space : NULL,
+			      record->time_ns);
+	if (!entry)
+		return -ENOMEM;
+	entry->nr_threads = 1;
+	procs_name(entry, comm, comm[0] ? record->time_ns : 0);
+	if (parent) {
+		inherit(entry, parent, record->time_ns);
+		entry->process.is_kernel = parent->process.is_kernel && ppid > 0;
+	}
+	return 0;
+}
+
+static void apply_exit(struct procs *procs, const struct record *record)
+{
+	struct process_entry *entry = processes_find(&procs->processes, (pid_t)record->pid);
+
+	if (!entry || entry->process.is_dead || is_older(record->time_ns, entry->since_ns))
+		return;
+	if (record->pid == record->tid) {
+		entry->leader_gone = true;
+		if (entry->nr_threads <= 1) /* the last one, or their number is not known */
+			processes_bury(&procs->processes, entry, record->time_ns);
+	}
+	if (entry->nr_threads > 0 && --entry->nr_threads == 0 && entry->leader_gone)
+		processes_bury(&procs->processes, entry, record->time_ns);
+}
+
+static int apply_ksymbol(struct procs *procs, const struct record *record)
+{
+	if (!record->ksymbol.is_unregister)
+		return ksyms_add(&procs->ksyms, record->ksymbol.addr, record->ksymbol.len,
+				 record->ksymbol.name);
+	ksyms_remove(&procs->ksyms, record->ksymbol.addr, record->ksymbol.len);
+	return 0;
+}
+
+int procs_apply(struct procs *procs, const struct record *record)
+{
+	switch (record->kind) {
+	case RECORD_MMAP:
+		return apply_mmap(procs, record);
+	case RECORD_COMM:
+		return apply_comm(procs, record);
+	case RECORD_FORK:
+		return apply_fork(procs, record);
+	case RECORD_EXIT:
+		apply_exit(procs, record);
+		return 0;
+	case RECORD_KSYMBOL:
+		return apply_ksymbol(procs, record);
+	default:
+		return 0;
+	}
+}

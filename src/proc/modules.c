@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Modules by identity: see modules.h. A module is queued where a process maps
+ * it first, since that process may be gone in a millisecond; the newest wish is
+ * served first for the same reason. After a failure that another place may
+ * mend it waits for the next process that maps the file.
+ */
+#include "config.h"
+
+#include "src/proc/modules.h"
+
+#include "src/base/hash.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define NO_ENTRY    0u /* the ids below PROC_MODULE_FIRST are never queued or hashed */
+#define RETRIES_MAX 4u /* other places tried at once */
+#define FAILS_FREE  8u /* fails without a pause: then 2, 4 ... mappings are let pass */
+#define FAILS_MAX   18u
+
+enum want_state {
+	WANT_NOT,    /* not a file, or never mapped */
+	WANT_QUEUED, /* in the queue */
+	WANT_ASKED,  /* handed out, no answer yet */
+	WANT_FAILED, /* did not come, may be tried where it is mapped next */
+	WANT_DONE,   /* came, or never will */
+};
+
+struct entry {
+	struct module module;
+	struct module_want where; /* the newest place */
+	pid_t asked_pid;	  /* whom it was tried from last */
+	enum want_state want;
+	uint32_t nr_fails, nr_skip;
+	uint32_t next_same;	  /* another identity with the same hash */
+	uint32_t prev, next;	  /* in the queue */
+	const void *blob, *calls; /* mapped, owned */
+	size_t blob_bytes, calls_bytes;
+};
+
+struct modules {
+	struct entry **entries; /* by id; an entry never moves */
+	size_t nr_entries, cap_entries;
+	struct u64map by_identity; /* hash to the newest id with it */
+	uint32_t first, last;	   /* the queue */
+	uint32_t more;		   /* the module of all files above the bound, or NO_ENTRY */
+};
+
+static const struct {
+	const char *name;
+	enum stack_end state;
+} pseudo[PROC_MODULE_FIRST] = {
+	[PROC_MODULE_KERNEL] = {"[kernel]", STACK_END_KERNEL},
+	[PROC_MODULE_UNKNOWN] = {"[unknown]", STACK_END_NO_MAP},
+	[PROC_MODULE_JIT] = {"[jit]", STACK_END_JIT},
+	[PROC_MODULE_VSYSCALL] = {"[vsyscall]", STACK_END_NO_CFI},
+	[PROC_MODULE_VDSO] = {"[vdso]", STACK_END_PENDING},
+};
+
+static struct entry *modules_add(struct modules *modules, const char *name, enum stack_end state)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry || vec_reserve(&modules->entries, &modules->cap_entries, modules->nr_entries + 1,
+				  MODULES_MAX) < 0) {
+		free(entry);
+		return NULL;
+	}
+	entry->module.unwind.id = (uint32_t)modules->nr_entries;
+	entry->module.unwind.state = state;
+	if (name) {
+		strncpy(entry->module.name, name, sizeof(entry->module.name) - 1);
+		strncpy(entry->module.path, name, sizeof(entry->module.path) - 1);
+	}
+	modules->entries[modules->nr_entries++] = entry;
+	return entry;
+}
+
+struct modules *modules_new(void)
+{
+	struct modules *modules = calloc(1, sizeof(*modules));
+
+	if (!modules)
+		return NULL;
+	for (size_t i = 0; i < PROC_MODULE_FIRST; i++)
+		if (!modules_add(modules, pseudo[i].name, pseudo[i].state))
+			return modules_free(modules);
+	return modules;
+}
+
+static void unmap(const void *data, size_t bytes)
+{
+	if (data)
+		munmap((void *)(uintptr_t)data, bytes);
+}
+
+struct modules *modules_free(struct modules *modules)
+{
+	if (!modules)
+		return NULL;
+	for (size_t i = 0; i < modules->nr_entries; i++) {
+		unmap(modules->entries[i]->blob, modules->entries[i]->blob_bytes);
+		unmap(modules->entries[i]->calls, modules->entries[i]->calls_bytes);
+		free(modules->entries[i]);
+	}
+	free(modules->entries);
+	u64map_done(&modules->by_identity);
+	free(modules);
+	return NULL;
+}
+
+struct module *modules_get(struct modules *modules, uint32_t id)
+{
+	return id < modules->nr_entries ? &modules->entries[id]->module : NULL;
+}
+
+uint32_t modules_count(const struct modules *modules)
+{
+	return (uint32_t)modules->nr_entries;
+}
+
+static struct entry *entry_of(struct module *module)
+{
+	return (struct entry *)((char *)module - offsetof(struct entry, module));
+}
+
+/* --- the queue: a list through the entries, newest first --- */
+
+static void queue_remove(struct modules *modules, struct entry *entry)
+{
+	if (entry->prev != NO_ENTRY)
+		modules->entries[entry->prev]->next = entry->next;
+	else
+		modules->first = entry->next;
+	if (entry->next != NO_ENTRY)
+		modules->entries[entry->next]->prev = entry->prev;
+	else
+		modules->last = entry->prev;
+	entry->prev = entry->next = NO_ENTRY;
+}
+
+static void queue_push(struct modules *modules, struct entry *entry)
+{
+	uint32_t id = entry->module.unwind.id;
+
+	entry->prev = NO_ENTRY;
+	entry->next = modules->first;
+	if (modules->first != NO_ENTRY)
+		modules->entries[modules->first]->prev = id;
+	else
+		modules->last = id;
+	modules->first = id;
+	entry->want = WANT_QUEUED;
+	entry->module.unwind.state = STACK_END_PENDING;
+	entry->module.why = NULL;
+}
+
+bool modules_next_want(struct modules *modules, struct module_want *ret)
+{
+	struct entry *entry;
+
+	if (modules->first == NO_ENTRY)
+		return false;
+	entry = modules->entries[modules->first];
+	queue_remove(modules, entry);
+	entry->want = WANT_ASKED;
+	entry->asked_pid = entry->where.pid;
+	*ret = entry->where;
+	return true;
+}
+
+void modules_want_again(struct modules *modules, const struct module_want *want)
+{
+	struct entry *entry = modules->entries[want->module];
+
+	if (entry->want == WANT_QUEUED)
+		queue_remove(modules, entry);
+	entry->where = *want;
+	queue_push(modules, entry);
+}
+
+void modules_gone(struct modules *modules, uint32_t id)
+{
+	struct entry *entry = modules->entries[id];
+
+	entry->want = WANT_FAILED;
+	entry->module.unwind.state = STACK_END_NO_FILE;
+	entry->module.why = "its process ended first";
+}
+
+/* --- identity --- */
+
+static uint64_t identity_hash(const struct mapping *mapping)
+{
+	uint64_t words[] = {(uint64_t)mapping->maj << 32 | mapping->min, mapping->ino};
+
+	if (mapping->ino == 0)
+		return hash_bytes(mapping->build_id, mapping->build_id_bytes);
+	return hash_bytes(words, sizeof(words));
+}
+
+static bool is_same(const struct module *module, const struct mapping *mapping)
+{
+	if (mapping->ino == 0)
+		return module->ino == 0 && module->build_id_bytes == mapping->build_id_bytes &&
+		       memcmp(module->build_id, mapping->build_id, mapping->build_id_bytes) == 0;
+	return module->ino == mapping->ino && module->maj == mapping->maj &&
+	       module->min == mapping->min &&
+	       (module->ino_generation == mapping->ino_generation || module->ino_generation == 0 ||
+		mapping->ino_generation == 0);
+}
+
+static struct entry *modules_find(const struct modules *modules, uint64_t hash,
+				  const struct mapping *mapping)
+{
+	uint32_t id = u64map_get(&modules->by_identity, hash);
+
+	for (; id != U64MAP_NONE && id != NO_ENTRY; id = modules->entries[id]->next_same)
+		if (is_same(&modules->entries[id]->module, mapping))
+			return modules->entries[id];
+	return NULL;
+}
+
+/* The one module of all files above the bound. */
+static struct entry *modules_more(struct modules *modules)
+{
+	struct entry *entry;
+
+	if (modules->more != NO_ENTRY)
+		return modules->entries[modules->more];
+	entry = modules_add(modules, "[more files]", STACK_END_NO_FILE);
+	if (!entry)
+		return NULL;
+	entry->want = WANT_DONE;
+	entry->module.why = "too many files";
+	modules->more = entry->module.unwind.id;
+	return entry;
+}
+
+static struct entry *modules_add_file(struct modules *modules, uint64_t hash,
+				      const struct mapping *mapping)
+{
+	struct entry *entry;
+	struct module *module;
+	uint32_t same = u64map_get(&modules->by_identity, hash);
+
+	if (modules->nr_entries >= MODULES_MAX - 1)
+		return modules_more(modules);
+	/* A place for the key first: an entry, once made, stays. */
+	if (same == U64MAP_NONE && u64map_set(&modules->by_identity, hash, NO_ENTRY) < 0)
+		return NULL;
+	entry = modules_add(modules, NULL, STACK_END_PENDING);
+	if (!entry)
+		return NULL;
+	module = &entry->module;
+	entry->next_same = same == U64MAP_NONE ? NO_ENTRY : same;
+	u64map_set(&modules->by_identity, hash, module->unwind.id);
+	module->maj = mapping->maj;
+	module->min = mapping->min;
+	module->ino = mapping->ino;
+	if (mapping->build_id_bytes > 0 && mapping->build_id_bytes <= sizeof(module->build_id)) {
+		memcpy(module->build_id, mapping->build_id, mapping->build_id_bytes);
+		module->build_id_bytes = mapping->build_id_bytes;
+	}
+	mapping_names(mapping, module->name, sizeof(module->name), module->path,
+		      sizeof(module->path));
+	return entry;
+}
+
+/* Does a new mapping make the module wanted? */
+static bool is_wanted(struct entry *entry)
+{
+	switch (entry->want) {
+	case WANT_NOT:
+	case WANT_QUEUED: /* moves to the front: the newer process lives longer */
+		return true;
+	case WANT_FAILED:
+		if (entry->nr_skip > 0) {
+			entry->nr_skip--;
+			return false;
+		}
+		return true;
+	case WANT_ASKED:
+	case WANT_DONE:
+		break;
+	}
+	return false;
+}
+
+struct unwind_module *modules_of_mapping(struct modules *modules, const struct mapping *mapping,
+					 pid_t pid, uint64_t start_time)
+{
+	static const uint32_t ids[] = {
+		[MAPPING_JIT] = PROC_MODULE_JIT,
+		[MAPPING_VDSO] = PROC_MODULE_VDSO,
+		[MAPPING_VSYSCALL] = PROC_MODULE_VSYSCALL,
+	};
+	enum mapping_kind kind = mapping_kind(mapping);
+	struct entry *entry;
+	uint64_t hash;
+
+	if (kind != MAPPING_FILE)
+		return &modules->entries[ids[kind]]->module.unwind;
+	hash = identity_hash(mapping);
+	entry = modules_find(modules, hash, mapping);
+	if (!entry)
+		entry = modules_add_file(modules, hash, mapping);
+	if (!entry)
+		return NULL;
+	if (entry->module.unwind.id == modules->more)
+		return &entry->module.unwind;
+	if (entry->module.ino_generation == 0)
+		entry->module.ino_generation = mapping->ino_generation;
+	entry->where = (struct module_want){
+		.module = entry->module.unwind.id,
+		.pid = pid,
+		.start_time = start_time,
+		.start = mapping->start,
+		.end = mapping->end,
+		.ino = mapping->ino,
+		.maj = mapping->maj,
+		.min = mapping->min,
+	};
+	if (is_wanted(entry))
+		modules_want_again(modules, &entry->where);
+	return &entry->module.unwind;
+}
+
+/* --- what came of it --- */
+
+int module_ready(struct module *module, const void *blob, size_t len)
+{
+	struct entry *entry = entry_of(module);
+	struct table table;
+	int r = table_open(blob, len, &table);
+
+	if (r < 0)
+		return r;
+	unmap(entry->blob, entry->blob_bytes);
+	entry->blob = blob;
+	entry->blob_bytes = len;
+	entry->want = WANT_DONE;
+	module->unwind.table = table;
+	module->unwind.has_table = true;
+	module->unwind.state = STACK_END_NO_CFI;
+	module->why = NULL;
+	return 0;
+}
+
+int module_calls_ready(struct module *module, const void *blob, size_t len)
+{
+	struct entry *entry = entry_of(module);
+	struct calls calls;
+	int r = calls_open(blob, len, &calls);
+
+	if (r < 0) {
+		module->unwind.calls_failed = true;
+		return r;
+	}
+	unmap(entry->calls, entry->calls_bytes);
+	entry->calls = blob;
+	entry->calls_bytes = len;
+	module->unwind.calls = calls;
+	module->unwind.has_calls = true;
+	return 0;
+}
+
+static bool may_retry(const struct entry *entry)
+{
+	return entry->want == WANT_FAILED && entry->nr_fails <= RETRIES_MAX;
+}
+
+bool modules_may_retry(const struct module *module, struct module_want *ret)
+{
+	const struct entry *entry =
+		(const struct entry *)((const char *)module - offsetof(struct entry, module));
+
+	*ret = entry->where;
+	return may_retry(entry);
+}
+
+void modules_fail(struct modules *modules, struct module *module, enum stack_end state,
+		  const char *why, bool retry)
+{
+	struct entry *entry = entry_of(module);
+
+	if (module->unwind.has_table)
+		return;
+	if (entry->want == WANT_QUEUED)
+		queue_remove(modules, entry);
+	/* Memory that a program made to put code in: .NET and others map it twice through a memfd. */
+	if (state == STACK_END_BAD_FILE && strncmp(module->path, "/memfd:", 7) == 0)
+		state = STACK_END_JIT;
+	module->unwind.state = state;
+	module->why = why;
+	entry->want = retry ? WANT_FAILED : WANT_DONE;
+	entry->nr_fails = MIN(entry->nr_fails + 1, FAILS_MAX);
+	entry->nr_skip = entry->nr_fails > FAILS_FREE ? 1u << (entry->nr_fails - FAILS_FREE) : 0;
+	/* A newer process has mapped it meanwhile. */
+	if (retry && entry->where.pid != entry->asked_pid && may_retry(entry))
+		queue_push(modules, entry);
+}
+
+void modules_stats(const struct modules *modules, struct procs_stats *ret)
+{
+	ret->bytes += sizeof(*modules) + modules->cap_entries * sizeof(*modules->entries) +
+		      modules->nr_entries * sizeof(**modules->entries) +
+		      modules->by_identity.nr_slots * sizeof(*modules->by_identity.slots);
+	for (size_t i = PROC_MODULE_FIRST; i < modules->nr_entries; i++) {
+		const struct entry *entry = modules->entries[i];
+
+		ret->modules++;
+		ret->modules_bad += !entry->module.unwind.has_table &&
+				    (entry->want == WANT_FAILED || entry->want == WANT_DONE);
+		ret->bytes += entry->blob_bytes + entry->calls_bytes;
+	}
+}

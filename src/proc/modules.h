@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The ELF files that are mapped, by identity, and the queue of those that are
+ * still to be opened. Knows of a process only where a file is mapped.
+ */
+#ifndef ST_PROC_MODULES_H
+#define ST_PROC_MODULES_H
+
+#include "src/proc/mapping.h"
+#include "src/proc/proc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A build tree that runs each new program once makes as many files; later ones share one entry. */
+#define MODULES_MAX 16384u
+
+struct modules;
+
+struct modules *modules_new(void);
+struct modules *modules_free(struct modules *modules);
+
+/*
+ * The module of a mapping that process PID has made: found by identity, or
+ * made and queued to be opened. Files beyond MODULES_MAX share one module
+ * that is never opened. NULL: no memory.
+ */
+struct unwind_module *modules_of_mapping(struct modules *modules, const struct mapping *mapping,
+					 pid_t pid, uint64_t start_time);
+
+struct module *modules_get(struct modules *modules, uint32_t id); /* NULL: no such id */
+uint32_t modules_count(const struct modules *modules);
+void modules_stats(const struct modules *modules, struct procs_stats *ret);
+
+/* The next module to open and where it was last mapped; false: none. It counts as handed out. */
+bool modules_next_want(struct modules *modules, struct module_want *ret);
+/* Nobody maps the module any more: what WANT asked for cannot be opened, unless it is mapped anew. */
+void modules_gone(struct modules *modules, uint32_t id);
+/* Queue the module again, where WANT says. */
+void modules_want_again(struct modules *modules, const struct module_want *want);
+/* It failed. With RETRY it is wanted when a process maps it anew ... */
+void modules_fail(struct modules *modules, struct module *module, enum stack_end state,
+		  const char *why, bool retry);
+/* ... or at once, while the tries are few: *RET is where it was tried, for another place to be filled in. */
+bool modules_may_retry(const struct module *module, struct module_want *ret);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tables behind proc.h, and what the engine asks of them. */
+#include "config.h"
+
+#include "src/proc/procs.h"
+
+#include "src/base/text.h"
+#include "src/base/util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct procs *procs_new(void)
+{
+	struct procs *procs = calloc(1, sizeof(*procs));
+
+	if (!procs)
+		return NULL;
+	procs->modules = modules_new();
+	return procs->modules ? procs : procs_free(procs);
+}
+
+struct procs *procs_free(struct procs *procs)
+{
+	if (!procs)
+		return NULL;
+	processes_done(&procs->processes);
+	modules_free(procs->modules);
+	ksyms_done(&procs->ksyms);
+	free(procs->queue);
+	free(procs);
+	return NULL;
+}
+
+void procs_name(struct process_entry *entry, const char *comm, uint64_t time_ns)
+{
+	struct process *process = &entry->process;
+
+	if (comm[0])
+		text_sanitize(comm, strlen(comm), process->comm, sizeof(process->comm));
+	else
+		snprintf(process->comm, sizeof(process->comm), ":%d", process->pid);
+	entry->named_ns = time_ns;
+}
+
+int procs_map(struct procs *procs, struct space **space, const struct mapping *mapping,
+	      const struct process_entry *entry, uint64_t time_ns, bool fill)
+{
+	struct unwind_map map = {
+		.start = mapping->start,
+		.end = mapping->end,
+		.file_off = mapping->file_off,
+	};
+	int r;
+
+	map.module = modules_of_mapping(procs->modules, mapping, entry->process.pid,
+					entry->process.start_time);
+	if (!map.module)
+		return -ENOMEM;
+	/* No file, no offset: code stays apart by its address. */
+	if (map.module->id == PROC_MODULE_JIT || map.module->id == PROC_MODULE_VSYSCALL)
+		map.file_off = map.start;
+	r = fill ? space_fill(space, &map, time_ns) : space_set(space, &map, time_ns);
+	if (r == -E2BIG)
+		procs->maps_refused++;
+	return r == -ENOMEM ? r : 0;
+}
+
+/* --- processes --- */
+
+/* A scan shows another process under a pid that is known: did we miss its fork? */
+static bool is_another(const struct process_entry *entry, uint64_t start_time)
+{
+	return entry->process.start_time != 0 && start_time != 0 &&
+	       entry->process.start_time != start_time;
+}
+
+int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *comm,
+	       bool is_kernel, uint64_t time_ns)
+{
+	struct process_entry *entry = processes_find(&procs->processes, pid);
+
+	if (entry && is_older(time_ns, entry->since_ns)) {
+		/* Forked, execed or made since the scan was asked for: the scan may speak of its forerunner. */
+		entry->scanned_ns = time_ns;
+		return 0;
+	}
+	if (!entry || is_another(entry, start_time)) {
+		entry = processes_add(&procs->processes, pid, NULL, time_ns);
+		if (!entry)
+			return -ENOMEM;
+		procs_name(entry, comm, time_ns);
+	}
+	entry->scanned_ns = time_ns;
+	entry->process.start_time = start_time;
+	entry->process.is_kernel = is_kernel;
+	if (!is_older(time_ns, entry->named_ns))
+		procs_name(entry, comm, time_ns);
+	if (!entry->process.has_maps)
+		procs_want_maps(procs, entry);
+	return 0;
+}
+
+void procs_scanned(struct procs *procs, uint64_t time_ns)
+{
+	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
+		struct process_entry *entry = procs->processes.slots[i];
+
+		if (entry && entry->process.pid > 0 && entry->scanned_ns < time_ns &&
+		    MAX(entry->known_ns, entry->last_sample_ns) < time_ns)
+			processes_bury(&procs->processes, entry, time_ns);
+	}
+}
+
+struct process_entry *procs_add_unknown(struct procs *procs, pid_t pid, uint64_t time_ns)
+{
+	struct process_entry *entry = processes_add(&procs->processes, pid, NULL, time_ns);
+
+	if (!entry)
+		return NULL;
+	entry->since_ns = 0;
+	procs_name(entry, pid > 0 ? "" : pid == 0 ? "swapper" : "[exiting]", 0);
+	entry->process.is_kernel = pid <= 0;
+	return entry;
+}
+
+struct process *procs_of_sample(struct procs *procs, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	struct process_entry *entry = processes_find(&procs->processes, pid);
+
+	(void)tid; /* threads share the process whatever their number */
+	if (!entry)
+		entry = procs_add_unknown(procs, pid, time_ns);
+	if (!entry || processes_index(&procs->processes, entry) < 0)
+		return NULL;
+	entry->last_sample_ns = MAX(entry->last_sample_ns, time_ns);
+	if (unlikely(!entry->process.has_maps || entry->process.is_dirty))
+		procs_want_maps(procs, entry);
+	return &entry->process;
+}
+
+const struct process *procs_by_index(const struct procs *procs, uint32_t index)
+{
+	static const struct process forgotten = {
+		.index = PROCESS_NO_INDEX,
+		.comm = "[exited]",
+		.is_dead = true,
+	};
+	const struct process *process = processes_by_index(&procs->processes, index);
+
+	return process ? process : &forgotten;
+}
+
+const struct unwind_space *process_space(const struct process *process)
+{
+	static const struct unwind_space empty;
+
+	return process->space ? &process->space->view : &empty;
+}
+
+void procs_sweep(struct procs *procs, uint64_t time_ns)
+{
+	processes_sweep(&procs->processes, time_ns);
+}
+
+/* --- modules, kernel symbols, numbers --- */
+
+struct module *procs_module(struct procs *procs, uint32_t id)
+{
+	struct module *module = modules_get(procs->modules, id);
+
+	return module ? module : modules_get(procs->modules, PROC_MODULE_UNKNOWN);
+}
+
+uint32_t procs_nr_modules(const struct procs *procs)
+{
+	return modules_count(procs->modules);
+}
+
+const char *procs_ksymbol(const struct procs *procs, uint64_t addr, uint64_t *ret_start)
+{
+	const struct ksym *sym = ksyms_find(&procs->ksyms, addr);
+
+	if (!sym)
+		return NULL;
+	if (ret_start)
+		*ret_start = sym->start;
+	return sym->name;
+}
+
+void procs_stats(const struct procs *procs, struct procs_stats *ret)
+{
+	*ret = (struct procs_stats){
+		.processes = procs->processes.nr_ever,
+		.maps_reread = procs->maps_reread,
+		.maps_refused = procs->maps_refused,
+		.bytes = sizeof(*procs) + processes_bytes(&procs->processes) +
+			 procs->ksyms.cap_syms * sizeof(*procs->ksyms.syms) +
+			 procs->cap_queue * sizeof(*procs->queue),
+	};
+	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
+		const struct process_entry *entry = procs->processes.slots[i];
+
+		if (!entry)
+			continue;
+		ret->live_processes += !entry->process.is_dead;
+		ret->maps += process_space(&entry->process)->nr_maps;
+	}
+	modules_stats(procs->modules, ret);
+}

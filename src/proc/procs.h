@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files of this layer share behind proc.h: the tables, and the small
+ * operations on a process that records (follow.c) and /proc (wants.c) have in
+ * common.
+ */
+#ifndef ST_PROC_PROCS_H
+#define ST_PROC_PROCS_H
+
+#include "src/proc/ksyms.h"
+#include "src/proc/mapping.h"
+#include "src/proc/modules.h"
+#include "src/proc/processes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct procs {
+	struct processes processes;
+	struct modules *modules;
+	struct ksyms ksyms;
+	pid_t *queue; /* processes whose maps are wanted: a ring of CAP_QUEUE (a power of two) */
+	size_t cap_queue, queue_head, nr_queue;
+	uint64_t nr_losses;
+	uint64_t maps_reread, maps_refused;
+};
+
+/* Is what happened at TIME_NS (0: not known, so no) older than what was read at SNAPSHOT_NS? */
+static inline bool is_older(uint64_t time_ns, uint64_t snapshot_ns)
+{
+	return time_ns != 0 && time_ns < snapshot_ns;
+}
+
+/* Set its name: COMM is raw, "" becomes ":PID". */
+void procs_name(struct process_entry *entry, const char *comm, uint64_t time_ns);
+
+/*
+ * A process whose beginning was not seen, without a name. Pid 0 is the idle
+ * tasks, -1 a task that has left its pid behind. NULL: no memory.
+ */
+struct process_entry *procs_add_unknown(struct procs *procs, pid_t pid, uint64_t time_ns);
+
+/* Put a mapping into *SPACE, over others or (FILL) only between them. 0 or -ENOMEM. */
+int procs_map(struct procs *procs, struct space **space, const struct mapping *mapping,
+	      const struct process_entry *entry, uint64_t time_ns, bool fill);
+
+/* Queue a process if its maps are to be read. */
+void procs_want_maps(struct procs *procs, struct process_entry *entry);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is to be read from outside, and what came of it: /proc/PID/maps of
+ * processes that were there before us or whose records were lost, and files
+ * that are mapped. The engine asks and answers; nothing is opened here.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/proc/procs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAPS_INTERVAL_MIN_NS  (250 * NS_PER_MSEC)
+#define MAPS_INTERVAL_READ_NS (2 * NS_PER_SEC)	/* at most, for maps that can be read */
+#define MAPS_INTERVAL_MAX_NS  (16 * NS_PER_SEC) /* and for those that cannot */
+#define QUEUE_FIRST_CAP	      64u
+#define QUEUE_MAX	      65536u
+#define QUEUE_LOOKS_MAX	      64u /* processes looked at in one call: the others in the next */
+
+/* --- processes whose maps are wanted --- */
+
+static bool needs_maps(const struct process_entry *entry)
+{
+	const struct process *process = &entry->process;
+
+	return process->pid > 0 && !process->is_dead && !process->is_kernel &&
+	       (!process->has_maps || process->is_dirty);
+}
+
+static int queue_grow(struct procs *procs)
+{
+	size_t cap = procs->cap_queue ? procs->cap_queue * 2 : QUEUE_FIRST_CAP;
+	pid_t *queue = calloc(cap, sizeof(*queue));
+
+	if (!queue)
+		return -ENOMEM;
+	for (size_t i = 0; i < procs->nr_queue; i++)
+		queue[i] = procs->queue[(procs->queue_head + i) & (procs->cap_queue - 1)];
+	free(procs->queue);
+	procs->queue = queue;
+	procs->cap_queue = cap;
+	procs->queue_head = 0;
+	return 0;
+}
+
+void procs_want_maps(struct procs *procs, struct process_entry *entry)
+{
+	size_t place;
+
+	if (entry->is_queued || !needs_maps(entry))
+		return;
+	if (procs->nr_queue == procs->cap_queue &&
+	    (procs->cap_queue >= QUEUE_MAX || queue_grow(procs) < 0))
+		return; /* the next sample tries again */
+	place = (procs->queue_head + procs->nr_queue++) & (procs->cap_queue - 1);
+	procs->queue[place] = entry->process.pid;
+	entry->is_queued = true;
+}
+
+static struct process_entry *queue_pop(struct procs *procs)
+{
+	pid_t pid = procs->queue[procs->queue_head];
+	struct process_entry *entry = processes_find(&procs->processes, pid);
+
+	procs->queue_head = (procs->queue_head + 1) & (procs->cap_queue - 1);
+	procs->nr_queue--;
+	if (entry)
+		entry->is_queued = false;
+	return entry;
+}
+
+/* Asked for again soon after the last time: seldom and seldomer. */
+static void stretch_interval(struct process_entry *entry, uint64_t time_ns)
+{
+	uint64_t most = entry->process.has_maps ? MAPS_INTERVAL_READ_NS : MAPS_INTERVAL_MAX_NS;
+
+	if (entry->asked_ns != 0 && time_ns - entry->asked_ns < 4 * entry->interval_ns)
+		entry->interval_ns = MIN(2 * entry->interval_ns, most);
+	else
+		entry->interval_ns = MAPS_INTERVAL_MIN_NS;
+}
+
+bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
+			  uint64_t *ret_start_time)
+{
+	size_t looks = MIN(procs->nr_queue, (size_t)QUEUE_LOOKS_MAX);
+
+	while (looks-- > 0) {
+		struct process_entry *entry = queue_pop(procs);
+
+		if (!entry || !needs_maps(entry))
+			continue;
+		if (entry->asked_ns != 0 && time_ns < entry->asked_ns + entry->interval_ns) {
+			procs_want_maps(procs, entry);
+			continue;
+		}
+		stretch_interval(entry, time_ns);
+		entry->asked_ns = time_ns;
+		entry->asked_loss = procs->nr_losses;
+		*ret_pid = entry->process.pid;
+		*ret_start_time = entry->process.start_time;
+		return true;
+	}
+	return false;
+}
+
+void procs_mark_dirty(struct procs *procs)
+{
+	procs->nr_losses++;
+	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
+		struct process_entry *entry = procs->processes.slots[i];
+
+		if (!entry)
+			continue;
+		entry->process.is_dirty = true;
+		entry->nr_threads = 0; /* some may have come or gone unseen */
+		if (entry->leader_gone)
+			processes_bury(&procs->processes, entry, entry->last_sample_ns);
+	}
+}
+
+void procs_doubt(struct procs *procs, pid_t pid)
+{
+	struct process_entry *entry = processes_find(&procs->processes, pid);
+
+	if (!entry)
+		return;
+	entry->process.is_dirty = true;
+	procs_want_maps(procs, entry);
+}
+
+/* A space made of TEXT, with what records told after it was asked for on top. NULL: no memory. */
+static struct space *space_of_text(struct procs *procs, const struct process_entry *entry,
+				   const char *text, size_t len, uint64_t time_ns)
+{
+	const struct space *old = entry->process.space;
+	struct space *space = space_new();
+	struct mapping mapping;
+	int r = space ? 0 : -ENOMEM;
+
+	while (r == 0 && mapping_next_line(&text, &len, &mapping))
+		if (mapping.is_exec)
+			r = procs_map(procs, &space, &mapping, entry, time_ns, false);
+	for (uint32_t i = 0; r == 0 && i < old->view.nr_maps; i++)
+		if (old->times_ns[i] >= time_ns &&
+		    space_set(&space, &old->maps[i], old->times_ns[i]) == -ENOMEM)
+			r = -ENOMEM;
+	return r < 0 ? space_unref(space) : space;
+}
+
+int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len, uint64_t time_ns)
+{
+	struct process_entry *entry = processes_find(&procs->processes, pid);
+	struct space *space;
+
+	/* An empty text is that of a task without memory: it is ending, keep what is known. */
+	if (!entry || !text || len == 0)
+		return 0;
+	if (time_ns < entry->since_ns)
+		return 0; /* asked of the program before this one */
+	space = space_of_text(procs, entry, text, len, time_ns);
+	if (!space)
+		return -ENOMEM;
+	procs->maps_reread += entry->process.has_maps;
+	space_unref(entry->process.space);
+	entry->process.space = space;
+	entry->process.has_maps = true;
+	entry->process.is_dirty = entry->asked_loss != procs->nr_losses;
+	entry->maps_ns = time_ns;
+	return 0;
+}
+
+/* --- files --- */
+
+/* Another living process than NOT_PID that maps the module, into WANT. */
+static bool find_mapper(const struct procs *procs, pid_t not_pid, struct module_want *want)
+{
+	for (size_t i = procs->processes.nr_slots; i-- > 0;) {
+		const struct process_entry *entry = procs->processes.slots[i];
+		const struct unwind_space *space;
+
+		if (!entry || entry->process.is_dead || entry->process.pid == not_pid)
+			continue;
+		space = process_space(&entry->process);
+		for (uint32_t k = 0; k < space->nr_maps; k++) {
+			if (space->maps[k].module->id != want->module)
+				continue;
+			want->pid = entry->process.pid;
+			want->start_time = entry->process.start_time;
+			want->start = space->maps[k].start;
+			want->end = space->maps[k].end;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool procs_next_module_want(struct procs *procs, struct module_want *ret)
+{
+	struct module_want want;
+
+	while (modules_next_want(procs->modules, &want)) {
+		const struct process_entry *entry = processes_find(&procs->processes, want.pid);
+
+		if (entry && !entry->process.is_dead) {
+			*ret = want;
+			return true;
+		}
+		if (find_mapper(procs, want.pid, &want))
+			modules_want_again(procs->modules, &want);
+		else
+			modules_gone(procs->modules, want.module);
+	}
+	return false;
+}
+
+void module_failed(struct procs *procs, struct module *module, enum stack_end state,
+		   const char *why, bool retry)
+{
+	struct module_want want;
+
+	modules_fail(procs->modules, module, state, why, retry);
+	if (modules_may_retry(module, &want) && find_mapper(procs, want.pid, &want))
+		modules_want_again(procs->modules, &want);
+}
