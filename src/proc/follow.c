@@ -80,6 +80,7 @@ static struct process_entry *exec(struct procs *procs, struct process_entry *ent
 		entry->process.start_time = old->process.start_time;
 		entry->scanned_ns = old->scanned_ns;
 		entry->named_ns = old->named_ns;
+		entry->is_named = old->is_named;
 	} else {
 		space_unref(entry->process.space);
 		entry->process.space = space;
@@ -129,7 +130,7 @@ static int apply_fork(struct procs *procs, const struct record *record)
 	pid_t pid = (pid_t)record->pid, ppid = (pid_t)record->fork.ppid;
 	struct process_entry *parent = processes_find(&procs->processes, ppid);
 	struct process_entry *entry = processes_find(&procs->processes, pid);
-	const char *comm = parent && parent->named_ns != 0 ? parent->process.comm : "";
+	const char *comm = parent && parent->is_named ? parent->process.comm : "";
 
 	if (pid <= 0)
 		return 0;
@@ -145,7 +146,7 @@ static int apply_fork(struct procs *procs, const struct record *record)
 	if (!entry)
 		return -ENOMEM;
 	entry->nr_threads = 1;
-	procs_name(entry, comm, comm[0] ? record->time_ns : 0);
+	procs_name(entry, comm, record->time_ns);
 	if (parent) {
 		inherit(entry, parent, record->time_ns);
 		entry->process.is_kernel = parent->process.is_kernel && ppid > 0;

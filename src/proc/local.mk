@@ -9,3 +9,23 @@ libproc_a_SOURCES = \
 	src/proc/procs.c src/proc/procs.h \
 	src/proc/space.c src/proc/space.h \
 	src/proc/wants.c
+
+UNIT_TESTS += tests/test_proc_space
+tests_test_proc_space_SOURCES = tests/test_proc_space.c
+tests_test_proc_space_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_proc_space_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_proc_mapping
+tests_test_proc_mapping_SOURCES = tests/test_proc_mapping.c
+tests_test_proc_mapping_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_proc_mapping_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_proc_follow
+tests_test_proc_follow_SOURCES = tests/test_proc_follow.c tests/proc_util.h
+tests_test_proc_follow_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_proc_follow_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_proc_wants
+tests_test_proc_wants_SOURCES = tests/test_proc_wants.c tests/proc_util.h
+tests_test_proc_wants_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_proc_wants_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)

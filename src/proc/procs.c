@@ -42,6 +42,7 @@ void procs_name(struct process_entry *entry, const char *comm, uint64_t time_ns)
 		text_sanitize(comm, strlen(comm), process->comm, sizeof(process->comm));
 	else
 		snprintf(process->comm, sizeof(process->comm), ":%d", process->pid);
+	entry->is_named = comm[0] != '\0';
 	entry->named_ns = time_ns;
 }
 
