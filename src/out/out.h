@@ -3,15 +3,15 @@
 #ifndef ST_OUT_OUT_H
 #define ST_OUT_OUT_H
 
+#include <stdio.h>
+
 #include "src/base/err.h"
 #include "src/model/snapshot.h"
 #include "src/view/view.h"
 
-#include <stdio.h>
-
 /* The health and settings lines, then the rows of VIEW at full width, then an empty line. 0 or -errno of the stream. */
-int out_text(FILE *stream, const struct snapshot *snapshot, const struct view *view, const struct view_query *query,
-	     bool ascii);
+int out_text(FILE *stream, const struct snapshot *snapshot, const struct view *view,
+	     const struct view_query *query, bool ascii);
 
 /* One JSON document on one line (docs/JSON): machine, settings, health, functions, tree. 0 or -errno. */
 int out_json(FILE *stream, const struct snapshot *snapshot, const struct view_query *query);

@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The command line: see options.h. Every option is a row of the table `specs`:
+ * getopt's arrays and --help are made from it, and a test holds the manual and
+ * the README against --help.
+ */
+#include "config.h"
+
+#include "src/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+#include "src/perf/live.h"
+
+#define FREQ_DEFAULT_HZ	  999
+#define FREQ_MAX_HZ	  100000
+#define PERIOD_MAX	  (1ull << 60)
+#define DELAY_DEFAULT_NS  (2 * NS_PER_SEC)
+#define DELAY_MIN_NS	  (NS_PER_SEC / 20)
+#define DELAY_MAX_NS	  (3600 * NS_PER_SEC)
+#define WINDOW_DEFAULT_NS (10 * NS_PER_SEC)
+#define WINDOW_MIN_NS	  (NS_PER_SEC / 10)
+#define WINDOW_MAX_NS	  (86400 * NS_PER_SEC)
+#define COUNT_MAX	  1000000000
+#define LIMIT_MAX	  1000000
+#define IDS_MAX		  4096	  /* pids, tids or CPUs in a list */
+#define PID_MAX		  4194304 /* the kernel's PID_MAX_LIMIT */
+#define CPU_MAX		  65535
+#define LONG_ONLY	  256 /* getopt's number of an option without a letter: this plus its row */
+#define WORD_MAX	  128 /* of a word at fault, as it is shown */
+
+struct spec {
+	char letter; /* 0: none */
+	const char *name;
+	const char *argument; /* NULL: takes none */
+	const char *help;
+	int (*set)(struct options *options, const char *word, struct err *err);
+	const char *group; /* a heading before this row, or NULL */
+};
+
+/* --- words --- */
+
+/* A word of the command line inside a message. */
+static const char *shown(const char *word, char *out, size_t size)
+{
+	text_sanitize(word, strlen(word), out, size);
+	return out;
+}
+
+/* Decimal digits only, MIN to MAX. */
+static bool read_number(const char *word, size_t len, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	if (len == 0)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (word[i] < '0' || word[i] > '9')
+			return false;
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(word[i] - '0'), &value))
+			return false;
+	}
+	if (value < min || value > max)
+		return false;
+	*ret = value;
+	return true;
+}
+
+static int want_number(const char *option, const char *word, uint64_t min, uint64_t max,
+		       uint64_t *ret, struct err *err)
+{
+	char text[WORD_MAX];
+
+	if (read_number(word, strlen(word), min, max, ret))
+		return 0;
+	return err_set(err, -EINVAL, "%s: '%s' is not a number from %llu to %llu", option,
+		       shown(word, text, sizeof(text)), (unsigned long long)min,
+		       (unsigned long long)max);
+}
+
+/* Seconds with up to nine decimals: "2", "0.5", ".5". */
+static bool read_seconds(const char *word, uint64_t *ret_ns)
+{
+	size_t whole = strcspn(word, "."), decimals;
+	uint64_t seconds = 0, ns = 0;
+
+	decimals = word[whole] == '.' ? strlen(word + whole + 1) : 0;
+	if ((whole == 0 && decimals == 0) || decimals > 9)
+		return false;
+	if (whole > 0 && !read_number(word, whole, 0, UINT32_MAX, &seconds))
+		return false;
+	if (decimals > 0 && !read_number(word + whole + 1, decimals, 0, UINT32_MAX, &ns))
+		return false;
+	for (size_t i = decimals; i < 9; i++)
+		ns *= 10;
+	*ret_ns = seconds * NS_PER_SEC + ns;
+	return true;
+}
+
+static int want_seconds(const char *option, const char *word, uint64_t min_ns, uint64_t max_ns,
+			uint64_t *ret_ns, struct err *err)
+{
+	char text[WORD_MAX];
+	uint64_t ns;
+
+	if (read_seconds(word, &ns) && ns >= min_ns && ns <= max_ns) {
+		*ret_ns = ns;
+		return 0;
+	}
+	return err_set(err, -EINVAL, "%s: '%s' is not a number of seconds from %g to %g", option,
+		       shown(word, text, sizeof(text)), (double)min_ns / 1e9, (double)max_ns / 1e9);
+}
+
+/* One of NR names, answered by NAME_OF. */
+static int want_name(const char *option, const char *word, const char *(*name_of)(int), int nr,
+		     int *ret, struct err *err)
+{
+	char text[WORD_MAX], names[WORD_MAX] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < nr; i++) {
+		if (strcmp(word, name_of(i)) == 0) {
+			*ret = i;
+			return 0;
+		}
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+					 i == 0	       ? ""
+					 : i == nr - 1 ? " or "
+						       : ", ",
+					 name_of(i));
+		used = MIN(used, sizeof(names) - 1);
+	}
+	return err_set(err, -EINVAL, "%s: '%s' is not %s", option, shown(word, text, sizeof(text)),
+		       names);
+}
+
+/* --- lists of numbers --- */
+
+struct ids {
+	int *ids;
+	size_t nr_ids, cap_ids;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* "12" or, where ranges are allowed, "3-7": LEN bytes at WORD. */
+static int add_ids(struct ids *list, const char *word, size_t len, bool ranges, uint64_t min,
+		   uint64_t max)
+{
+	const char *dash = ranges ? memchr(word, '-', len) : NULL;
+	size_t first_len = dash ? (size_t)(dash - word) : len;
+	uint64_t first, last;
+
+	if (!read_number(word, first_len, min, max, &first))
+		return -EINVAL;
+	last = first;
+	if (dash && !read_number(dash + 1, len - first_len - 1, first, max, &last))
+		return -EINVAL;
+	for (uint64_t id = first; id <= last; id++) {
+		int r = vec_reserve(&list->ids, &list->cap_ids, list->nr_ids + 1, IDS_MAX);
+
+		if (r < 0)
+			return r;
+		list->ids[list->nr_ids++] = (int)id;
+	}
+	return 0;
+}
+
+static void sort_ids(struct ids *list)
+{
+	size_t kept = 0;
+
+	qsort(list->ids, list->nr_ids, sizeof(*list->ids), by_value);
+	for (size_t i = 0; i < list->nr_ids; i++) {
+		if (kept == 0 || list->ids[i] != list->ids[kept - 1])
+			list->ids[kept++] = list->ids[i];
+	}
+	list->nr_ids = kept;
+}
+
+/* Add the comma-separated list WORD to *IDS; an option may be given several times. */
+static int want_ids(const char *option, const char *what, const char *word, bool ranges,
+		    uint64_t min, uint64_t max, int **ids, uint32_t *nr_ids, struct err *err)
+{
+	struct ids list = {.ids = *ids, .nr_ids = *nr_ids, .cap_ids = *nr_ids};
+	const char *p = word;
+	char text[WORD_MAX];
+	int r;
+
+	do {
+		size_t len = strcspn(p, ",");
+
+		r = add_ids(&list, p, len, ranges, min, max);
+		if (r < 0)
+			break;
+		p += len;
+	} while (*p++ == ',');
+	if (r == 0)
+		sort_ids(&list);
+	*ids = list.ids;
+	*nr_ids = (uint32_t)list.nr_ids;
+	if (r == -E2BIG)
+		return err_set(err, -EINVAL, "%s: more than %d numbers", option, IDS_MAX);
+	if (r == -EINVAL)
+		return err_set(err, r, "%s: '%s' is not %s", option,
+			       shown(word, text, sizeof(text)), what);
+	if (r < 0)
+		return err_set(err, r, "%s: %s", option, strerror(-r));
+	return 0;
+}
+
+/* --- the options --- */
+
+static int set_pids(struct options *o, const char *word, struct err *err)
+{
+	return want_ids("-p", "a process id or a list of them, like 12,34", word, false, 1, PID_MAX,
+			&o->pids, &o->nr_pids, err);
+}
+
+static int set_tids(struct options *o, const char *word, struct err *err)
+{
+	return want_ids("-t", "a thread id or a list of them, like 12,34", word, false, 1, PID_MAX,
+			&o->tids, &o->nr_tids, err);
+}
+
+static int set_cpus(struct options *o, const char *word, struct err *err)
+{
+	return want_ids("-C", "a list of CPUs, like 0-2,5", word, true, 0, CPU_MAX, &o->cpus,
+			&o->nr_cpus, err);
+}
+
+static int set_freq(struct options *o, const char *word, struct err *err)
+{
+	o->freq_given = true;
+	return want_number("-F", word, 1, FREQ_MAX_HZ, &o->freq_hz, err);
+}
+
+static int set_period(struct options *o, const char *word, struct err *err)
+{
+	o->period_given = true;
+	return want_number("-c", word, 1, PERIOD_MAX, &o->period, err);
+}
+
+static int set_event(struct options *o, const char *word, struct err *err)
+{
+	if (*word == '\0')
+		return err_set(err, -EINVAL, "-e: '' is not an event, like cycles or cpu-clock:u");
+	o->event = word;
+	return 0;
+}
+
+static int set_stack_bytes(struct options *o, const char *word, struct err *err)
+{
+	uint64_t bytes;
+	int r = want_number("--call-graph dwarf", word, LIVE_STACK_BYTES_MIN, LIVE_STACK_BYTES_MAX,
+			    &bytes, err);
+
+	if (r < 0)
+		return r;
+	o->stack_bytes = (uint32_t)bytes & ~7u; /* the kernel wants a multiple of 8 */
+	return 0;
+}
+
+static int set_mode(struct options *o, const char *word, struct err *err)
+{
+	size_t len = strcspn(word, ",");
+	char text[WORD_MAX];
+
+	for (int mode = 0; mode < STACK_MODE_COUNT; mode++) {
+		const char *name = stack_mode_name(mode);
+
+		if (strlen(name) != len || memcmp(name, word, len) != 0)
+			continue;
+		o->mode = mode;
+		if (word[len] == '\0')
+			return 0;
+		if (mode == STACK_MODE_DWARF)
+			return set_stack_bytes(o, word + len + 1, err);
+		return err_set(err, -EINVAL, "--call-graph: '%s': only dwarf takes a size",
+			       shown(word, text, sizeof(text)));
+	}
+	return err_set(err, -EINVAL, "--call-graph: '%s' is not fp, dwarf, dwarf,BYTES or lbr",
+		       shown(word, text, sizeof(text)));
+}
+
+static int set_delay(struct options *o, const char *word, struct err *err)
+{
+	return want_seconds("-d", word, DELAY_MIN_NS, DELAY_MAX_NS, &o->delay_ns, err);
+}
+
+static int set_window(struct options *o, const char *word, struct err *err)
+{
+	return want_seconds("--window", word, WINDOW_MIN_NS, WINDOW_MAX_NS, &o->window_ns, err);
+}
+
+static const char *view_name_of(int kind)
+{
+	return view_name((enum view_kind)kind);
+}
+
+static int set_view(struct options *o, const char *word, struct err *err)
+{
+	int kind, r = want_name("--view", word, view_name_of, VIEW_COUNT, &kind, err);
+
+	if (r == 0)
+		o->view = (enum view_kind)kind;
+	return r;
+}
+
+static const char *sort_name_of(int sort)
+{
+	return view_sort_name((enum view_sort)sort);
+}
+
+static int set_sort(struct options *o, const char *word, struct err *err)
+{
+	int sort, r = want_name("--sort", word, sort_name_of, VIEW_SORT_COUNT, &sort, err);
+
+	if (r == 0)
+		o->sort = (enum view_sort)sort;
+	return r;
+}
+
+static int set_limit(struct options *o, const char *word, struct err *err)
+{
+	uint64_t limit;
+	int r = want_number("--limit", word, 1, LIMIT_MAX, &limit, err);
+
+	if (r == 0)
+		o->limit = (uint32_t)limit;
+	return r;
+}
+
+static int set_no_color(struct options *o, const char *word, struct err *err)
+{
+	(void)word;
+	(void)err;
+	o->no_color = true;
+	return 0;
+}
+
+static int set_batch(struct options *o, const char *word, struct err *err)
+{
+	(void)word;
+	(void)err;
+	o->batch = true;
+	return 0;
+}
+
+static int set_count(struct options *o, const char *word, struct err *err)
+{
+	o->batch = true;
+	return want_number("-n", word, 1, COUNT_MAX, &o->count, err);
+}
+
+static int set_output(struct options *o, const char *word, struct err *err)
+{
+	o->batch = true;
+	if (*word == '\0')
+		return err_set(err, -EINVAL, "-o: '' is not the name of a file");
+	o->output = word;
+	return 0;
+}
+
+static const char *format_name_of(int format)
+{
+	return format == OPTIONS_JSON ? "json" : "text";
+}
+
+static int set_format(struct options *o, const char *word, struct err *err)
+{
+	int format, r = want_name("--format", word, format_name_of, 2, &format, err);
+
+	o->batch = true;
+	if (r == 0)
+		o->format = (enum options_format)format;
+	return r;
+}
+
+static int set_version(struct options *o, const char *word, struct err *err)
+{
+	(void)word;
+	(void)err;
+	o->action = OPTIONS_VERSION;
+	return 0;
+}
+
+static int set_help(struct options *o, const char *word, struct err *err)
+{
+	(void)word;
+	(void)err;
+	o->action = OPTIONS_HELP;
+	return 0;
+}
+
+static const struct spec specs[] = {
+	{'p', "pid", "PID[,...]", "these processes, all their threads and children", set_pids,
+	 "What to profile (default: all CPUs)"},
+	{'t', "tid", "TID[,...]", "these threads and what they create", set_tids, NULL},
+	{'C', "cpu", "LIST", "these CPUs only, like 0-2,5", set_cpus, NULL},
+
+	{'F', "freq", "HZ", "samples per second and CPU (default 999)", set_freq, "How to sample"},
+	{'c', "count", "PERIOD", "a sample every PERIOD events instead", set_period, NULL},
+	{'e', "event", "EVENT",
+	 "cycles, instructions, cache-misses, cpu-clock, page-faults, rNNN, SUBSYSTEM:NAME ...; "
+	 ":u or :k behind it for user or kernel only (default cycles, else cpu-clock)",
+	 set_event, NULL},
+	{0, "call-graph", "MODE",
+	 "how stacks are unwound: fp, dwarf[,BYTES of stack to copy, 4096 to 65528] or lbr "
+	 "(default dwarf,16384)",
+	 set_mode, NULL},
+	{0, "window", "SECONDS", "sums are over the last SECONDS (default 10)", set_window, NULL},
+
+	{'d', "delay", "SECONDS", "between two refreshes (default 2)", set_delay, "What to show"},
+	{0, "view", "VIEW", "functions, callers or tree (default functions)", set_view, NULL},
+	{0, "sort", "COLUMN", "self, total, name or object (default self)", set_sort, NULL},
+	{0, "no-color", NULL, "no colours on the screen, as with NO_COLOR set", set_no_color, NULL},
+
+	{'b', "batch", NULL, "write text instead of showing a screen", set_batch,
+	 "Batch mode (also without a terminal on standard output)"},
+	{'n', "iterations", "COUNT", "end after so many blocks; implies -b", set_count, NULL},
+	{0, "limit", "ROWS", "at most so many rows in a block (default all)", set_limit, NULL},
+	{'o', "output", "FILE", "write to FILE, which must not exist yet; implies -b", set_output,
+	 NULL},
+	{0, "format", "FORMAT", "text or json, one document per line; implies -b", set_format,
+	 NULL},
+
+	{'V', "version", NULL, "show the version", set_version, "Other"},
+	{'h', "help", NULL, "show this help", set_help, NULL},
+};
+
+/* --- parsing --- */
+
+struct getopt_tables {
+	char letters[2 + 2 * ARRAY_SIZE(specs) + 1];
+	struct option names[ARRAY_SIZE(specs) + 1];
+};
+
+static int number_of(size_t row)
+{
+	return specs[row].letter ? specs[row].letter : LONG_ONLY + (int)row;
+}
+
+static const struct spec *spec_of(int number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		if (number_of(i) == number)
+			return &specs[i];
+	}
+	return NULL;
+}
+
+static void fill_tables(struct getopt_tables *tables)
+{
+	char *p = tables->letters;
+
+	memset(tables, 0, sizeof(*tables));
+	*p++ = '+'; /* stop at the first word that is no option: the command's own follow */
+	*p++ = ':'; /* tell a missing argument from an unknown option */
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		if (specs[i].letter) {
+			*p++ = specs[i].letter;
+			if (specs[i].argument)
+				*p++ = ':';
+		}
+		tables->names[i] = (struct option){
+			.name = specs[i].name,
+			.has_arg = specs[i].argument ? required_argument : no_argument,
+			.val = number_of(i),
+		};
+	}
+	*p = '\0';
+}
+
+/* getopt answered '?' or ':'; WORD is what it looked at. */
+static int refuse(int answer, const char *word, struct err *err)
+{
+	const struct spec *spec = optopt ? spec_of(optopt) : NULL;
+	char text[WORD_MAX];
+
+	if (answer == ':' && spec)
+		return err_set(err, -EINVAL, "%s: %s is missing", shown(word, text, sizeof(text)),
+			       spec->argument);
+	if (spec && !spec->argument)
+		return err_set(err, -EINVAL, "'%s': --%s takes no argument",
+			       shown(word, text, sizeof(text)), spec->name);
+	if (optopt && optopt < LONG_ONLY) {
+		char letter[] = {(char)optopt, '\0'};
+
+		return err_set(err, -EINVAL, "unknown option '-%s'",
+			       shown(letter, text, sizeof(text)));
+	}
+	return err_set(err, -EINVAL, "unknown or ambiguous option '%s'",
+		       shown(word, text, sizeof(text)));
+}
+
+static int parse_words(int argc, char **argv, struct options *o, struct err *err)
+{
+	struct getopt_tables tables;
+
+	fill_tables(&tables);
+	optind = 0; /* glibc: start afresh */
+	opterr = 0;
+	for (;;) {
+		int at = optind > 0 ? optind : 1, answer, r;
+		const struct spec *spec;
+
+		answer = getopt_long(argc, argv, tables.letters, tables.names, NULL);
+		if (answer == -1)
+			return 0;
+		if (answer == '?' || answer == ':')
+			return refuse(answer, argv[MIN(at, argc - 1)], err);
+		spec = spec_of(answer);
+		r = spec->set(o, optarg, err);
+		if (r < 0 || o->action != OPTIONS_RUN)
+			return r; /* --help wins over what stands behind it */
+	}
+}
+
+static int take_command(int argc, char **argv, struct options *o, struct err *err)
+{
+	bool dashes = optind > 1 && optind <= argc && strcmp(argv[optind - 1], "--") == 0;
+	char text[WORD_MAX];
+
+	if (optind < argc && !dashes) {
+		shown(argv[optind], text, sizeof(text));
+		return err_set(err, -EINVAL,
+			       "unexpected word '%s': to profile a command, write stacktop -- %s",
+			       text, text);
+	}
+	if (!dashes)
+		return 0;
+	if (optind == argc)
+		return err_set(err, -EINVAL, "'--': the command to profile is missing");
+	o->command = argv + optind;
+	return 0;
+}
+
+static int check_together(const struct options *o, struct err *err)
+{
+	if ((o->nr_pids > 0) + (o->nr_tids > 0) + (o->command != NULL) > 1)
+		return err_set(err, -EINVAL, "%s and %s exclude each other: choose one target",
+			       o->nr_pids ? "-p" : "-t", o->command ? "a command" : "-t");
+	if (o->freq_given && o->period_given)
+		return err_set(err, -EINVAL, "-F and -c exclude each other: choose one");
+	return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *ret, struct err *err)
+{
+	int r;
+
+	*ret = (struct options){
+		.freq_hz = FREQ_DEFAULT_HZ,
+		.mode = STACK_MODE_DWARF,
+		.stack_bytes = LIVE_STACK_BYTES_DEFAULT,
+		.delay_ns = DELAY_DEFAULT_NS,
+		.window_ns = WINDOW_DEFAULT_NS,
+	};
+	r = parse_words(argc, argv, ret, err);
+	if (r < 0 || ret->action != OPTIONS_RUN)
+		return r;
+	if (ret->period_given && !ret->freq_given)
+		ret->freq_hz = 0;
+	r = take_command(argc, argv, ret, err);
+	return r < 0 ? r : check_together(ret, err);
+}
+
+void options_done(struct options *options)
+{
+	free(options->pids);
+	free(options->tids);
+	free(options->cpus);
+	*options = (struct options){0};
+}
+
+/* --- help --- */
+
+#define HELP_COLUMN 30
+#define HELP_WIDTH  80
+
+static void print_wrapped(FILE *stream, const char *text, int column)
+{
+	int at = column;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (at > column && at + 1 + (int)len > HELP_WIDTH) {
+			fprintf(stream, "\n%*s", column, "");
+			at = column;
+		}
+		if (at > column)
+			at += fprintf(stream, " ");
+		fwrite(text, 1, len, stream);
+		at += (int)len;
+		text += len;
+		text += strspn(text, " ");
+	}
+	putc('\n', stream);
+}
+
+void options_print_help(FILE *stream)
+{
+	fputs("Usage: stacktop [OPTION...] [-- COMMAND [ARGUMENT...]]\n"
+	      "A live profile of the machine, of some processes, or of a command: which functions\n"
+	      "run now and who calls them.\n",
+	      stream);
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		const struct spec *s = &specs[i];
+		int at;
+
+		if (s->group)
+			fprintf(stream, "\n%s:\n", s->group);
+		at = s->letter ? fprintf(stream, "  -%c, --%s", s->letter, s->name)
+			       : fprintf(stream, "      --%s", s->name);
+		if (s->argument)
+			at += fprintf(stream, "=%s", s->argument);
+		if (at + 2 > HELP_COLUMN) {
+			putc('\n', stream);
+			at = 0;
+		}
+		fprintf(stream, "%*s", HELP_COLUMN - at, "");
+		print_wrapped(stream, s->help, HELP_COLUMN);
+	}
+	fputs("\nKeys are listed by ? on the screen. Exit status: 0, 1 failure, 2 usage, 128+n signal n;\n"
+	      "in batch mode with a COMMAND, the command's own.\n",
+	      stream);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The writer behind json output: see json.h. Knows no snapshot. */
+#include "config.h"
+
+#include "src/out/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD in UTF-8 */
+
+/* The length of the well-formed UTF-8 character at P (RFC 3629), 0: not one. P ends with a NUL. */
+static size_t utf8_length(const unsigned char *p)
+{
+	size_t len = p[0] < 0x80   ? 1
+		     : p[0] < 0xc2 ? 0
+		     : p[0] < 0xe0 ? 2
+		     : p[0] < 0xf0 ? 3
+		     : p[0] < 0xf5 ? 4
+				   : 0;
+
+	for (size_t i = 1; i < len; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0))
+		return 0; /* overlong, surrogate */
+	if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90))
+		return 0; /* overlong, above U+10FFFF */
+	return len;
+}
+
+static void put_string(FILE *stream, const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	putc('"', stream);
+	while (*p) {
+		size_t len = utf8_length(p);
+
+		if (len == 0) {
+			fputs(REPLACEMENT, stream);
+			p++;
+			continue;
+		}
+		if (*p == '"' || *p == '\\')
+			putc('\\', stream);
+		if (*p < 0x20 || *p == 0x7f)
+			fprintf(stream, "\\u%04x", (unsigned int)*p);
+		else
+			fwrite(p, 1, len, stream);
+		p += len;
+	}
+	putc('"', stream);
+}
+
+static void begin(struct json *json, const char *key)
+{
+	if (json->needs_comma)
+		putc(',', json->stream);
+	json->needs_comma = true;
+	if (!key)
+		return;
+	put_string(json->stream, key);
+	putc(':', json->stream);
+}
+
+void json_open(struct json *json, const char *key, char bracket)
+{
+	begin(json, key);
+	putc(bracket, json->stream);
+	json->needs_comma = false;
+}
+
+void json_close(struct json *json, char bracket)
+{
+	putc(bracket, json->stream);
+	json->needs_comma = true;
+}
+
+void json_string(struct json *json, const char *key, const char *text)
+{
+	begin(json, key);
+	put_string(json->stream, text);
+}
+
+void json_u64(struct json *json, const char *key, uint64_t value)
+{
+	begin(json, key);
+	fprintf(json->stream, "%" PRIu64, value);
+}
+
+void json_real(struct json *json, const char *key, double value)
+{
+	uint64_t milli;
+
+	if (!isfinite(value) || fabs(value) > 1e15) {
+		json_null(json, key);
+		return;
+	}
+	milli = (uint64_t)(fabs(value) * 1000.0 + 0.5);
+	begin(json, key);
+	if (value < 0 && milli > 0)
+		putc('-', json->stream);
+	fprintf(json->stream, "%" PRIu64 ".%03u", milli / 1000, (unsigned int)(milli % 1000));
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+	begin(json, key);
+	fputs(value ? "true" : "false", json->stream);
+}
+
+void json_null(struct json *json, const char *key)
+{
+	begin(json, key);
+	fputs("null", json->stream);
+}

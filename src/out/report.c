@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A view as text at full width: the header line, the lines on what was lost,
+ * cut and spent, then exactly the rows that the screen would draw. Text in
+ * snapshots is sanitized already; nothing is cut or escaped here.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/out/out.h"
+
+#define CELL_MAX   4096 /* bytes of one cell; longer names are cut by view_cell */
+#define INDENT_MAX 512
+#define HEADER_MAX 2048
+
+struct layout {
+	FILE *stream;
+	const struct snapshot *snapshot;
+	const struct view *view;
+	const struct view_query *query;
+	bool ascii;
+	uint32_t columns;	  /* bit set of enum view_column */
+	int widths[COLUMN_COUNT]; /* what the widest cell takes */
+};
+
+static void put_time(FILE *stream, int64_t wall_ns)
+{
+	time_t seconds = (time_t)(wall_ns / (int64_t)NS_PER_SEC);
+	char text[64];
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm) &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm) > 0)
+		fprintf(stream, "%s", text);
+}
+
+static void put_losses(FILE *stream, const struct health *h)
+{
+	fprintf(stream, "lost %" PRIu64, h->lost);
+	if (h->lost_read_known)
+		fprintf(stream, " (by the kernel's own count %" PRIu64 ")", h->lost_read);
+	fprintf(stream, ", dropped %" PRIu64 ", throttled %" PRIu64 " times (%.3f s)", h->dropped,
+		h->throttled, (double)h->throttled_ns / 1e9);
+	if (h->lost_sideband)
+		fprintf(stream, ", lost notices of processes and maps %" PRIu64, h->lost_sideband);
+	if (h->lost_samples)
+		fprintf(stream, ", lost by hardware %" PRIu64, h->lost_samples);
+	if (h->bad_records)
+		fprintf(stream, ", malformed records %" PRIu64, h->bad_records);
+	if (h->late_records)
+		fprintf(stream, ", late records %" PRIu64, h->late_records);
+	if (h->evicted)
+		fprintf(stream, ", samples that left a full log %" PRIu64, h->evicted);
+	putc('\n', stream);
+}
+
+static void put_stacks(FILE *stream, const struct health *h)
+{
+	fprintf(stream,
+		"samples %" PRIu64 ", user stacks %" PRIu64 ": complete %" PRIu64
+		" (%.1f%%), stitched %" PRIu64,
+		h->samples, h->user_stacks, h->complete, health_complete_pct(h), h->stitched);
+	for (int end = 0; end < STACK_END_COUNT; end++) {
+		if (end == STACK_END_ROOT || end == STACK_END_STITCHED || !stack_end_is_user(end))
+			continue;
+		if (h->ends[end] > 0)
+			fprintf(stream, ", %s %" PRIu64, stack_end_name(end), h->ends[end]);
+	}
+	putc('\n', stream);
+}
+
+static void put_cost(FILE *stream, const struct health *h)
+{
+	double average = h->elapsed_ns ? 100.0 * (double)h->own_cpu_ns / (double)h->elapsed_ns : 0;
+
+	fprintf(stream,
+		"cost %.2f%% of one CPU (%.3f s in %.1f s), memory %.1f MB, ELF files %" PRIu64
+		" (unreadable %" PRIu64 "), loader restarts %" PRIu64 "\n",
+		average, (double)h->own_cpu_ns / 1e9, (double)h->elapsed_ns / 1e9,
+		(double)h->rss_bytes / 1e6, h->modules, h->modules_bad, h->loader_restarts);
+}
+
+static void put_head(const struct layout *l)
+{
+	const struct snapshot *s = l->snapshot;
+	const char *notice = snapshot_text(s, s->settings.notice);
+	char header[HEADER_MAX];
+
+	view_header(s, 0, l->ascii, header, sizeof(header));
+	fprintf(l->stream, "%s\n", header);
+	put_time(l->stream, s->wall_ns);
+	fprintf(l->stream, "  %s of %s, event %s, %" PRIu64 " samples in the window\n",
+		view_title(l->query->kind), snapshot_text(s, s->settings.target),
+		snapshot_text(s, s->settings.event), s->nr_samples);
+	if (*notice)
+		fprintf(l->stream, "%s\n", notice);
+	fputs("whole run: ", l->stream);
+	put_stacks(l->stream, &s->health);
+	fputs("whole run: ", l->stream);
+	put_losses(l->stream, &s->health);
+	fputs("whole run: ", l->stream);
+	put_cost(l->stream, &s->health);
+}
+
+/* The text of one cell; a function of a tree stands behind its indent. */
+static void fill_cell(const struct layout *l, const struct view_row *row, enum view_column column,
+		      char *out, size_t size)
+{
+	size_t used = 0;
+
+	if (column == COLUMN_FUNCTION && l->query->kind != VIEW_FUNCTIONS) {
+		char indent[INDENT_MAX];
+
+		used = strlen(view_indent(row, l->ascii, indent, sizeof(indent)));
+		memcpy(out, indent, used);
+	}
+	view_cell(l->view, l->snapshot, row, column, out + used, size - used);
+}
+
+static void measure(struct layout *l)
+{
+	char cell[CELL_MAX];
+
+	for (int c = 0; c < COLUMN_COUNT; c++) {
+		if (!(l->columns & 1u << c))
+			continue;
+		l->widths[c] = MAX(text_width(view_columns[c].title), view_columns[c].width);
+		for (uint32_t i = 0; i < l->view->nr_rows; i++) {
+			fill_cell(l, &l->view->rows[i], c, cell, sizeof(cell));
+			l->widths[c] = MAX(l->widths[c], text_width(cell));
+		}
+	}
+}
+
+/* No blanks at the end of a line. */
+static void put_cell(const struct layout *l, int column, const char *text)
+{
+	int pad = l->widths[column] - text_width(text);
+	bool is_last = l->columns >> column == 1;
+
+	if (l->columns & ((1u << column) - 1))
+		putc(' ', l->stream);
+	if (view_columns[column].right_aligned)
+		fprintf(l->stream, "%*s%s", pad, "", text);
+	else
+		fprintf(l->stream, "%s%*s", text, is_last ? 0 : pad, "");
+}
+
+static void put_rows(const struct layout *l)
+{
+	char cell[CELL_MAX];
+
+	for (int c = 0; c < COLUMN_COUNT; c++) {
+		if (l->columns & 1u << c)
+			put_cell(l, c, view_columns[c].title);
+	}
+	putc('\n', l->stream);
+	for (uint32_t i = 0; i < l->view->nr_rows; i++) {
+		for (int c = 0; c < COLUMN_COUNT; c++) {
+			if (!(l->columns & 1u << c))
+				continue;
+			fill_cell(l, &l->view->rows[i], c, cell, sizeof(cell));
+			put_cell(l, c, cell);
+		}
+		putc('\n', l->stream);
+	}
+}
+
+int out_text(FILE *stream, const struct snapshot *snapshot, const struct view *view,
+	     const struct view_query *query, bool ascii)
+{
+	struct layout layout = {
+		.stream = stream,
+		.snapshot = snapshot,
+		.view = view,
+		.query = query,
+		.ascii = ascii,
+		.columns = view_columns_fit(query->kind, 0),
+	};
+
+	errno = 0;
+	measure(&layout);
+	put_head(&layout);
+	put_rows(&layout);
+	putc('\n', stream);
+	if (fflush(stream) != 0 || ferror(stream))
+		return errno ? -errno : -EIO;
+	return 0;
+}
