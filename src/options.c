@@ -8,6 +8,7 @@
 
 #include "src/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -524,6 +525,7 @@ static int parse_words(int argc, char **argv, struct options *o, struct err *err
 		if (answer == '?' || answer == ':')
 			return refuse(answer, argv[MIN(at, argc - 1)], err);
 		spec = spec_of(answer);
+		assert(spec);
 		r = spec->set(o, optarg, err);
 		if (r < 0 || o->action != OPTIONS_RUN)
 			return r; /* --help wins over what stands behind it */

@@ -1,3 +1,16 @@
 noinst_LIBRARIES += libout.a
 libout_a_SOURCES = \
-	src/out/out.h
+	src/out/document.c \
+	src/out/json.c src/out/json.h \
+	src/out/name.c \
+	src/out/out.h \
+	src/out/report.c \
+	src/out/save.c
+
+UNIT_TESTS += tests/test_out_json tests/test_out_save
+tests_test_out_json_SOURCES = tests/test_out_json.c
+tests_test_out_json_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_out_json_LDADD = $(LINK_OUT) $(CMOCKA_LIBS)
+tests_test_out_save_SOURCES = tests/test_out_save.c
+tests_test_out_save_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_out_save_LDADD = $(LINK_OUT) $(CMOCKA_LIBS)
