@@ -13,3 +13,5 @@ UNIT_TESTS += tests/test_main_options
 tests_test_main_options_SOURCES = tests/test_main_options.c
 tests_test_main_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_main_options_LDADD = libmain.a $(LINK_OUT) $(CMOCKA_LIBS)
+
+SCRIPT_TESTS += tests/test_main_docs.sh

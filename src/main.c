@@ -1,8 +1,84 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The way in and the only way out. */
+/* The way in and the only way out: messages for the person and exit statuses. */
 #include "config.h"
 
-int main(void)
+#include "src/options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STATUS_FAILURE 1
+#define STATUS_USAGE   2
+
+/* A closed standard descriptor must not become one of ours. */
+static void open_standard_fds(void)
 {
-	return 0;
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+static void say(const char *text)
+{
+	fprintf(stderr, "stacktop: %s\n", text);
+}
+
+static void say_err(const struct err *err)
+{
+	if (err->code == 0)
+		return;
+	say(err->text);
+	if (*err->hint)
+		say(err->hint);
+}
+
+static int flush_output(void)
+{
+	if (fflush(stdout) == 0)
+		return EXIT_SUCCESS;
+	if (errno == EPIPE)
+		return EXIT_SUCCESS;
+	fprintf(stderr, "stacktop: cannot write the output: %s\n", strerror(errno));
+	return STATUS_FAILURE;
+}
+
+static int run(int argc, char **argv)
+{
+	struct err err = {0};
+	struct options options;
+	int status;
+
+	if (options_parse(argc, argv, &options, &err) < 0) {
+		say_err(&err);
+		fputs("Try 'stacktop --help'.\n", stderr);
+		status = STATUS_USAGE;
+	} else if (options.action == OPTIONS_HELP) {
+		options_print_help(stdout);
+		status = flush_output();
+	} else if (options.action == OPTIONS_VERSION) {
+		puts(PACKAGE_STRING);
+		status = flush_output();
+	} else {
+		say("there is no engine yet");
+		status = STATUS_FAILURE;
+	}
+	options_done(&options);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	open_standard_fds();
+	/* Characters only: numbers in files are the same everywhere. */
+	setlocale(LC_CTYPE, "");
+	return run(argc, argv);
 }

@@ -8,17 +8,17 @@
 
 #include "src/options.h"
 
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+#include "src/perf/live.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "src/base/text.h"
-#include "src/base/util.h"
-#include "src/base/vec.h"
-#include "src/perf/live.h"
 
 #define FREQ_DEFAULT_HZ	  999
 #define FREQ_MAX_HZ	  100000
@@ -618,8 +618,8 @@ static void print_wrapped(FILE *stream, const char *text, int column)
 void options_print_help(FILE *stream)
 {
 	fputs("Usage: stacktop [OPTION...] [-- COMMAND [ARGUMENT...]]\n"
-	      "A live profile of the machine, of some processes, or of a command: which functions\n"
-	      "run now and who calls them.\n",
+	      "A live profile of the machine, of some processes, or of a command: which\n"
+	      "functions run now and who calls them.\n",
 	      stream);
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
 		const struct spec *s = &specs[i];
@@ -638,7 +638,7 @@ void options_print_help(FILE *stream)
 		fprintf(stream, "%*s", HELP_COLUMN - at, "");
 		print_wrapped(stream, s->help, HELP_COLUMN);
 	}
-	fputs("\nKeys are listed by ? on the screen. Exit status: 0, 1 failure, 2 usage, 128+n signal n;\n"
-	      "in batch mode with a COMMAND, the command's own.\n",
+	fputs("\nKeys are listed by ? on the screen. Exit status: 0, 1 failure, 2 usage, 128+n\n"
+	      "signal n; in batch mode with a COMMAND, the command's own.\n",
 	      stream);
 }

@@ -3,14 +3,14 @@
 #ifndef ST_OPTIONS_H
 #define ST_OPTIONS_H
 
+#include "src/base/err.h"
+#include "src/base/stack.h"
+#include "src/view/view.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
-
-#include "src/base/err.h"
-#include "src/base/stack.h"
-#include "src/view/view.h"
 
 enum options_action { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
 enum options_format { OPTIONS_TEXT, OPTIONS_JSON };

@@ -7,14 +7,14 @@
  */
 #include "config.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "src/base/stack.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/out/json.h"
 #include "src/out/out.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 #define DEPTH_MAX     80      /* levels of `children` in one piece of the tree */
 #define CONTINUED_MAX 1000000 /* pieces; a bound that no tree in memory reaches */

@@ -2,12 +2,12 @@
 /* The default name of a report. */
 #include "config.h"
 
+#include "src/base/util.h"
+#include "src/out/out.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#include "src/base/util.h"
-#include "src/out/out.h"
 
 #define HOST_MAX 64
 

@@ -3,11 +3,11 @@
 #ifndef ST_OUT_OUT_H
 #define ST_OUT_OUT_H
 
-#include <stdio.h>
-
 #include "src/base/err.h"
 #include "src/model/snapshot.h"
 #include "src/view/view.h"
+
+#include <stdio.h>
 
 /* The health and settings lines, then the rows of VIEW at full width, then an empty line. 0 or -errno of the stream. */
 int out_text(FILE *stream, const struct snapshot *snapshot, const struct view *view,
@@ -25,5 +25,7 @@ const char *out_report_name(const char *hostname, int64_t wall_ns, char *out, si
  * seen; on any failure nothing stays. 0 or -errno, with a message in ERR.
  */
 int out_save(int dir_fd, const char *name, const void *data, size_t len, struct err *err);
+/* The message for CODE (negative errno) of a report that could not be written. Returns CODE. */
+int out_save_error(int code, const char *name, struct err *err);
 
 #endif

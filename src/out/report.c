@@ -6,14 +6,14 @@
  */
 #include "config.h"
 
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/out/out.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
-
-#include "src/base/text.h"
-#include "src/base/util.h"
-#include "src/out/out.h"
 
 #define CELL_MAX   4096 /* bytes of one cell; longer names are cut by view_cell */
 #define INDENT_MAX 512

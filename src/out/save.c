@@ -8,6 +8,11 @@
  */
 #include "config.h"
 
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/text.h"
+#include "src/out/out.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,11 +20,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "src/base/cleanup.h"
-#include "src/base/io.h"
-#include "src/base/text.h"
-#include "src/out/out.h"
 
 #define REPORT_MODE 0600
 
@@ -120,7 +120,7 @@ static int open_parent(int dir_fd, const char *name, const char **ret_base)
 	return fd < 0 ? -errno : fd;
 }
 
-static int explain(struct err *err, int code, const char *name)
+int out_save_error(int code, const char *name, struct err *err)
 {
 	char shown[256];
 
@@ -149,12 +149,12 @@ int out_save(int dir_fd, const char *name, const void *data, size_t len, struct 
 	int r;
 
 	if (parent_fd < 0)
-		return explain(err, parent_fd, name);
+		return out_save_error(parent_fd, name, err);
 	/* Only to answer early; linkat and O_EXCL below are what refuses. */
 	if (fstatat(parent_fd, base, &there, AT_SYMLINK_NOFOLLOW) == 0)
-		return explain(err, -EEXIST, name);
+		return out_save_error(-EEXIST, name, err);
 	r = save_nameless(parent_fd, base, data, len);
 	if (r == -EOPNOTSUPP)
 		r = save_named(parent_fd, base, data, len);
-	return r < 0 ? explain(err, r, name) : 0;
+	return r < 0 ? out_save_error(r, name, err) : 0;
 }
