@@ -9,7 +9,6 @@
 #include "src/proc/procs.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <string.h>
 
 /* The process of a record that is not the record of its making. NULL: no memory. */
@@ -38,9 +37,8 @@ static int apply_mmap(struct procs *procs, const struct record *record)
 	struct process_entry *entry;
 	bool is_old;
 
-	/* perf.data has the kernel's own image and modules as mappings of pid -1. */
-	if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL ||
-	    (pid_t)record->pid <= 0)
+	/* perf.data has the kernel's image and modules as mappings of pid -1, a guest's of pid 0. */
+	if ((pid_t)record->pid <= 0)
 		return 0;
 	if (__builtin_add_overflow(mmap->start, mmap->len, &mapping.end) || mmap->len == 0)
 		return 0;
