@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -138,6 +139,33 @@ int msg_send(int sock, const void *data, size_t len, int fd, int flags)
 	return 0;
 }
 
+/*
+ * Take the one descriptor that MSG may carry. There is room for a second one
+ * in its control buffer (it is rounded up), so a hostile sender can have it
+ * installed: then both are closed. -EMSGSIZE if the message is not whole.
+ */
+static int msg_take_fd(struct msghdr *msg, int *ret_fd)
+{
+	bool is_whole = !(msg->msg_flags & (MSG_TRUNC | MSG_CTRUNC));
+	int fds[2] = {-1, -1};
+	size_t nr = 0;
+
+	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
+		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
+			continue;
+		nr = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		nr = nr < 2 ? nr : 2;
+		memcpy(fds, CMSG_DATA(cmsg), nr * sizeof(int));
+	}
+	if (is_whole && nr <= 1) {
+		*ret_fd = fds[0];
+		return 0;
+	}
+	for (size_t i = 0; i < nr; i++)
+		close(fds[i]);
+	return -EMSGSIZE;
+}
+
 ssize_t msg_recv(int sock, void *data, size_t max, int *ret_fd, int flags)
 {
 	union {
@@ -151,8 +179,8 @@ ssize_t msg_recv(int sock, void *data, size_t max, int *ret_fd, int flags)
 		.msg_control = control.space,
 		.msg_controllen = sizeof(control.space),
 	};
-	struct cmsghdr *cmsg;
 	ssize_t n;
+	int r;
 
 	*ret_fd = -1;
 	do
@@ -160,14 +188,6 @@ ssize_t msg_recv(int sock, void *data, size_t max, int *ret_fd, int flags)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS &&
-	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_fd, CMSG_DATA(cmsg), sizeof(*ret_fd));
-	if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
-		if (*ret_fd >= 0)
-			close(steal_fd(ret_fd));
-		return -EMSGSIZE;
-	}
-	return n;
+	r = msg_take_fd(&msg, ret_fd);
+	return r < 0 ? r : n;
 }
