@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define LOADER_NAMES_MAX   512		/* offsets in one names request */
+#define LOADER_NAMES_MAX   512		 /* offsets in one names request */
 #define LOADER_DEADLINE_NS 5000000000ull /* per request */
-#define LOADER_KERNEL	   0u		/* module id of the kernel: names from kallsyms */
+#define LOADER_KERNEL	   0u		 /* module id of the kernel: names from kallsyms */
 
 struct loader_client;
 
@@ -30,9 +30,9 @@ struct loader_spawner {
 
 enum loader_status {
 	LOADER_OK,
-	LOADER_NOT_ELF,	  /* not an ELF file, or one damaged beyond use */
-	LOADER_NO_CODE,	  /* ELF, but of a machine that is not unwound here (its names still work) */
-	LOADER_CRASHED,	  /* the loader died on it */
+	LOADER_NOT_ELF, /* not an ELF file, or one damaged beyond use */
+	LOADER_NO_CODE, /* ELF, but of a machine that is not unwound here (its names still work) */
+	LOADER_CRASHED, /* the loader died on it */
 	LOADER_TIMED_OUT, /* the loader was killed at the deadline */
 	LOADER_FAILED,	  /* could not read it, no memory, too large ... */
 	LOADER_STATUS_COUNT,
@@ -43,11 +43,13 @@ const char *loader_status_text(enum loader_status status);
 enum loader_reply_kind { LOADER_REPLY_TABLE, LOADER_REPLY_CALLS, LOADER_REPLY_NAMES };
 
 struct loader_name {
-	uint64_t off;	     /* as asked */
-	uint64_t func_off;   /* where its function begins: file offset, or kernel address */
+	uint64_t off; /* as asked */
+	uint64_t
+		func_off; /* where its function begins: file offset, or kernel address; UINT64_MAX: unknown */
 	uint64_t func_vaddr; /* the same as the file's own address (for object+0x1a40) */
 	const char *name;    /* demangled, sanitized; NULL: known by its FDE or not at all */
-	const char *object;  /* kernel: the kernel module's name without brackets, "" for the kernel proper; else NULL */
+	const char *
+		object; /* kernel: the kernel module's name without brackets, "" for the kernel proper; else NULL */
 };
 
 struct loader_reply {
@@ -58,31 +60,38 @@ struct loader_reply {
 	int blob_fd;
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
-	char debuglink[256];	/* TABLE: file name only, sanitized of '/', or "" */
-	bool has_symtab;	/* TABLE: a full .symtab is in the file itself */
-	/* NAMES: valid until the next loader_next_reply */
+	char debuglink[256]; /* TABLE: file name only, sanitized of '/', or "" */
+	bool has_symtab;     /* TABLE: a full .symtab is in the file itself */
+	/* NAMES: one for each offset asked for, whatever the status; valid until the next loader_next_reply */
 	const struct loader_name *names;
 	uint32_t nr_names;
 };
 
 struct loader_client *loader_client_new(const struct loader_spawner *spawner);
 struct loader_client *loader_client_free(struct loader_client *client); /* kills the loader */
+/* Other than LOADER_DEADLINE_NS per request. */
+void loader_client_set_deadline(struct loader_client *client, uint64_t deadline_ns);
 
 /*
- * Make MODULE known by its open file; FD is owned by the client from now on.
- * For LOADER_KERNEL, FD is an open /proc/kallsyms. Kept for restarts.
+ * Make MODULE known by its open file; FD is owned by the client from now on,
+ * also on failure. For LOADER_KERNEL, FD is an open /proc/kallsyms. Kept for
+ * restarts. Adding a module again replaces its file: kallsyms is read anew.
  */
 int loader_add_module(struct loader_client *client, uint32_t module, int fd);
-/* A debug file (by build-id or debuglink; verified by the loader) to take names from as well. */
+/*
+ * A debug file (by build-id or debuglink; verified by the loader) to take names
+ * from as well. FD is owned by the client, also on failure. 0, -ENOENT, -ENOSPC (two are enough).
+ */
 int loader_add_debug(struct loader_client *client, uint32_t module, int fd);
-/* Forget it and close its descriptors. */
+/* Forget it and close its descriptors. What is queued for it is answered with LOADER_FAILED. */
 void loader_drop_module(struct loader_client *client, uint32_t module);
 
 /* Queue requests. Each gets exactly one reply, whatever happens. 0 or -ENOMEM, -ENOENT. */
 int loader_want_table(struct loader_client *client, uint32_t module);
 int loader_want_calls(struct loader_client *client, uint32_t module);
 /* OFFS: file offsets (already minus 1 for return addresses), at most LOADER_NAMES_MAX, copied. */
-int loader_want_names(struct loader_client *client, uint32_t module, const uint64_t *offs, uint32_t nr);
+int loader_want_names(struct loader_client *client, uint32_t module, const uint64_t *offs,
+		      uint32_t nr);
 
 /* To poll for POLLIN; -1 while no loader runs. Changes after a restart. */
 int loader_client_fd(const struct loader_client *client);

@@ -1,6 +1,27 @@
 noinst_LIBRARIES += libloader.a
 libloader_a_SOURCES = \
-	src/loader/client.h \
-	src/loader/loader.h
+	src/loader/cache.c src/loader/cache.h \
+	src/loader/client.c src/loader/client.h \
+	src/loader/debugdata.c src/loader/debugdata.h \
+	src/loader/demangle.c src/loader/demangle.h \
+	src/loader/elf_code.c src/loader/elf_code.h \
+	src/loader/elf_file.c src/loader/elf_file.h \
+	src/loader/kallsyms.c src/loader/kallsyms.h \
+	src/loader/loader.h \
+	src/loader/names.c src/loader/names.h \
+	src/loader/protocol.h \
+	src/loader/sandbox.c src/loader/sandbox.h \
+	src/loader/server.c \
+	src/loader/symbols.c src/loader/symbols.h
 libloader_a_CPPFLAGS = $(AM_CPPFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS) \
 	$(SECCOMP_CFLAGS)
+
+UNIT_TESTS += tests/test_loader_text
+tests_test_loader_text_SOURCES = tests/test_loader_text.c
+tests_test_loader_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_loader_text_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_loader_names
+tests_test_loader_names_SOURCES = tests/test_loader_names.c tests/loader_helpers.h
+tests_test_loader_names_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_loader_names_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A few hundred entries, searched in line: a request costs far more than that. */
+#include "config.h"
+
+#include "src/loader/cache.h"
+
+#include "src/base/util.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static void blob_free(struct cache_entry *entry)
+{
+	if (entry->blob_is_mapped)
+		munmap((void *)(uintptr_t)entry->blob, entry->blob_bytes);
+	else
+		free((void *)(uintptr_t)entry->blob);
+	entry->blob = NULL;
+	entry->blob_bytes = 0;
+	entry->has_table = false;
+}
+
+static void entry_clear(struct cache_entry *entry)
+{
+	blob_free(entry);
+	symbols_free(entry->symbols);
+	kallsyms_free(entry->kallsyms);
+	memset(entry, 0, sizeof(*entry));
+}
+
+void cache_done(struct cache *cache)
+{
+	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
+		entry_clear(&cache->entries[i]);
+}
+
+static size_t entry_bytes(const struct cache_entry *entry)
+{
+	size_t bytes = 0;
+
+	/* A mapped table is the engine's memory as well, and counted there. */
+	if (entry->blob && !entry->blob_is_mapped)
+		bytes += entry->blob_bytes;
+	if (entry->symbols)
+		bytes += symbols_bytes(entry->symbols);
+	if (entry->kallsyms)
+		bytes += kallsyms_bytes(entry->kallsyms);
+	return bytes;
+}
+
+/* The least recently used entry of at least MIN_BYTES, or NULL; free ones have never been used. */
+static struct cache_entry *cache_oldest(struct cache *cache, size_t min_bytes)
+{
+	struct cache_entry *oldest = NULL;
+
+	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++) {
+		struct cache_entry *entry = &cache->entries[i];
+
+		if (entry_bytes(entry) >= min_bytes &&
+		    (!oldest || entry->last_use < oldest->last_use))
+			oldest = entry;
+	}
+	return oldest;
+}
+
+struct cache_entry *cache_get(struct cache *cache, uint64_t key)
+{
+	struct cache_entry *entry = NULL;
+
+	for (size_t i = 0; i < CACHE_ENTRIES_MAX && !entry; i++)
+		if (cache->entries[i].key == key)
+			entry = &cache->entries[i];
+	if (!entry) {
+		entry = cache_oldest(cache, 0);
+		entry_clear(entry);
+		entry->key = key;
+	}
+	entry->last_use = ++cache->uses;
+	return entry;
+}
+
+void cache_set_blob(struct cache_entry *entry, const void *blob, size_t bytes, bool is_mapped)
+{
+	blob_free(entry);
+	entry->blob = blob;
+	entry->blob_bytes = bytes;
+	entry->blob_is_mapped = is_mapped;
+	entry->has_table = table_open(blob, bytes, &entry->table) == 0;
+}
+
+size_t cache_bytes(const struct cache *cache)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
+		bytes += entry_bytes(&cache->entries[i]);
+	return bytes;
+}
+
+void cache_trim(struct cache *cache)
+{
+	size_t bytes = cache_bytes(cache);
+
+	while (bytes > CACHE_BYTES_MAX) {
+		struct cache_entry *oldest = cache_oldest(cache, 1);
+
+		bytes -= entry_bytes(oldest);
+		entry_clear(oldest);
+	}
+}

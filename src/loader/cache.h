@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the loader keeps between requests: symbols and tables of the files it
+ * was asked about last, within a bound on memory. Everything here can be made
+ * again from the file.
+ */
+#ifndef ST_LOADER_CACHE_H
+#define ST_LOADER_CACHE_H
+
+#include "src/loader/elf_file.h"
+#include "src/loader/kallsyms.h"
+#include "src/loader/symbols.h"
+#include "unwind/table.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CACHE_ENTRIES_MAX 256u
+#define CACHE_BYTES_MAX	  ((size_t)48 << 20)
+
+struct cache_entry {
+	uint64_t key; /* 0: free */
+	uint64_t last_use;
+	struct elf_file head; /* closed: its segments are still good */
+	bool has_head;
+	/* of a file: its table, on the heap or mapped from an answer */
+	const void *blob;
+	size_t blob_bytes;
+	bool blob_is_mapped, has_table;
+	struct table table;
+	struct symbols *symbols;
+	uint32_t nr_debug; /* that symbols were taken from */
+	/* of the kernel */
+	struct kallsyms *kallsyms;
+};
+
+struct cache {
+	struct cache_entry entries[CACHE_ENTRIES_MAX];
+	uint64_t uses;
+};
+
+/* A zeroed struct cache is empty and valid. */
+void cache_done(struct cache *cache);
+/* The entry of KEY (not 0), a new empty one if there is none. Valid until the next cache_get. */
+struct cache_entry *cache_get(struct cache *cache, uint64_t key);
+/* Give ENTRY its table. A blob from the heap is owned by the entry from now on, as is a mapping. */
+void cache_set_blob(struct cache_entry *entry, const void *blob, size_t bytes, bool is_mapped);
+/* Empty entries, least recently used first, until the rest is within CACHE_BYTES_MAX. */
+void cache_trim(struct cache *cache);
+size_t cache_bytes(const struct cache *cache);
+
+#endif

@@ -1,0 +1,783 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The queue in front of the loader, and its nurse. Three queues (tables, the
+ * kernel's names, other names) take turns so that tables come first and
+ * nothing starves. What comes back is checked as if an attacker had sent it,
+ * for one may have: a wrong byte, and the loader is replaced.
+ *
+ * A loader counts as started when it has said hello; before that, its death
+ * is no file's fault.
+ */
+#include "config.h"
+
+#include "src/loader/client.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/hash.h"
+#include "src/base/io.h"
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+#include "src/loader/protocol.h"
+#include "unwind/table.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#define MODULES_MAX	  (1u << 20)
+#define RESTART_FIRST_NS  (100 * NS_PER_MSEC)
+#define RESTART_MAX_NS	  (3200 * NS_PER_MSEC)
+#define STARTS_FAILED_MAX 6  /* in a row; then what is queued is answered as failed */
+#define TABLES_PER_NAMES  16 /* tables that may go before names that wait */
+#define BLOB_SEALS	  (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+enum queue_kind { QUEUE_TABLES, QUEUE_KERNEL, QUEUE_NAMES, QUEUE_COUNT };
+
+struct request {
+	struct request *next;
+	enum loader_reply_kind kind;
+	uint32_t module;
+	enum loader_status status; /* of one that is answered here */
+	bool is_dropped;	   /* its module went away while the loader worked on it */
+	uint32_t nr_offs;
+	uint64_t offs[];
+};
+
+struct queue {
+	struct request *first, **last;
+};
+
+struct module {
+	uint32_t id;
+	int fd;
+	int debug[LOADER_DEBUG_MAX];
+	uint32_t nr_debug;
+	uint64_t file_key;
+	enum loader_status bad; /* LOADER_OK, or why it is not given to a loader any more */
+};
+
+struct loader_client {
+	struct loader_spawner spawner;
+	int sock;
+	pid_t pid;
+	bool is_ready; /* it has said hello */
+	bool has_started;
+
+	struct module *modules;
+	size_t nr_modules, cap_modules;
+	struct u64map module_at; /* id -> index in modules */
+
+	struct queue queues[QUEUE_COUNT];
+	struct queue answered; /* without a loader, in the order of their answers */
+	uint32_t nr_queued;
+	uint32_t tables_in_row;
+	bool was_kernel;
+
+	struct request *outstanding;
+	int output;
+	uint64_t serial, last_key;
+
+	uint64_t time_ns, deadline_ns, deadline_at_ns, start_at_ns, backoff_ns;
+	uint32_t starts_failed;
+	uint64_t output_max;
+
+	uint64_t restarts, requests, cpu_before_ns, cpu_ns, rss_bytes;
+
+	/* of the last NAMES reply */
+	struct loader_name names[LOADER_NAMES_MAX];
+	char *text;
+	size_t cap_text;
+};
+
+const char *loader_status_text(enum loader_status status)
+{
+	static const char *const texts[] = {
+		[LOADER_OK] = "ok",
+		[LOADER_NOT_ELF] = "not ELF",
+		[LOADER_NO_CODE] = "other machine",
+		[LOADER_CRASHED] = "crashed the loader",
+		[LOADER_TIMED_OUT] = "timed out",
+		[LOADER_FAILED] = "could not be read",
+	};
+
+	_Static_assert(ARRAY_SIZE(texts) == LOADER_STATUS_COUNT, "one text per status");
+	return (unsigned int)status < LOADER_STATUS_COUNT ? texts[status] : "?";
+}
+
+/* --- queues --- */
+
+static void queue_init(struct queue *queue)
+{
+	queue->first = NULL;
+	queue->last = &queue->first;
+}
+
+static void queue_put(struct queue *queue, struct request *request)
+{
+	request->next = NULL;
+	*queue->last = request;
+	queue->last = &request->next;
+}
+
+static struct request *queue_take(struct queue *queue)
+{
+	struct request *request = queue->first;
+
+	if (request) {
+		queue->first = request->next;
+		if (!queue->first)
+			queue->last = &queue->first;
+	}
+	return request;
+}
+
+static void queue_free(struct queue *queue)
+{
+	struct request *request;
+
+	while ((request = queue_take(queue)))
+		free(request);
+}
+
+static void answer_here(struct loader_client *c, struct request *request, enum loader_status status)
+{
+	request->status = status;
+	queue_put(&c->answered, request);
+}
+
+/* Answer all that is queued for module ID, or all there is if HAS_ID is false. */
+static void answer_queued(struct loader_client *c, bool has_id, uint32_t id,
+			  enum loader_status status)
+{
+	for (size_t i = 0; i < QUEUE_COUNT; i++) {
+		struct queue old = c->queues[i];
+		struct request *request = old.first, *next;
+
+		queue_init(&c->queues[i]);
+		for (; request; request = next) {
+			next = request->next;
+			if (has_id && request->module != id)
+				queue_put(&c->queues[i], request);
+			else
+				answer_here(c, request, status);
+		}
+	}
+}
+
+/* --- modules --- */
+
+static struct module *module_get(const struct loader_client *c, uint32_t id)
+{
+	uint32_t at = u64map_get(&c->module_at, id);
+
+	return at == U64MAP_NONE ? NULL : &c->modules[at];
+}
+
+static void module_close(struct module *module)
+{
+	close(module->fd);
+	for (uint32_t i = 0; i < module->nr_debug; i++)
+		close(module->debug[i]);
+	module->nr_debug = 0;
+}
+
+int loader_add_module(struct loader_client *c, uint32_t id, int fd)
+{
+	struct module *module = module_get(c, id);
+	AUTO_CLOSE int owned = fd;
+	int r;
+
+	if (fd < 0)
+		return -EBADF;
+	if (module) {
+		module_close(module);
+	} else {
+		r = vec_reserve(&c->modules, &c->cap_modules, c->nr_modules + 1, MODULES_MAX);
+		if (r == 0)
+			r = u64map_set(&c->module_at, id, (uint32_t)c->nr_modules);
+		if (r < 0)
+			return r;
+		module = &c->modules[c->nr_modules++];
+	}
+	*module = (struct module){.id = id, .fd = steal_fd(&owned), .file_key = ++c->last_key};
+	return 0;
+}
+
+int loader_add_debug(struct loader_client *c, uint32_t id, int fd)
+{
+	struct module *module = module_get(c, id);
+	AUTO_CLOSE int owned = fd;
+
+	if (!module)
+		return -ENOENT;
+	if (module->nr_debug == LOADER_DEBUG_MAX)
+		return -ENOSPC;
+	module->debug[module->nr_debug++] = steal_fd(&owned);
+	return 0;
+}
+
+void loader_drop_module(struct loader_client *c, uint32_t id)
+{
+	struct module *module = module_get(c, id), *last;
+
+	if (!module)
+		return;
+	last = &c->modules[c->nr_modules - 1];
+	answer_queued(c, true, id, LOADER_FAILED);
+	if (c->outstanding && c->outstanding->module == id)
+		c->outstanding->is_dropped = true;
+	module_close(module);
+	u64map_remove(&c->module_at, id);
+	if (module != last) {
+		*module = *last;
+		/* The key is there already, so this needs no memory. */
+		u64map_set(&c->module_at, module->id, (uint32_t)(module - c->modules));
+	}
+	c->nr_modules--;
+}
+
+/* --- asking --- */
+
+static int request_put(struct loader_client *c, enum loader_reply_kind kind, uint32_t id,
+		       const uint64_t *offs, uint32_t nr)
+{
+	const struct module *module = module_get(c, id);
+	struct request *request;
+
+	if (!module)
+		return -ENOENT;
+	request = malloc(sizeof(*request) + nr * sizeof(*offs));
+	if (!request)
+		return -ENOMEM;
+	*request = (struct request){.kind = kind, .module = id, .nr_offs = nr};
+	if (nr > 0)
+		memcpy(request->offs, offs, nr * sizeof(*offs));
+	c->nr_queued++;
+	if (module->bad != LOADER_OK)
+		answer_here(c, request, module->bad);
+	else if (kind != LOADER_REPLY_NAMES)
+		queue_put(&c->queues[QUEUE_TABLES], request);
+	else
+		queue_put(&c->queues[id == LOADER_KERNEL ? QUEUE_KERNEL : QUEUE_NAMES], request);
+	return 0;
+}
+
+int loader_want_table(struct loader_client *c, uint32_t module)
+{
+	return request_put(c, LOADER_REPLY_TABLE, module, NULL, 0);
+}
+
+int loader_want_calls(struct loader_client *c, uint32_t module)
+{
+	return request_put(c, LOADER_REPLY_CALLS, module, NULL, 0);
+}
+
+int loader_want_names(struct loader_client *c, uint32_t module, const uint64_t *offs, uint32_t nr)
+{
+	assert(nr <= LOADER_NAMES_MAX);
+	return request_put(c, LOADER_REPLY_NAMES, module, offs, nr);
+}
+
+/* --- the loader's life --- */
+
+struct loader_client *loader_client_new(const struct loader_spawner *spawner)
+{
+	struct loader_client *c = calloc(1, sizeof(*c));
+	struct rlimit limit;
+
+	if (!c)
+		return NULL;
+	c->spawner = *spawner;
+	c->sock = c->output = -1;
+	c->deadline_ns = LOADER_DEADLINE_NS;
+	c->backoff_ns = RESTART_FIRST_NS;
+	c->output_max = TABLE_BYTES_MAX;
+	/* Sizing a memory file above the limit is a deadly signal. */
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0)
+		c->output_max = MIN(c->output_max, (uint64_t)limit.rlim_cur);
+	for (size_t i = 0; i < QUEUE_COUNT; i++)
+		queue_init(&c->queues[i]);
+	queue_init(&c->answered);
+	return c;
+}
+
+void loader_client_set_deadline(struct loader_client *c, uint64_t deadline_ns)
+{
+	c->deadline_ns = deadline_ns;
+}
+
+static void loader_stop(struct loader_client *c)
+{
+	if (c->pid > 0)
+		c->spawner.kill(c->spawner.context, c->pid);
+	if (c->sock >= 0)
+		close(c->sock);
+	if (c->output >= 0)
+		close(c->output);
+	c->sock = c->output = -1;
+	c->pid = 0;
+	c->is_ready = false;
+	c->cpu_before_ns += c->cpu_ns;
+	c->cpu_ns = c->rss_bytes = 0;
+}
+
+struct loader_client *loader_client_free(struct loader_client *c)
+{
+	if (!c)
+		return NULL;
+	loader_stop(c);
+	for (size_t i = 0; i < c->nr_modules; i++)
+		module_close(&c->modules[i]);
+	for (size_t i = 0; i < QUEUE_COUNT; i++)
+		queue_free(&c->queues[i]);
+	queue_free(&c->answered);
+	free(c->outstanding);
+	free(c->modules);
+	u64map_done(&c->module_at);
+	free(c->text);
+	free(c);
+	return NULL;
+}
+
+static void start_later(struct loader_client *c)
+{
+	c->start_at_ns = c->time_ns + c->backoff_ns;
+	c->backoff_ns = MIN(c->backoff_ns * 2, RESTART_MAX_NS);
+}
+
+static void start_failed(struct loader_client *c)
+{
+	start_later(c);
+	if (++c->starts_failed >= STARTS_FAILED_MAX)
+		answer_queued(c, false, 0, LOADER_FAILED);
+}
+
+static void loader_start(struct loader_client *c)
+{
+	int sock = -1;
+	pid_t pid = 0;
+
+	if (c->has_started)
+		c->restarts++;
+	c->has_started = true;
+	if (c->spawner.start(c->spawner.context, &sock, &pid) < 0) {
+		start_failed(c);
+		return;
+	}
+	c->sock = sock;
+	c->pid = pid;
+	c->deadline_at_ns = c->time_ns + c->deadline_ns;
+}
+
+/*
+ * The loader died, was late or lied (STATUS). The file it was working on is at
+ * fault; if it has debug files, one of those may be, so they go first.
+ */
+static void loader_fail(struct loader_client *c, enum loader_status status)
+{
+	bool was_ready = c->is_ready;
+	struct request *request = steal_ptr(c->outstanding);
+	struct module *module = NULL;
+
+	if (request && !request->is_dropped)
+		module = module_get(c, request->module);
+	loader_stop(c);
+	if (!was_ready) {
+		start_failed(c);
+		return;
+	}
+	start_later(c);
+	if (!request)
+		return;
+	if (module && module->nr_debug > 0 && request->kind == LOADER_REPLY_NAMES) {
+		for (uint32_t i = 0; i < module->nr_debug; i++)
+			close(module->debug[i]);
+		module->nr_debug = 0;
+	} else if (module) {
+		module->bad = status;
+		answer_queued(c, true, module->id, status);
+	}
+	answer_here(c, request, status);
+}
+
+/* --- sending --- */
+
+static struct request *request_next(struct loader_client *c)
+{
+	struct queue *tables = &c->queues[QUEUE_TABLES], *kernel = &c->queues[QUEUE_KERNEL];
+	struct queue *names = &c->queues[QUEUE_NAMES], *queue = tables;
+
+	if (names->first && c->tables_in_row >= TABLES_PER_NAMES)
+		queue = names;
+	else if (kernel->first && (!c->was_kernel || !tables->first))
+		queue = kernel;
+	else if (!tables->first)
+		queue = names;
+	c->was_kernel = queue == kernel;
+	c->tables_in_row = queue == names ? 0 : c->tables_in_row + 1;
+	return queue_take(queue);
+}
+
+static int attach(struct loader_client *c, const struct module *module, int fd,
+		  enum protocol_role role)
+{
+	struct protocol_request message = {
+		.version = PROTOCOL_VERSION,
+		.kind = PROTOCOL_ATTACH,
+		.role = role,
+		.serial = c->serial,
+		.file_key = module->file_key,
+	};
+
+	return msg_send(c->sock, &message, sizeof(message), fd, MSG_DONTWAIT);
+}
+
+static enum protocol_kind protocol_kind_of(const struct request *request)
+{
+	switch (request->kind) {
+	case LOADER_REPLY_TABLE:
+		return PROTOCOL_TABLE;
+	case LOADER_REPLY_CALLS:
+		return PROTOCOL_CALLS;
+	default:
+		return request->module == LOADER_KERNEL ? PROTOCOL_KERNEL_NAMES : PROTOCOL_NAMES;
+	}
+}
+
+/* A memory file for the answer: as large as it may become, without a page in it yet. */
+static int output_new(const struct loader_client *c, const struct request *request,
+		      uint64_t *ret_max)
+{
+	AUTO_CLOSE int fd = memfd_create("stacktop-table", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	uint64_t max = c->output_max;
+
+	if (request->kind == LOADER_REPLY_NAMES)
+		max = MIN(max, (uint64_t)LOADER_NAMES_BYTES_MAX);
+	if (fd < 0 || ftruncate(fd, (off_t)max) < 0)
+		return -errno;
+	*ret_max = max;
+	return steal_fd(&fd);
+}
+
+/* Send REQUEST and its descriptors under a new serial: half of one that came before is forgotten. */
+static int request_send(struct loader_client *c, const struct module *module,
+			const struct request *request, int output, uint64_t output_max)
+{
+	struct protocol_request message = {
+		.version = PROTOCOL_VERSION,
+		.kind = protocol_kind_of(request),
+		.nr_offs = request->nr_offs,
+		.serial = ++c->serial,
+		.file_key = module->file_key,
+		.output_max = output_max,
+	};
+	int r = attach(c, module, module->fd, PROTOCOL_ROLE_FILE);
+
+	if (r == 0)
+		r = attach(c, module, output, PROTOCOL_ROLE_OUTPUT);
+	for (uint32_t i = 0; i < module->nr_debug && r == 0; i++)
+		if (request->kind == LOADER_REPLY_NAMES)
+			r = attach(c, module, module->debug[i], PROTOCOL_ROLE_DEBUG);
+	if (r < 0)
+		return r;
+	memcpy(message.offs, request->offs, request->nr_offs * sizeof(*request->offs));
+	return msg_send(c->sock, &message, sizeof(message), -1, MSG_DONTWAIT);
+}
+
+static void queue_put_back(struct loader_client *c, struct request *request)
+{
+	enum queue_kind kind = QUEUE_TABLES;
+	struct queue *queue;
+
+	if (request->kind == LOADER_REPLY_NAMES)
+		kind = request->module == LOADER_KERNEL ? QUEUE_KERNEL : QUEUE_NAMES;
+	queue = &c->queues[kind];
+	request->next = queue->first;
+	queue->first = request;
+	if (!request->next)
+		queue->last = &request->next;
+}
+
+static void send_next(struct loader_client *c)
+{
+	struct request *request = request_next(c);
+	AUTO_CLOSE int output = -1;
+	uint64_t output_max = 0;
+	struct module *module;
+	int r;
+
+	if (!request)
+		return;
+	module = module_get(c, request->module);
+	assert(module);
+	output = output_new(c, request, &output_max);
+	if (output < 0) {
+		answer_here(c, request, LOADER_FAILED);
+		return;
+	}
+	r = request_send(c, module, request, output, output_max);
+	if (r == -EAGAIN) {
+		queue_put_back(c, request);
+		return;
+	}
+	c->outstanding = request;
+	c->output = steal_fd(&output);
+	c->deadline_at_ns = c->time_ns + c->deadline_ns;
+	c->requests++;
+	/* A loader that died while idle: nobody's fault, ask the next one. */
+	if (r < 0) {
+		queue_put_back(c, steal_ptr(c->outstanding));
+		loader_fail(c, LOADER_CRASHED);
+	}
+}
+
+void loader_tick(struct loader_client *c, uint64_t time_ns)
+{
+	bool has_work = false;
+
+	c->time_ns = time_ns;
+	for (size_t i = 0; i < QUEUE_COUNT; i++)
+		has_work = has_work || c->queues[i].first;
+	if (c->pid > 0 && (c->outstanding || !c->is_ready) && time_ns >= c->deadline_at_ns)
+		loader_fail(c, LOADER_TIMED_OUT);
+	if (c->pid == 0 && has_work && time_ns >= c->start_at_ns)
+		loader_start(c);
+	if (c->is_ready && !c->outstanding && has_work)
+		send_next(c);
+}
+
+/* --- receiving --- */
+
+static void names_unknown(struct loader_client *c, const struct request *request)
+{
+	for (uint32_t i = 0; i < request->nr_offs; i++)
+		c->names[i] = (struct loader_name){
+			.off = request->offs[i],
+			.func_off = UINT64_MAX,
+		};
+}
+
+/* The text at AT of the answer, sanitized again, in our own memory. */
+static const char *name_copy(struct loader_client *c, const char *text, size_t text_bytes,
+			     uint32_t at, size_t *used)
+{
+	size_t len = strnlen(text + at, text_bytes - at);
+	char *out = c->text + *used;
+
+	*used += text_sanitize(text + at, len, out, LOADER_NAME_BYTES_MAX) + 1;
+	return out;
+}
+
+static bool name_take(struct loader_client *c, const struct protocol_name *record, const char *text,
+		      size_t text_bytes, struct loader_name *name, size_t *used)
+{
+	if (record->off != name->off ||
+	    (record->name != PROTOCOL_NO_TEXT && record->name >= text_bytes) ||
+	    (record->object != PROTOCOL_NO_TEXT && record->object >= text_bytes) ||
+	    (record->func_off > record->off && record->func_off != UINT64_MAX))
+		return false;
+	name->func_off = record->func_off;
+	name->func_vaddr = record->func_vaddr;
+	if (record->name != PROTOCOL_NO_TEXT)
+		name->name = name_copy(c, text, text_bytes, record->name, used);
+	if (record->object != PROTOCOL_NO_TEXT)
+		name->object = name_copy(c, text, text_bytes, record->object, used);
+	return true;
+}
+
+/* Check an answer of LEN bytes to REQUEST completely and copy it. 0, -EBADMSG, -ENOMEM. */
+static int names_take(struct loader_client *c, const struct request *request, const void *data,
+		      size_t len)
+{
+	const struct protocol_names *head = data;
+	const struct protocol_name *records;
+	size_t fixed, used = 0;
+
+	if (len < sizeof(*head) || head->nr != request->nr_offs)
+		return -EBADMSG;
+	fixed = sizeof(*head) + head->nr * sizeof(*records);
+	if (len < fixed || len - fixed != head->text_bytes)
+		return -EBADMSG;
+	/* Two strings of bounded length per name: overlapping ones cannot ask for more. */
+	if (vec_reserve(&c->text, &c->cap_text,
+			(size_t)LOADER_NAMES_MAX * 2 * LOADER_NAME_BYTES_MAX, SIZE_MAX) < 0)
+		return -ENOMEM;
+	records = (const struct protocol_name *)((const char *)data + sizeof(*head));
+	for (uint32_t i = 0; i < head->nr; i++)
+		if (!name_take(c, &records[i], (const char *)data + fixed, head->text_bytes,
+			       &c->names[i], &used))
+			return -EBADMSG;
+	return 0;
+}
+
+static int output_seal(int fd, uint64_t bytes, uint64_t max)
+{
+	if (bytes == 0 || bytes > max)
+		return -EBADMSG;
+	if (ftruncate(fd, (off_t)bytes) < 0)
+		return -errno;
+	/* EBUSY while the loader has it mapped for writing: it should not. */
+	return fcntl(fd, F_ADD_SEALS, BLOB_SEALS) < 0 ? -errno : 0;
+}
+
+static int reply_take_output(struct loader_client *c, const struct request *request,
+			     const struct protocol_reply *message, struct loader_reply *ret)
+{
+	const void *data;
+	size_t len;
+	int r = output_seal(c->output, message->output_bytes, c->output_max);
+
+	if (r < 0)
+		return r;
+	if (request->kind != LOADER_REPLY_NAMES) {
+		ret->blob_fd = steal_fd(&c->output);
+		return 0;
+	}
+	r = memfd_map(c->output, LOADER_NAMES_BYTES_MAX, &data, &len);
+	if (r < 0)
+		return r;
+	r = names_take(c, request, data, len);
+	munmap((void *)(uintptr_t)data, len);
+	return r;
+}
+
+static bool reply_is_sane(const struct loader_client *c, const struct protocol_reply *message)
+{
+	if (!c->outstanding || message->version != PROTOCOL_VERSION ||
+	    message->serial != c->serial || message->kind != protocol_kind_of(c->outstanding))
+		return false;
+	switch (message->status) {
+	case LOADER_OK:
+	case LOADER_NOT_ELF:
+	case LOADER_NO_CODE:
+	case LOADER_FAILED:
+		return message->build_id_bytes <= sizeof(message->build_id) &&
+		       memchr(message->debuglink, '\0', sizeof(message->debuglink));
+	default:
+		return false;
+	}
+}
+
+/* Fill RET from the loader's answer to the outstanding request; false: the loader lies. */
+static bool reply_take(struct loader_client *c, const struct protocol_reply *message,
+		       struct loader_reply *ret)
+{
+	const struct request *request = c->outstanding;
+
+	*ret = (struct loader_reply){
+		.kind = request->kind,
+		.status = (enum loader_status)message->status,
+		.module = request->module,
+		.blob_fd = -1,
+		.build_id_bytes = message->build_id_bytes,
+		.has_symtab = message->has_symtab != 0,
+	};
+	memcpy(ret->build_id, message->build_id, sizeof(ret->build_id));
+	text_sanitize(message->debuglink, strlen(message->debuglink), ret->debuglink,
+		      sizeof(ret->debuglink));
+	if (strchr(ret->debuglink, '/'))
+		ret->debuglink[0] = '\0';
+	if (request->kind == LOADER_REPLY_NAMES) {
+		names_unknown(c, request);
+		ret->names = c->names;
+		ret->nr_names = request->nr_offs;
+	}
+	if (request->is_dropped)
+		ret->status = LOADER_FAILED;
+	return ret->status != LOADER_OK || reply_take_output(c, request, message, ret) == 0;
+}
+
+static void reply_done(struct loader_client *c, const struct protocol_reply *message)
+{
+	c->cpu_ns = message->cpu_ns;
+	c->rss_bytes = message->rss_bytes;
+	c->backoff_ns = RESTART_FIRST_NS;
+	if (c->output >= 0)
+		close(steal_fd(&c->output));
+	free(steal_ptr(c->outstanding));
+	c->nr_queued--;
+}
+
+/* The next message, if it is a hello or a good reply. 1: RET is filled; 0: nothing (more) for now. */
+static int loader_receive(struct loader_client *c, struct loader_reply *ret)
+{
+	union {
+		struct protocol_hello hello;
+		struct protocol_reply reply;
+	} message;
+	int fd = -1;
+	ssize_t n;
+
+	if (c->sock < 0)
+		return 0;
+	n = msg_recv(c->sock, &message, sizeof(message), &fd, MSG_DONTWAIT);
+	if (n == -EAGAIN)
+		return 0;
+	if (fd >= 0) {
+		close(fd); /* it has none to give */
+	} else if (!c->is_ready && n == (ssize_t)sizeof(message.hello) &&
+		   message.hello.version == PROTOCOL_VERSION) {
+		c->is_ready = true;
+		c->starts_failed = 0;
+		send_next(c);
+		return 0;
+	} else if (c->is_ready && n == (ssize_t)sizeof(message.reply) &&
+		   reply_is_sane(c, &message.reply) && reply_take(c, &message.reply, ret)) {
+		reply_done(c, &message.reply);
+		send_next(c);
+		return 1;
+	}
+	loader_fail(c, LOADER_CRASHED);
+	return 0;
+}
+
+bool loader_next_reply(struct loader_client *c, struct loader_reply *ret)
+{
+	struct request *request;
+
+	if (loader_receive(c, ret))
+		return true;
+	request = queue_take(&c->answered);
+	if (!request)
+		return false;
+	*ret = (struct loader_reply){
+		.kind = request->kind,
+		.status = request->status,
+		.module = request->module,
+		.blob_fd = -1,
+	};
+	if (request->kind == LOADER_REPLY_NAMES) {
+		names_unknown(c, request);
+		ret->names = c->names;
+		ret->nr_names = request->nr_offs;
+	}
+	free(request);
+	c->nr_queued--;
+	return true;
+}
+
+int loader_client_fd(const struct loader_client *c)
+{
+	return c->sock;
+}
+
+pid_t loader_pid(const struct loader_client *c)
+{
+	return c->pid;
+}
+
+void loader_stats(const struct loader_client *c, struct loader_stats *ret)
+{
+	*ret = (struct loader_stats){
+		.restarts = c->restarts,
+		.requests = c->requests,
+		.cpu_ns = c->cpu_before_ns + c->cpu_ns,
+		.rss_bytes = c->rss_bytes,
+		.queued = c->nr_queued,
+	};
+}

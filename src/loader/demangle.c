@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Demangling with libiberty, through its callback interface: it gives the
+ * output in pieces, so a name that would unfold to gigabytes is left by a jump
+ * once it is larger than DEMANGLE_OUT_MAX. Its limit on recursion stays on.
+ */
+#include "config.h"
+
+#include "src/loader/demangle.h"
+
+#include "src/base/text.h"
+#include "src/base/util.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(HAVE_LIBIBERTY) && defined(HAVE_LIBIBERTY_DEMANGLE_H)
+#include <libiberty/demangle.h>
+#define DEMANGLE_WITH_LIBIBERTY
+#elif defined(HAVE_CXA_DEMANGLE)
+/* libstdc++, C++ ABI section 3.4: there is no header of it for C. */
+char *__cxa_demangle(const char *mangled, char *buf, size_t *n, int *status);
+#endif
+
+struct sink {
+	char text[DEMANGLE_OUT_MAX];
+	size_t len;
+	jmp_buf full;
+};
+
+/* Take TEXT, which is a whole function, without the parameter list at its end. */
+static bool sink_take(struct sink *sink, const char *text)
+{
+	size_t len = strlen(text), depth = 0;
+
+	for (size_t i = len; i > 0 && text[len - 1] == ')'; i--) {
+		depth += text[i - 1] == ')';
+		depth -= text[i - 1] == '(';
+		if (depth == 0) {
+			len = i - 1;
+			break;
+		}
+	}
+	sink->len = MIN(len, sizeof(sink->text) - 1);
+	memcpy(sink->text, text, sink->len);
+	return sink->len > 0;
+}
+
+#ifdef DEMANGLE_WITH_LIBIBERTY
+
+static void sink_add(const char *text, size_t len, void *opaque)
+{
+	struct sink *sink = opaque;
+	size_t room = sizeof(sink->text) - 1 - sink->len;
+
+	memcpy(sink->text + sink->len, text, MIN(len, room));
+	sink->len += MIN(len, room);
+	if (len > room)
+		longjmp(sink->full, 1);
+}
+
+/* "_ZN", components, "17h" and 16 hexadecimal digits, "E": otherwise it is C++. */
+static bool is_rust_legacy(const char *mangled)
+{
+	size_t len = strlen(mangled);
+	const char *hash;
+
+	if (strncmp(mangled, "_ZN", 3) != 0 || len < 24 || mangled[len - 1] != 'E')
+		return false;
+	hash = mangled + len - 20;
+	return strncmp(hash, "17h", 3) == 0 && strspn(hash + 3, "0123456789abcdef") == 16;
+}
+
+static bool demangle_d(const char *mangled, struct sink *sink)
+{
+	char *text = dlang_demangle(mangled, DMGL_NO_OPTS);
+	bool is_taken = text && sink_take(sink, text);
+
+	free(text);
+	return is_taken;
+}
+
+static bool demangle_to(const char *mangled, struct sink *sink)
+{
+	sink->len = 0;
+	if (strncmp(mangled, "_D", 2) == 0)
+		return demangle_d(mangled, sink);
+	if (setjmp(sink->full))
+		return true;
+	if (strncmp(mangled, "_R", 2) == 0 || is_rust_legacy(mangled))
+		return rust_demangle_callback(mangled, DMGL_NO_OPTS, sink_add, sink);
+	if (strncmp(mangled, "_Z", 2) == 0)
+		return cplus_demangle_v3_callback(mangled, DMGL_ANSI, sink_add, sink);
+	return false;
+}
+
+#elif defined(HAVE_CXA_DEMANGLE)
+
+static bool demangle_to(const char *mangled, struct sink *sink)
+{
+	bool is_taken;
+	int status;
+	char *text;
+
+	if (strncmp(mangled, "_Z", 2) != 0)
+		return false;
+	text = __cxa_demangle(mangled, NULL, NULL, &status);
+	is_taken = text && sink_take(sink, text);
+	free(text);
+	return is_taken;
+}
+
+#else
+
+static bool demangle_to(const char *mangled, struct sink *sink)
+{
+	(void)mangled;
+	(void)sink;
+	return false;
+}
+
+#endif
+
+/* Copy the parts of SUFFIX (".part.0.cold.lto_priv.3") that say something to people. */
+static void suffix_keep(const char *suffix, char *out, size_t out_size)
+{
+	static const char *const dropped[] = {".lto_priv", ".llvm", ".localalias", ".__uniq"};
+	size_t len = 0;
+
+	while (*suffix) {
+		size_t word = 1 + strcspn(suffix + 1, ".");
+		size_t digits = 0;
+		bool keep = true;
+
+		if (suffix[word] == '.') {
+			digits = strspn(suffix + word + 1, "0123456789");
+			if (suffix[word + 1 + digits] != '\0' && suffix[word + 1 + digits] != '.')
+				digits = 0;
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(dropped); i++)
+			if (strlen(dropped[i]) == word && memcmp(dropped[i], suffix, word) == 0)
+				keep = false;
+		word += digits ? 1 + digits : 0;
+		if (keep && len + word < out_size) {
+			memcpy(out + len, suffix, word);
+			len += word;
+		}
+		suffix += word;
+	}
+	out[len] = '\0';
+}
+
+/* Where the compiler's suffix of NAME begins: names may begin with a dot, but do not contain one. */
+static size_t suffix_at(const char *name, size_t len)
+{
+	const char *dot = len > 1 ? memchr(name + 1, '.', len - 1) : NULL;
+
+	return dot ? (size_t)(dot - name) : len;
+}
+
+static void show(const char *text, size_t len, char *out, size_t out_size)
+{
+	size_t shown = text_sanitize(text, len, out, out_size);
+
+	/* Cut text gets its mark where its last characters were. */
+	if (len >= out_size && shown > 3) {
+		shown = text_sanitize(text, len, out, out_size - 3);
+		memcpy(out + shown, "...", 4);
+	}
+}
+
+void demangle(const char *mangled, char *out, size_t out_size)
+{
+	size_t len = strcspn(mangled, "@"), base;
+	char name[DEMANGLE_IN_MAX + 1], suffix[128];
+	struct sink sink;
+
+	if (len == 0)
+		len = strlen(mangled);
+	if (len > DEMANGLE_IN_MAX) {
+		show(mangled, len, out, out_size);
+		return;
+	}
+	base = suffix_at(mangled, len);
+	memcpy(name, mangled, len);
+	name[len] = '\0';
+	suffix_keep(name + base, suffix, sizeof(suffix));
+	name[base] = '\0';
+	if (!demangle_to(name, &sink)) {
+		memcpy(sink.text, name, base);
+		sink.len = base;
+	}
+	memcpy(sink.text + MIN(sink.len, sizeof(sink.text) - sizeof(suffix)), suffix,
+	       strlen(suffix));
+	sink.len = MIN(sink.len, sizeof(sink.text) - sizeof(suffix)) + strlen(suffix);
+	show(sink.text, sink.len, out, out_size);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Finds .eh_frame, .debug_frame and the PLT by section headers; where a file
+ * has no section headers, .eh_frame through the pointer in its header table.
+ * Frame information is read into memory of our own, so that it cannot change
+ * while it is parsed. Code is mapped: calls are looked for in all of it, but a
+ * table looks at a few places of what may be hundreds of megabytes.
+ */
+#include "config.h"
+
+#include "src/loader/elf_code.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/reader.h"
+#include "src/base/util.h"
+#include "unwind/cfi.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FRAME_BYTES_MAX (256u << 20)
+#define PLT_BYTES_MAX	(64u << 20)
+
+/* DW_EH_PE_*, LSB 5.0 "DWARF Exception Header Encoding". */
+#define PE_FORMAT   0x0f
+#define PE_ABSPTR   0x00
+#define PE_UDATA2   0x02
+#define PE_UDATA4   0x03
+#define PE_UDATA8   0x04
+#define PE_SDATA2   0x0a
+#define PE_SDATA4   0x0b
+#define PE_SDATA8   0x0c
+#define PE_BASE	    0x70
+#define PE_PCREL    0x10
+#define PE_DATAREL  0x30
+#define PE_INDIRECT 0x80
+
+struct code_map {
+	void *data;
+	size_t bytes;
+};
+
+struct code {
+	struct cfi_input input;
+	struct cfi_segment segments[ELF_FILE_SEGMENTS_MAX];
+	struct code_map maps[ELF_FILE_SEGMENTS_MAX];
+};
+
+static enum table_machine machine_of(const struct elf_file *file)
+{
+	if (!file->is_64)
+		return TABLE_MACHINE_NONE;
+	switch (file->machine) {
+	case EM_X86_64:
+		return TABLE_MACHINE_X86_64;
+	case EM_AARCH64:
+		return TABLE_MACHINE_AARCH64;
+	default:
+		return TABLE_MACHINE_NONE;
+	}
+}
+
+/* Map the code of one segment; without it (a limit, a special file) the table is a little poorer. */
+static void code_map_segment(const struct elf_file *file, const struct elf_file_segment *segment,
+			     struct code_map *map, struct cfi_segment *ret)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t lead = segment->off % page;
+	void *data;
+
+	ret->file_off = segment->off;
+	ret->vaddr = segment->vaddr;
+	ret->bytes = segment->bytes;
+	ret->text = NULL;
+	data = mmap(NULL, segment->bytes + lead, PROT_READ, MAP_PRIVATE, file->fd,
+		    (off_t)(segment->off - lead));
+	if (data == MAP_FAILED)
+		return;
+	map->data = data;
+	map->bytes = segment->bytes + lead;
+	ret->text = (const uint8_t *)data + lead;
+}
+
+static void code_unmap(struct code *code)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(code->maps); i++)
+		if (code->maps[i].data)
+			munmap(code->maps[i].data, code->maps[i].bytes);
+}
+
+static struct cfi_section cfi_section_of(const struct elf_file *file, const char *name, size_t max)
+{
+	struct elf_file_section section = elf_file_section(file, name, max);
+
+	return (struct cfi_section){section.data, section.bytes, section.vaddr};
+}
+
+static uint64_t encoded_read(struct reader *r, uint8_t encoding, uint64_t vaddr, uint64_t base)
+{
+	uint64_t value;
+
+	switch (encoding & PE_FORMAT) {
+	case PE_ABSPTR:
+	case PE_UDATA8:
+	case PE_SDATA8:
+		value = reader_u64(r);
+		break;
+	case PE_UDATA4:
+		value = reader_u32(r);
+		break;
+	case PE_SDATA4:
+		value = (uint64_t)(int64_t)(int32_t)reader_u32(r);
+		break;
+	case PE_UDATA2:
+		value = reader_u16(r);
+		break;
+	case PE_SDATA2:
+		value = (uint64_t)(int64_t)(int16_t)reader_u16(r);
+		break;
+	default:
+		r->bad = true;
+		return 0;
+	}
+	switch (encoding & (PE_BASE | PE_INDIRECT)) {
+	case 0:
+		return value;
+	case PE_PCREL:
+		return vaddr + value;
+	case PE_DATAREL:
+		return base + value;
+	default:
+		r->bad = true;
+		return 0;
+	}
+}
+
+/* Where .eh_frame begins, as PT_GNU_EH_FRAME says: version, three encodings, eh_frame_ptr. */
+static bool eh_frame_hdr_read(const struct elf_file *file, const GElf_Phdr *phdr, uint64_t *ret)
+{
+	Elf_Data *data = elf_getdata_rawchunk(file->elf, (int64_t)phdr->p_offset,
+					      MIN(phdr->p_filesz, (GElf_Xword)12), ELF_T_BYTE);
+	uint8_t version, encoding;
+	struct reader r;
+
+	if (!data || !data->d_buf)
+		return false;
+	r = reader_of(data->d_buf, data->d_size);
+	r.swap = file->swap;
+	version = reader_u8(&r);
+	encoding = reader_u8(&r);
+	reader_skip(&r, 2);
+	*ret = encoded_read(&r, encoding, phdr->p_vaddr + 4, phdr->p_vaddr);
+	return version == 1 && !r.bad;
+}
+
+/* The length of the records up to the terminator, or up to where they stop making sense. */
+static size_t eh_frame_extent(const struct elf_file *file, const uint8_t *data, size_t bytes)
+{
+	struct reader r = reader_of(data, bytes);
+
+	r.swap = file->swap;
+	while (reader_left(&r) >= 4) {
+		size_t at = bytes - reader_left(&r);
+		uint64_t length = reader_u32(&r);
+
+		if (length == UINT32_MAX)
+			length = reader_u64(&r);
+		if (length == 0 || r.bad || length > reader_left(&r))
+			return at;
+		reader_skip(&r, length);
+	}
+	return bytes - reader_left(&r);
+}
+
+/* .eh_frame of a file without (usable) section headers. */
+static struct cfi_section eh_frame_by_header(const struct elf_file *file)
+{
+	struct cfi_section ret = {0};
+	uint64_t vaddr = 0;
+	bool is_found = false;
+	size_t nr = 0;
+	GElf_Phdr phdr;
+
+	if (elf_getphdrnum(file->elf, &nr) < 0)
+		return ret;
+	for (size_t i = 0; i < nr && !is_found; i++)
+		is_found = gelf_getphdr(file->elf, (int)i, &phdr) &&
+			   phdr.p_type == PT_GNU_EH_FRAME && eh_frame_hdr_read(file, &phdr, &vaddr);
+	for (size_t i = 0; i < nr && is_found; i++) {
+		uint64_t skip;
+		Elf_Data *data;
+
+		if (!gelf_getphdr(file->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD ||
+		    vaddr < phdr.p_vaddr || vaddr - phdr.p_vaddr >= phdr.p_filesz)
+			continue;
+		skip = vaddr - phdr.p_vaddr;
+		if (phdr.p_filesz - skip > FRAME_BYTES_MAX)
+			return ret;
+		data = elf_getdata_rawchunk(file->elf, (int64_t)(phdr.p_offset + skip),
+					    phdr.p_filesz - skip, ELF_T_BYTE);
+		if (!data || !data->d_buf)
+			return ret;
+		ret.data = data->d_buf;
+		ret.bytes = eh_frame_extent(file, data->d_buf, data->d_size);
+		ret.vaddr = vaddr;
+		return ret;
+	}
+	return ret;
+}
+
+static void code_find(const struct elf_file *file, bool is_calls, struct code *code)
+{
+	static const char *const plt_names[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
+	struct cfi_input *input = &code->input;
+
+	_Static_assert(ARRAY_SIZE(plt_names) == ARRAY_SIZE(input->plt), "one name per slot");
+	input->machine = machine_of(file);
+	input->swap = file->swap;
+	input->addr_bytes = file->is_64 ? 8 : 4;
+	input->entry = file->entry;
+	input->segments = code->segments;
+	input->nr_segments = file->nr_segments;
+	for (size_t i = 0; i < file->nr_segments; i++)
+		code_map_segment(file, &file->segments[i], &code->maps[i], &code->segments[i]);
+	if (is_calls)
+		return;
+	input->eh_frame = cfi_section_of(file, ".eh_frame", FRAME_BYTES_MAX);
+	if (!input->eh_frame.data)
+		input->eh_frame = eh_frame_by_header(file);
+	input->debug_frame = cfi_section_of(file, ".debug_frame", FRAME_BYTES_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(plt_names); i++)
+		input->plt[i] = cfi_section_of(file, plt_names[i], PLT_BYTES_MAX);
+}
+
+int elf_code_compile(const struct elf_file *file, bool is_calls, void **ret_blob, size_t *ret_len)
+{
+	AUTO_FREE struct code *code = NULL;
+	struct cfi_stats stats;
+	int r;
+
+	if (machine_of(file) == TABLE_MACHINE_NONE)
+		return -ENOTSUP;
+	code = calloc(1, sizeof(*code));
+	if (!code)
+		return -ENOMEM;
+	code_find(file, is_calls, code);
+	if (is_calls)
+		r = cfi_compile_calls(&code->input, ret_blob, ret_len);
+	else
+		r = cfi_compile(&code->input, ret_blob, ret_len, &stats);
+	code_unmap(code);
+	return r == -EINVAL ? -ENOTSUP : r;
+}

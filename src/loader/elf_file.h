@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One ELF file, open for reading: its head, its executable segments, its
+ * identity and its sections by name. The only place that includes libelf
+ * besides symbols.c. Everything in the file is hostile.
+ */
+#ifndef ST_LOADER_ELF_FILE_H
+#define ST_LOADER_ELF_FILE_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ELF_FILE_SEGMENTS_MAX 64
+
+struct elf_file_segment { /* an executable PT_LOAD; bytes are clamped to the file's end */
+	uint64_t off, vaddr, bytes;
+};
+
+struct elf_file {
+	Elf *elf;
+	int fd; /* -1: from memory; not owned */
+	uint64_t file_bytes;
+	uint16_t machine;
+	bool is_64, swap;
+	uint64_t entry;
+	struct elf_file_segment segments[ELF_FILE_SEGMENTS_MAX];
+	size_t nr_segments;
+	uint8_t build_id[20];
+	uint8_t build_id_bytes;
+	char debuglink[256]; /* "" if there is none, or a bad one */
+	uint32_t debuglink_crc;
+	bool has_symtab;
+};
+
+/*
+ * Read the head of the ELF file open as FD, which stays the caller's and must
+ * stay open until elf_file_close. 0, -ENOEXEC (not ELF, or damaged), -errno.
+ */
+int elf_file_open(int fd, struct elf_file *ret);
+/* The same of an image in memory, which must outlive it. */
+int elf_file_open_memory(const void *data, size_t len, struct elf_file *ret);
+void elf_file_close(struct elf_file *file);
+
+struct elf_file_section {
+	const uint8_t *data; /* until elf_file_close; NULL: absent or without bytes in the file */
+	size_t bytes;
+	uint64_t vaddr;
+};
+
+/* The first section called NAME, decompressed, not converted, if it has at most MAX bytes. */
+struct elf_file_section elf_file_section(const struct elf_file *file, const char *name, size_t max);
+
+/* Between addresses of the file and offsets in it, through the executable segments. */
+bool elf_file_off_of(const struct elf_file *file, uint64_t vaddr, uint64_t *ret_off);
+bool elf_file_vaddr_of(const struct elf_file *file, uint64_t off, uint64_t *ret_vaddr);
+
+/* CRC-32 of the whole file, as .gnu_debuglink has it. 0 or -errno, -EFBIG above MAX bytes. */
+int elf_file_crc(int fd, uint64_t max, uint32_t *ret_crc);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A name is right, or there is none: nothing is named after what merely stands nearest. */
+#include "config.h"
+
+#include "src/loader/names.h"
+
+#include "src/base/text.h"
+#include "src/loader/demangle.h"
+#include "src/loader/protocol.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OBJECT_BYTES_MAX 64 /* a kernel module's name: MODULE_NAME_LEN is 56 */
+
+struct answer {
+	struct protocol_names *head;
+	struct protocol_name *records;
+	char *text;
+};
+
+static void file_name(const struct cache_entry *entry, struct answer *answer,
+		      struct protocol_name *record)
+{
+	const char *symbol = NULL;
+	uint64_t end, vaddr = 0;
+
+	if (entry->symbols)
+		symbol = symbols_find(entry->symbols, record->off, &record->func_off);
+	if (!symbol && !(entry->has_table &&
+			 table_func_of(&entry->table, record->off, &record->func_off, &end)))
+		return;
+	elf_file_vaddr_of(&entry->head, record->func_off, &vaddr);
+	record->func_vaddr = vaddr;
+	if (!symbol)
+		return;
+	record->name = answer->head->text_bytes;
+	demangle(symbol, answer->text + record->name, LOADER_NAME_BYTES_MAX);
+	answer->head->text_bytes += (uint32_t)strlen(answer->text + record->name) + 1;
+}
+
+static void kernel_name(const struct cache_entry *entry, struct answer *answer,
+			struct protocol_name *record)
+{
+	struct kallsyms_function function;
+
+	if (!kallsyms_find(entry->kallsyms, record->off, &function))
+		return;
+	record->func_off = record->func_vaddr = function.start;
+	record->name = answer->head->text_bytes;
+	demangle(function.name, answer->text + record->name, LOADER_NAME_BYTES_MAX);
+	answer->head->text_bytes += (uint32_t)strlen(answer->text + record->name) + 1;
+	record->object = answer->head->text_bytes;
+	answer->head->text_bytes +=
+		1 + (uint32_t)text_sanitize(function.object, strlen(function.object),
+					    answer->text + record->object, OBJECT_BYTES_MAX);
+}
+
+int names_build(const struct cache_entry *entry, const uint64_t *offs, uint32_t nr, void **ret,
+		size_t *ret_len)
+{
+	size_t fixed = sizeof(struct protocol_names) + nr * sizeof(struct protocol_name);
+	char *data = calloc(1, fixed + nr * (size_t)(LOADER_NAME_BYTES_MAX + OBJECT_BYTES_MAX));
+	struct answer answer;
+
+	assert(nr <= LOADER_NAMES_MAX);
+	if (!data)
+		return -ENOMEM;
+	answer.head = (struct protocol_names *)data;
+	answer.records = (struct protocol_name *)(data + sizeof(*answer.head));
+	answer.text = data + fixed;
+	answer.head->nr = nr;
+	for (uint32_t i = 0; i < nr; i++) {
+		answer.records[i] = (struct protocol_name){
+			.off = offs[i],
+			.func_off = UINT64_MAX,
+			.name = PROTOCOL_NO_TEXT,
+			.object = PROTOCOL_NO_TEXT,
+		};
+		if (entry->kallsyms)
+			kernel_name(entry, &answer, &answer.records[i]);
+		else
+			file_name(entry, &answer, &answer.records[i]);
+	}
+	*ret = data;
+	*ret_len = fixed + answer.head->text_bytes;
+	return 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the loader and its client say to each other over one SOCK_SEQPACKET
+ * socket: structs of fixed size, checked by size and version by whoever
+ * receives them. The client believes nothing that the loader says.
+ *
+ * A request is a row of ATTACH messages, each with one descriptor, and then
+ * the request itself, all with one serial number. Large answers go into a
+ * memory file that the client made, sized and attached: a process with
+ * RLIMIT_FSIZE 0 can neither write to a memory file nor grow one, but it can
+ * fill one that is mapped. The client cuts it to size and seals it.
+ */
+#ifndef ST_LOADER_PROTOCOL_H
+#define ST_LOADER_PROTOCOL_H
+
+#include "src/loader/client.h"
+
+#include <stdint.h>
+
+#define PROTOCOL_VERSION 0x73746c31u /* changes with every struct below */
+
+#define LOADER_NAME_BYTES_MAX  512	  /* of one name, with its NUL */
+#define LOADER_NAMES_BYTES_MAX (1u << 20) /* of a whole answer to NAMES */
+#define LOADER_DEBUG_MAX       2	  /* debug files of one module */
+
+enum protocol_kind {
+	PROTOCOL_ATTACH, /* client: a descriptor for the request that follows */
+	PROTOCOL_TABLE,
+	PROTOCOL_CALLS,
+	PROTOCOL_NAMES,
+	PROTOCOL_KERNEL_NAMES,
+	PROTOCOL_KIND_COUNT,
+};
+
+enum protocol_role {
+	PROTOCOL_ROLE_FILE,   /* the module itself, or kallsyms */
+	PROTOCOL_ROLE_OUTPUT, /* the memory file for the answer */
+	PROTOCOL_ROLE_DEBUG,  /* a debug file of the module, at most LOADER_DEBUG_MAX */
+	PROTOCOL_ROLE_COUNT,
+};
+
+/* The first message, from the loader: it is confined and takes requests. */
+struct protocol_hello {
+	uint32_t version;
+	uint32_t is_confined; /* by seccomp, too */
+};
+
+struct protocol_request {
+	uint32_t version;
+	uint32_t kind; /* enum protocol_kind */
+	uint32_t role; /* of ATTACH: enum protocol_role */
+	uint32_t nr_offs;
+	uint64_t serial;
+	uint64_t file_key; /* names one open file for all time: what the loader keeps goes by it */
+	uint64_t output_max; /* bytes of the attached memory file */
+	uint64_t offs[LOADER_NAMES_MAX];
+};
+
+struct protocol_reply {
+	uint32_t version;
+	uint32_t kind;
+	uint64_t serial;
+	uint32_t status; /* enum loader_status */
+	uint32_t pad;
+	uint64_t output_bytes; /* written to the attached memory file; 0: nothing */
+	uint64_t cpu_ns, rss_bytes;
+	uint8_t build_id[20];
+	uint8_t build_id_bytes;
+	uint8_t has_symtab;
+	uint8_t pad2[2];
+	char debuglink[256];
+};
+
+/* The answer to NAMES: this head, NR records, then text_bytes of NUL-terminated strings. */
+struct protocol_names {
+	uint32_t nr;
+	uint32_t text_bytes;
+};
+
+#define PROTOCOL_NO_TEXT UINT32_MAX
+
+struct protocol_name {
+	uint64_t off, func_off, func_vaddr;
+	uint32_t name, object; /* where in the text, or PROTOCOL_NO_TEXT */
+};
+
+_Static_assert(sizeof(struct protocol_hello) == 8, "hello has padding");
+_Static_assert(sizeof(struct protocol_request) == 40 + 8 * LOADER_NAMES_MAX, "request has padding");
+_Static_assert(sizeof(struct protocol_reply) == 48 + 24 + 256, "reply has padding");
+_Static_assert(sizeof(struct protocol_name) == 32, "name has padding");
+_Static_assert(sizeof(struct protocol_names) + LOADER_NAMES_MAX * (sizeof(struct protocol_name) +
+								   LOADER_NAME_BYTES_MAX + 64) <=
+		       LOADER_NAMES_BYTES_MAX,
+	       "the largest answer fits");
+
+#endif

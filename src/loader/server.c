@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The loader's loop: one request, one reply. A request that cannot be answered
+ * well is answered with a status; only a broken connection ends the loop.
+ */
+#include "config.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/loader/cache.h"
+#include "src/loader/debugdata.h"
+#include "src/loader/elf_code.h"
+#include "src/loader/elf_file.h"
+#include "src/loader/loader.h"
+#include "src/loader/names.h"
+#include "src/loader/protocol.h"
+#include "src/loader/sandbox.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define DEBUG_FILE_BYTES_MAX (4ull << 30)
+#define MMAP_THRESHOLD	     (256 << 10) /* larger blocks go back to the system when freed */
+
+/* The descriptors that came for the request with this serial. */
+struct attached {
+	uint64_t serial;
+	int file, output;
+	int debug[LOADER_DEBUG_MAX];
+	uint32_t nr_debug;
+};
+
+struct server {
+	struct cache cache;
+	struct attached attached;
+	struct protocol_request request;
+	struct protocol_reply reply;
+};
+
+static void attached_clear(struct attached *attached)
+{
+	if (attached->file >= 0)
+		close(attached->file);
+	if (attached->output >= 0)
+		close(attached->output);
+	for (uint32_t i = 0; i < attached->nr_debug; i++)
+		close(attached->debug[i]);
+	attached->file = attached->output = -1;
+	attached->nr_debug = 0;
+}
+
+/* Take FD for what REQUEST says it is; a descriptor that has no place is closed. */
+static void attached_add(struct attached *attached, const struct protocol_request *request, int fd)
+{
+	if (request->serial != attached->serial)
+		attached_clear(attached);
+	attached->serial = request->serial;
+	if (request->role == PROTOCOL_ROLE_FILE && attached->file < 0)
+		attached->file = fd;
+	else if (request->role == PROTOCOL_ROLE_OUTPUT && attached->output < 0)
+		attached->output = fd;
+	else if (request->role == PROTOCOL_ROLE_DEBUG && attached->nr_debug < LOADER_DEBUG_MAX)
+		attached->debug[attached->nr_debug++] = fd;
+	else
+		close(fd);
+}
+
+static enum loader_status status_of(int error)
+{
+	switch (error) {
+	case 0:
+		return LOADER_OK;
+	case -ENOEXEC:
+		return LOADER_NOT_ELF;
+	case -ENOTSUP:
+		return LOADER_NO_CODE;
+	default:
+		return LOADER_FAILED;
+	}
+}
+
+/* Fill the attached memory file (sized by the client) with DATA. */
+static int output_fill(struct server *server, const void *data, size_t len)
+{
+	void *map;
+
+	if (len > server->request.output_max)
+		return -E2BIG;
+	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, server->attached.output, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	memcpy(map, data, len);
+	munmap(map, len);
+	server->reply.output_bytes = len;
+	return 0;
+}
+
+static void reply_describe(struct protocol_reply *reply, const struct elf_file *file)
+{
+	memcpy(reply->build_id, file->build_id, sizeof(reply->build_id));
+	reply->build_id_bytes = file->build_id_bytes;
+	reply->has_symtab = file->has_symtab;
+	memcpy(reply->debuglink, file->debuglink, sizeof(reply->debuglink));
+}
+
+/*
+ * Keep the table that was just answered with: a private mapping of the
+ * answer shares its memory with the engine and does not stand in the way of its seals.
+ */
+static void entry_keep_output(struct server *server, struct cache_entry *entry, size_t len)
+{
+	void *map = mmap(NULL, len, PROT_READ, MAP_PRIVATE, server->attached.output, 0);
+
+	if (map != MAP_FAILED)
+		cache_set_blob(entry, map, len, true);
+}
+
+static int serve_table(struct server *server, bool is_calls)
+{
+	AUTO_FREE void *blob = NULL;
+	struct elf_file file;
+	size_t len;
+	int r = elf_file_open(server->attached.file, &file);
+
+	if (r < 0)
+		return r;
+	reply_describe(&server->reply, &file);
+	r = elf_code_compile(&file, is_calls, &blob, &len);
+	elf_file_close(&file);
+	if (r == 0)
+		r = output_fill(server, blob, len);
+	if (r == 0 && !is_calls)
+		entry_keep_output(server, cache_get(&server->cache, server->request.file_key), len);
+	return r;
+}
+
+/* The debug file that FD is open on, if it is really FILE's: by build-id, else by its checksum. */
+static bool debug_file_open(int fd, const struct elf_file *file, struct elf_file *ret)
+{
+	uint32_t crc;
+
+	if (elf_file_open(fd, ret) < 0)
+		return false;
+	if (file->build_id_bytes > 0 && ret->build_id_bytes > 0) {
+		if (file->build_id_bytes == ret->build_id_bytes &&
+		    memcmp(file->build_id, ret->build_id, file->build_id_bytes) == 0)
+			return true;
+	} else if (file->debuglink[0] && elf_file_crc(fd, DEBUG_FILE_BYTES_MAX, &crc) == 0 &&
+		   crc == file->debuglink_crc) {
+		return true;
+	}
+	elf_file_close(ret);
+	return false;
+}
+
+static int symbols_add_debugdata(struct symbols *symbols, const struct elf_file *file,
+				 const struct table *table)
+{
+	struct elf_file_section section =
+		elf_file_section(file, ".gnu_debugdata", DEBUGDATA_PACKED_MAX);
+	AUTO_FREE void *image = NULL;
+	struct elf_file inner;
+	size_t len;
+	int r;
+
+	/* Damaged or refused: the other symbols are still good. */
+	if (!section.data || debugdata_unpack(section.data, section.bytes, &image, &len) < 0 ||
+	    elf_file_open_memory(image, len, &inner) < 0)
+		return 0;
+	r = symbols_add(symbols, &inner, file, table);
+	elf_file_close(&inner);
+	return r;
+}
+
+static int symbols_collect(struct server *server, struct symbols *symbols,
+			   const struct elf_file *file, const struct table *table)
+{
+	int r = symbols_add(symbols, file, file, table);
+
+	if (r == 0)
+		r = symbols_add_debugdata(symbols, file, table);
+	for (uint32_t i = 0; i < server->attached.nr_debug && r == 0; i++) {
+		struct elf_file debug;
+
+		if (!debug_file_open(server->attached.debug[i], file, &debug))
+			continue;
+		r = symbols_add(symbols, &debug, file, table);
+		elf_file_close(&debug);
+	}
+	return r == 0 ? symbols_finish(symbols) : r;
+}
+
+/* Fill ENTRY from FILE: the table if it is not there yet, then the symbols. */
+static int entry_load(struct server *server, struct cache_entry *entry, const struct elf_file *file)
+{
+	struct symbols *symbols;
+	void *blob;
+	size_t len;
+	int r;
+
+	if (!entry->blob && elf_code_compile(file, false, &blob, &len) == 0)
+		cache_set_blob(entry, blob, len, false);
+	symbols = symbols_new();
+	if (!symbols)
+		return -ENOMEM;
+	r = symbols_collect(server, symbols, file, entry->has_table ? &entry->table : NULL);
+	if (r < 0) {
+		symbols_free(symbols);
+		return r;
+	}
+	symbols_free(entry->symbols);
+	entry->symbols = symbols;
+	entry->nr_debug = server->attached.nr_debug;
+	entry->head = *file;
+	entry->head.elf = NULL;
+	return 0;
+}
+
+static int entry_need_symbols(struct server *server, struct cache_entry *entry)
+{
+	struct elf_file file;
+	int r;
+
+	if (entry->symbols && entry->nr_debug == server->attached.nr_debug)
+		return 0;
+	r = elf_file_open(server->attached.file, &file);
+	if (r < 0)
+		return r;
+	r = entry_load(server, entry, &file);
+	elf_file_close(&file);
+	return r;
+}
+
+static int serve_names(struct server *server, bool is_kernel)
+{
+	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
+	AUTO_FREE void *answer = NULL;
+	size_t len;
+	int r = 0;
+
+	if (!is_kernel)
+		r = entry_need_symbols(server, entry);
+	else if (!entry->kallsyms)
+		r = kallsyms_load(server->attached.file, &entry->kallsyms);
+	if (r == 0)
+		r = names_build(entry, server->request.offs, server->request.nr_offs, &answer,
+				&len);
+	if (r == 0)
+		r = output_fill(server, answer, len);
+	return r;
+}
+
+static void reply_account(struct protocol_reply *reply)
+{
+	unsigned long total, resident, shared;
+	struct rusage usage;
+	char text[128];
+	ssize_t n;
+
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		reply->cpu_ns =
+			((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) *
+				NS_PER_SEC +
+			((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) *
+				1000;
+	n = pread(SANDBOX_STATM_FD, text, sizeof(text) - 1, 0);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	if (sscanf(text, "%lu %lu %lu", &total, &resident, &shared) == 3)
+		reply->rss_bytes = resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void serve(struct server *server)
+{
+	struct protocol_request *request = &server->request;
+	struct attached *attached = &server->attached;
+	int r = -EINVAL;
+
+	memset(&server->reply, 0, sizeof(server->reply));
+	if (request->serial == attached->serial && attached->file >= 0 && attached->output >= 0 &&
+	    request->file_key != 0 && request->nr_offs <= LOADER_NAMES_MAX) {
+		if (request->kind == PROTOCOL_TABLE || request->kind == PROTOCOL_CALLS)
+			r = serve_table(server, request->kind == PROTOCOL_CALLS);
+		else if (request->kind == PROTOCOL_NAMES || request->kind == PROTOCOL_KERNEL_NAMES)
+			r = serve_names(server, request->kind == PROTOCOL_KERNEL_NAMES);
+	}
+	attached_clear(attached);
+	cache_trim(&server->cache);
+	server->reply.version = PROTOCOL_VERSION;
+	server->reply.kind = request->kind;
+	server->reply.serial = request->serial;
+	server->reply.status = status_of(r);
+	reply_account(&server->reply);
+}
+
+static int server_run(struct server *server, int sock)
+{
+	for (;;) {
+		int fd = -1, r;
+		ssize_t n = msg_recv(sock, &server->request, sizeof(server->request), &fd, 0);
+
+		if (n == 0 || n == -ECONNRESET)
+			return 0;
+		if (n != (ssize_t)sizeof(server->request) ||
+		    server->request.version != PROTOCOL_VERSION) {
+			if (fd >= 0)
+				close(fd);
+			return n < 0 ? (int)n : -EBADMSG;
+		}
+		if (server->request.kind == PROTOCOL_ATTACH) {
+			if (fd >= 0)
+				attached_add(&server->attached, &server->request, fd);
+			continue;
+		}
+		if (fd >= 0)
+			close(fd);
+		serve(server);
+		r = msg_send(sock, &server->reply, sizeof(server->reply), -1, 0);
+		if (r < 0)
+			return r == -EPIPE || r == -ECONNRESET ? 0 : r;
+	}
+}
+
+int loader_main(int sock)
+{
+	struct protocol_hello hello = {.version = PROTOCOL_VERSION};
+	struct server *server = calloc(1, sizeof(*server));
+	bool is_filtered = false;
+	int r;
+
+	if (!server)
+		return 1;
+	server->attached.file = server->attached.output = -1;
+	mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
+	mallopt(M_ARENA_MAX, 1);
+	r = sandbox_enter(sock, &is_filtered);
+	hello.is_confined = is_filtered;
+	if (r == 0)
+		r = msg_send(SANDBOX_SOCK_FD, &hello, sizeof(hello), -1, 0);
+	if (r == 0)
+		r = server_run(server, SANDBOX_SOCK_FD);
+	attached_clear(&server->attached);
+	cache_done(&server->cache);
+	free(server);
+	return r == 0 ? 0 : 1;
+}
