@@ -34,6 +34,7 @@
 #define RESTART_MAX_NS	  (3200 * NS_PER_MSEC)
 #define STARTS_FAILED_MAX 6  /* in a row; then what is queued is answered as failed */
 #define TABLES_PER_NAMES  16 /* tables that may go before names that wait */
+#define CRASHES_MAX	  2  /* on one file: the first may be a kill, or lack of memory */
 #define BLOB_SEALS	  (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 enum queue_kind { QUEUE_TABLES, QUEUE_KERNEL, QUEUE_NAMES, QUEUE_COUNT };
@@ -58,6 +59,7 @@ struct module {
 	int debug[LOADER_DEBUG_MAX];
 	uint32_t nr_debug;
 	uint64_t file_key;
+	uint32_t nr_crashes;
 	enum loader_status bad; /* LOADER_OK, or why it is not given to a loader any more */
 };
 
@@ -142,6 +144,20 @@ static void queue_free(struct queue *queue)
 
 	while ((request = queue_take(queue)))
 		free(request);
+}
+
+static void queue_put_back(struct loader_client *c, struct request *request)
+{
+	enum queue_kind kind = QUEUE_TABLES;
+	struct queue *queue;
+
+	if (request->kind == LOADER_REPLY_NAMES)
+		kind = request->module == LOADER_KERNEL ? QUEUE_KERNEL : QUEUE_NAMES;
+	queue = &c->queues[kind];
+	request->next = queue->first;
+	queue->first = request;
+	if (!request->next)
+		queue->last = &request->next;
 }
 
 static void answer_here(struct loader_client *c, struct request *request, enum loader_status status)
@@ -375,9 +391,22 @@ static void loader_start(struct loader_client *c)
 }
 
 /*
- * The loader died, was late or lied (STATUS). The file it was working on is at
- * fault; if it has debug files, one of those may be, so they go first.
+ * The request that the loader died on: may it be asked again? If the module
+ * has debug files, one of them may be at fault; they are forgotten first.
  */
+static bool request_may_retry(struct module *module, const struct request *request,
+			      enum loader_status status)
+{
+	if (request->kind == LOADER_REPLY_NAMES && module->nr_debug > 0) {
+		for (uint32_t i = 0; i < module->nr_debug; i++)
+			close(module->debug[i]);
+		module->nr_debug = 0;
+		return true;
+	}
+	return status == LOADER_CRASHED && ++module->nr_crashes < CRASHES_MAX;
+}
+
+/* The loader died or lied (CRASHED), or was late (TIMED_OUT): replace it, blame the file it had. */
 static void loader_fail(struct loader_client *c, enum loader_status status)
 {
 	bool was_ready = c->is_ready;
@@ -394,15 +423,15 @@ static void loader_fail(struct loader_client *c, enum loader_status status)
 	start_later(c);
 	if (!request)
 		return;
-	if (module && module->nr_debug > 0 && request->kind == LOADER_REPLY_NAMES) {
-		for (uint32_t i = 0; i < module->nr_debug; i++)
-			close(module->debug[i]);
-		module->nr_debug = 0;
-	} else if (module) {
+	if (module && request_may_retry(module, request, status)) {
+		queue_put_back(c, request);
+		return;
+	}
+	answer_here(c, request, status);
+	if (module) {
 		module->bad = status;
 		answer_queued(c, true, module->id, status);
 	}
-	answer_here(c, request, status);
 }
 
 /* --- sending --- */
@@ -487,20 +516,6 @@ static int request_send(struct loader_client *c, const struct module *module,
 		return r;
 	memcpy(message.offs, request->offs, request->nr_offs * sizeof(*request->offs));
 	return msg_send(c->sock, &message, sizeof(message), -1, MSG_DONTWAIT);
-}
-
-static void queue_put_back(struct loader_client *c, struct request *request)
-{
-	enum queue_kind kind = QUEUE_TABLES;
-	struct queue *queue;
-
-	if (request->kind == LOADER_REPLY_NAMES)
-		kind = request->module == LOADER_KERNEL ? QUEUE_KERNEL : QUEUE_NAMES;
-	queue = &c->queues[kind];
-	request->next = queue->first;
-	queue->first = request;
-	if (!request->next)
-		queue->last = &request->next;
 }
 
 static void send_next(struct loader_client *c)

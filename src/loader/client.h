@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The engine's side of the loader: a queue of requests, one outstanding at a
- * time, never waited for. A loader that crashes, or is late on a request, is
- * killed, the file at fault is answered as failed, and another loader starts.
+ * time, never waited for. A loader that crashes, lies, or is late on a request
+ * is killed and another one starts. A file that was too slow, or that two
+ * loaders died on, is bad: everything asked about it is answered so.
  * All on the engine thread.
  */
 #ifndef ST_LOADER_CLIENT_H
@@ -32,7 +33,7 @@ enum loader_status {
 	LOADER_OK,
 	LOADER_NOT_ELF, /* not an ELF file, or one damaged beyond use */
 	LOADER_NO_CODE, /* ELF, but of a machine that is not unwound here (its names still work) */
-	LOADER_CRASHED, /* the loader died on it */
+	LOADER_CRASHED, /* loaders died on it */
 	LOADER_TIMED_OUT, /* the loader was killed at the deadline */
 	LOADER_FAILED,	  /* could not read it, no memory, too large ... */
 	LOADER_STATUS_COUNT,

@@ -25,3 +25,8 @@ UNIT_TESTS += tests/test_loader_names
 tests_test_loader_names_SOURCES = tests/test_loader_names.c tests/loader_helpers.h
 tests_test_loader_names_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_loader_names_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_loader_faults
+tests_test_loader_faults_SOURCES = tests/test_loader_faults.c tests/loader_helpers.h
+tests_test_loader_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LZMA_CFLAGS)
+tests_test_loader_faults_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
