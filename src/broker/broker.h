@@ -46,6 +46,9 @@ int broker_perf_open(struct broker *broker, const struct perf_event_attr *attr, 
 void broker_perf_mapped(struct broker *broker);
 /* Start a loader as the workers' identity. */
 int broker_start_loader(struct broker *broker, int *ret_sock, pid_t *ret_pid);
+/* The same for the fetcher; -ENOSYS without a fetcher_main. */
+int broker_start_fetcher(struct broker *broker, int *ret_sock, pid_t *ret_pid);
+/* For both; only children of the broker are killed. */
 void broker_kill_loader(struct broker *broker, pid_t pid);
 /* CPU time (user + system) and resident bytes of the broker itself. */
 int broker_usage(struct broker *broker, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes);
@@ -89,22 +92,30 @@ struct broker_file_request {
 struct broker_file_reply {
 	enum broker_file_kind kind;
 	uint64_t tag;
-	int status; /* 0 or -errno: -ENOENT gone, -ESTALE another file or process now, -EBUSY hanging opens used up the workers */
+	/*
+	 * 0 or -errno: -ENOENT gone, -ESTALE another file or process now, -EACCES not
+	 * allowed, -EINVAL not a regular file (or a senseless request), -EBUSY hanging
+	 * opens used up the threads.
+	 */
+	int status;
 	int fd;	    /* owned by the receiver, or -1 */
 	/* of the opened file (MAPPED, DEBUG, DEBUGLINK): its identity */
 	uint64_t dev, ino, bytes;
 	int64_t mtime_ns;
 };
 
+/* Queue a request; never waits. 0, -ENOMEM, or -EPIPE: gone, and nothing asked before gets an answer any more. */
 int broker_file_ask(struct broker *broker, const struct broker_file_request *request);
+/* The next reply, or false for now. Never waits. */
 bool broker_file_next(struct broker *broker, struct broker_file_reply *ret);
-int broker_files_fd(const struct broker *broker); /* poll for POLLIN */
+int broker_files_fd(const struct broker *broker); /* poll for POLLIN; -1 once the broker is gone */
 
 /* --- save: main thread; only when save_dir_fd was given --- */
 
 /* Create NAME (one component) in the save directory, mode 0600, never over anything, with the content of MEMFD. */
 int broker_save_ask(struct broker *broker, const char *name, int memfd);
+/* Its outcome: 0 or -errno; -EPIPE when the broker went away in between. False: none for now. */
 bool broker_save_next(struct broker *broker, int *ret_status);
-int broker_save_fd(const struct broker *broker);
+int broker_save_fd(const struct broker *broker); /* poll for POLLIN; -1 once the broker is gone */
 
 #endif

@@ -40,5 +40,7 @@ int identity_become_command(const struct identity *who, struct err *err);
  * drop all else from every set. No-op for an ordinary user.
  */
 int identity_keep_broker(struct err *err);
+/* This process may lock memory (map rings) beyond its limits. */
+bool identity_has_ipc_lock(void);
 
 #endif

@@ -1,4 +1,26 @@
 noinst_LIBRARIES += libbroker.a
 libbroker_a_SOURCES = \
 	src/broker/broker.h \
-	src/broker/identity.h
+	src/broker/children.c src/broker/children.h \
+	src/broker/client.c \
+	src/broker/files.c src/broker/files.h \
+	src/broker/identity.c src/broker/identity.h \
+	src/broker/pool.c src/broker/pool.h \
+	src/broker/proc_dir.c src/broker/proc_dir.h \
+	src/broker/process.c src/broker/process.h \
+	src/broker/protocol.h \
+	src/broker/rings.c src/broker/rings.h \
+	src/broker/save.c src/broker/save.h \
+	src/broker/server.c src/broker/server.h
+
+EXTRA_DIST += tests/broker_fixture.h
+
+UNIT_TESTS += tests/test_broker_control
+tests_test_broker_control_SOURCES = tests/test_broker_control.c
+tests_test_broker_control_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_control_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_broker_files
+tests_test_broker_files_SOURCES = tests/test_broker_files.c
+tests_test_broker_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_files_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)

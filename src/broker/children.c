@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Starting and stopping loaders: see children.h. */
+#include "config.h"
+
+#include "src/broker/children.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/base/cleanup.h"
+#include "src/broker/process.h"
+
+#define CHILD_STATUS_FAILED 71 /* EX_OSERR: could not give up its privileges */
+
+static int find(const struct children *children, pid_t pid)
+{
+	for (int i = 0; i < CHILDREN_MAX; i++)
+		if (children->pids[i] == pid)
+			return i;
+	return -1;
+}
+
+static int child_main(const char *name, const struct identity *who, pid_t parent,
+		      int (*main_fn)(int sock), int sock)
+{
+	process_default_signals();
+	process_close_all_but(&sock, 1);
+	if (identity_become(who, NULL) < 0)
+		return CHILD_STATUS_FAILED;
+	/* After the change of user, which clears it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		return CHILD_STATUS_FAILED;
+	prctl(PR_SET_NAME, name);
+	return main_fn(sock);
+}
+
+int children_start(struct children *children, const char *name, const struct identity *who,
+		   int (*main_fn)(int sock), int *ret_sock, pid_t *ret_pid)
+{
+	pid_t parent = getpid(), pid;
+	int socks[2], slot;
+
+	children_reap(children);
+	slot = find(children, 0);
+	if (slot < 0)
+		return -EAGAIN;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks) < 0)
+		return -errno;
+	/*
+	 * A fork with threads: the C library makes malloc usable in the child,
+	 * and no other lock is ever held here while a thread can hang.
+	 */
+	pid = fork();
+	if (pid == 0)
+		_exit(child_main(name, who, parent, main_fn, socks[1]));
+	if (pid < 0) {
+		int r = -errno;
+
+		close(socks[0]);
+		close(socks[1]);
+		return r;
+	}
+	close(socks[1]);
+	children->pids[slot] = pid;
+	*ret_sock = socks[0];
+	*ret_pid = pid;
+	return 0;
+}
+
+void children_kill(struct children *children, pid_t pid)
+{
+	if (pid > 0 && find(children, pid) >= 0)
+		kill(pid, SIGKILL);
+	children_reap(children);
+}
+
+void children_kill_all(struct children *children)
+{
+	for (int i = 0; i < CHILDREN_MAX; i++)
+		if (children->pids[i] > 0)
+			kill(children->pids[i], SIGKILL);
+}
+
+void children_reap(struct children *children)
+{
+	for (int i = 0; i < CHILDREN_MAX; i++) {
+		pid_t pid = children->pids[i];
+
+		if (pid > 0 && waitpid(pid, NULL, WNOHANG) != 0)
+			children->pids[i] = 0;
+	}
+}
+
+bool children_has(const struct children *children, pid_t pid)
+{
+	return pid > 0 && find(children, pid) >= 0;
+}

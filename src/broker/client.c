@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The client's side of the three connections. Control belongs to the engine
+ * thread and waits for its answer; files (engine thread) and save (main
+ * thread) never wait. The state of each connection is its own, so no lock.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+#include "src/broker/broker.h"
+#include "src/broker/protocol.h"
+#include "src/broker/server.h"
+
+#define QUEUED_MAX 65536u
+/*
+ * Control requests take microseconds. Only a broker that is stopped, or killed
+ * while one of its threads cannot die, leaves the connection open and silent.
+ */
+#define CONTROL_LIMIT_MS 10000
+
+struct broker {
+	pid_t pid;
+	int control;			   /* -1: gone */
+	int files;			   /* -1: gone */
+	struct broker_file_request *queue; /* what the connection had no room for yet */
+	size_t head, nr_queued, cap_queue; /* elements before HEAD are sent */
+	int save;			   /* -1: gone */
+	uint32_t nr_saves;		   /* not answered yet */
+};
+
+static void close_conn(int *fd)
+{
+	if (*fd >= 0)
+		close(steal_fd(fd));
+}
+
+static int make_pairs(struct server_socks *here, struct server_socks *there)
+{
+	int *const ends[][2] = {
+		{&here->control, &there->control},
+		{&here->files, &there->files},
+		{&here->save, &there->save},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		int pair[2];
+
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+			return -errno;
+		*ends[i][0] = pair[0];
+		*ends[i][1] = pair[1];
+	}
+	return 0;
+}
+
+static void close_socks(struct server_socks *socks)
+{
+	close_conn(&socks->control);
+	close_conn(&socks->files);
+	close_conn(&socks->save);
+}
+
+int broker_start(const struct broker_config *config, struct broker **ret, struct err *err)
+{
+	struct server_socks here = {-1, -1, -1}, there = {-1, -1, -1};
+	struct broker *broker = calloc(1, sizeof(*broker));
+	pid_t client = getpid();
+	int r = broker ? make_pairs(&here, &there) : -ENOMEM;
+
+	if (r < 0)
+		goto fail;
+	broker->pid = fork();
+	if (broker->pid == 0)
+		_exit(server_main(config, &there, client));
+	if (broker->pid < 0) {
+		r = -errno;
+		goto fail;
+	}
+	close_socks(&there);
+	broker->control = here.control;
+	broker->files = here.files;
+	broker->save = here.save;
+	*ret = broker;
+	return 0;
+fail:
+	close_socks(&here);
+	close_socks(&there);
+	free(broker);
+	return err_set(err, r, "cannot start the broker process: %s", strerror(-r));
+}
+
+struct broker *broker_stop(struct broker *broker)
+{
+	if (!broker)
+		return NULL;
+	close_conn(&broker->control);
+	close_conn(&broker->files);
+	close_conn(&broker->save);
+	waitpid(broker->pid, NULL, WNOHANG);
+	free(broker->queue);
+	free(broker);
+	return NULL;
+}
+
+pid_t broker_pid(const struct broker *broker)
+{
+	return broker->pid;
+}
+
+/* --- control ---------------------------------------------------------------- */
+
+/* Send, and wait for the answer. 0, or -EPIPE: gone, then and ever after. */
+static int exchange(struct broker *broker, const struct control_request *request,
+		    struct control_reply *reply, int *ret_fd)
+{
+	struct pollfd pfd = {.fd = broker->control, .events = POLLIN};
+	uint64_t limit_ns = now_ns() + CONTROL_LIMIT_MS * NS_PER_MSEC;
+	ssize_t n;
+	int r;
+
+	*ret_fd = -1;
+	if (broker->control < 0)
+		return -EPIPE;
+	r = msg_send(broker->control, request, sizeof(*request), -1, MSG_DONTWAIT);
+	if (r < 0)
+		goto gone;
+	do {
+		r = poll(&pfd, 1, CONTROL_LIMIT_MS);
+	} while (r < 0 && errno == EINTR && now_ns() < limit_ns);
+	if (r <= 0)
+		goto gone;
+	n = msg_recv(broker->control, reply, sizeof(*reply), ret_fd, MSG_DONTWAIT);
+	if (n == -EMSGSIZE) { /* no room for the descriptor here: RLIMIT_NOFILE */
+		reply->status = -EMFILE;
+		return 0;
+	}
+	if (n == sizeof(*reply))
+		return 0;
+gone:
+	if (*ret_fd >= 0)
+		close(steal_fd(ret_fd));
+	close_conn(&broker->control);
+	return -EPIPE;
+}
+
+/* The status of the answer, or -EPIPE. */
+static int ask(struct broker *broker, const struct control_request *request,
+	       struct control_reply *reply, int *ret_fd)
+{
+	int r;
+
+	memset(reply, 0, sizeof(*reply));
+	r = exchange(broker, request, reply, ret_fd);
+	return r < 0 ? r : MIN(reply->status, 0);
+}
+
+int broker_perf_open(struct broker *broker, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		     size_t ring_pages)
+{
+	const struct control_request request = {
+		.kind = CONTROL_PERF_OPEN,
+		.pid = pid,
+		.cpu = cpu,
+		.ring_pages = ring_pages,
+		.attr = *attr,
+	};
+	struct control_reply reply;
+	int fd, r = ask(broker, &request, &reply, &fd);
+
+	if (r < 0)
+		return r;
+	return fd >= 0 ? fd : -EPROTO;
+}
+
+void broker_perf_mapped(struct broker *broker)
+{
+	const struct control_request request = {.kind = CONTROL_PERF_MAPPED};
+	struct control_reply reply;
+	int fd;
+
+	ask(broker, &request, &reply, &fd);
+}
+
+static int start_child(struct broker *broker, enum control_kind kind, int *ret_sock, pid_t *ret_pid)
+{
+	const struct control_request request = {.kind = kind};
+	struct control_reply reply;
+	int fd, r = ask(broker, &request, &reply, &fd);
+
+	if (r < 0)
+		return r;
+	if (fd < 0)
+		return -EPROTO;
+	*ret_sock = fd;
+	*ret_pid = reply.pid;
+	return 0;
+}
+
+int broker_start_loader(struct broker *broker, int *ret_sock, pid_t *ret_pid)
+{
+	return start_child(broker, CONTROL_START_LOADER, ret_sock, ret_pid);
+}
+
+int broker_start_fetcher(struct broker *broker, int *ret_sock, pid_t *ret_pid)
+{
+	return start_child(broker, CONTROL_START_FETCHER, ret_sock, ret_pid);
+}
+
+void broker_kill_loader(struct broker *broker, pid_t pid)
+{
+	const struct control_request request = {.kind = CONTROL_KILL, .pid = pid};
+	struct control_reply reply;
+	int fd;
+
+	ask(broker, &request, &reply, &fd);
+}
+
+int broker_usage(struct broker *broker, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes)
+{
+	const struct control_request request = {.kind = CONTROL_USAGE};
+	struct control_reply reply;
+	int fd, r = ask(broker, &request, &reply, &fd);
+
+	if (r < 0)
+		return r;
+	*ret_cpu_ns = reply.cpu_ns;
+	*ret_rss_bytes = reply.rss_bytes;
+	return 0;
+}
+
+/* --- files ------------------------------------------------------------------ */
+
+/* Send what is queued as far as there is room. 0, or -EPIPE. */
+static int send_queued(struct broker *broker)
+{
+	while (broker->head < broker->nr_queued) {
+		int r = msg_send(broker->files, &broker->queue[broker->head],
+				 sizeof(*broker->queue), -1, MSG_DONTWAIT);
+
+		if (r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM)
+			return 0;
+		if (r < 0) {
+			close_conn(&broker->files);
+			return -EPIPE;
+		}
+		broker->head++;
+	}
+	broker->head = broker->nr_queued = 0;
+	return 0;
+}
+
+int broker_file_ask(struct broker *broker, const struct broker_file_request *request)
+{
+	int r;
+
+	if (broker->files < 0)
+		return -EPIPE;
+	if (broker->head > 0 && broker->nr_queued == broker->cap_queue) {
+		broker->nr_queued -= broker->head;
+		memmove(broker->queue, broker->queue + broker->head,
+			broker->nr_queued * sizeof(*broker->queue));
+		broker->head = 0;
+	}
+	r = vec_reserve(&broker->queue, &broker->cap_queue, broker->nr_queued + 1, QUEUED_MAX);
+	if (r < 0)
+		return -ENOMEM;
+	broker->queue[broker->nr_queued++] = *request;
+	return send_queued(broker);
+}
+
+bool broker_file_next(struct broker *broker, struct broker_file_reply *ret)
+{
+	ssize_t n;
+	int fd;
+
+	if (broker->files < 0 || send_queued(broker) < 0)
+		return false;
+	memset(ret, 0, sizeof(*ret));
+	n = msg_recv(broker->files, ret, sizeof(*ret), &fd, MSG_DONTWAIT);
+	if (n == -EAGAIN)
+		return false;
+	if (n == -EMSGSIZE) { /* no room for the descriptor here: RLIMIT_NOFILE */
+		ret->status = -EMFILE;
+		ret->fd = -1;
+		return true;
+	}
+	if (n != sizeof(*ret)) {
+		if (fd >= 0)
+			close(fd);
+		close_conn(&broker->files);
+		return false;
+	}
+	ret->fd = fd;
+	return true;
+}
+
+int broker_files_fd(const struct broker *broker)
+{
+	return broker->files;
+}
+
+/* --- save ------------------------------------------------------------------- */
+
+int broker_save_ask(struct broker *broker, const char *name, int memfd)
+{
+	struct save_request request = {0};
+	size_t len = strlen(name);
+	int r;
+
+	if (len >= sizeof(request.name))
+		return -ENAMETOOLONG;
+	memcpy(request.name, name, len);
+	if (broker->save < 0)
+		return -EPIPE;
+	r = msg_send(broker->save, &request, sizeof(request), memfd, MSG_DONTWAIT);
+	if (r == 0)
+		broker->nr_saves++;
+	return r;
+}
+
+bool broker_save_next(struct broker *broker, int *ret_status)
+{
+	struct save_reply reply;
+	ssize_t n = 0;
+	int fd = -1;
+
+	if (broker->nr_saves == 0)
+		return false;
+	if (broker->save >= 0)
+		n = msg_recv(broker->save, &reply, sizeof(reply), &fd, MSG_DONTWAIT);
+	if (n == -EAGAIN)
+		return false;
+	if (fd >= 0)
+		close(fd);
+	if (n != sizeof(reply)) {
+		close_conn(&broker->save);
+		reply.status = -EPIPE;
+	}
+	broker->nr_saves--;
+	*ret_status = reply.status;
+	return true;
+}
+
+int broker_save_fd(const struct broker *broker)
+{
+	return broker->save;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What every process that is forked here does first: descriptors and signals. */
+#ifndef ST_BROKER_PROCESS_H
+#define ST_BROKER_PROCESS_H
+
+/*
+ * Close every descriptor except the NR ones of KEEP; 0, 1 and 2 become
+ * /dev/null, so that a pipe's reader does not wait for this process.
+ */
+void process_close_all_but(const int *keep, int nr);
+/* All signals as at the start of a program: default actions, none blocked. */
+void process_default_signals(void);
+
+#endif

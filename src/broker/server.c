@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The broker's main thread: answers what does not hang, hands what may hang to
+ * threads, and is always back at its poll, so that the end of the client is
+ * the end of everything at once. Every request is checked here as if the
+ * client were an enemy: it reads what targets make.
+ */
+#include "config.h"
+
+#include "src/broker/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/broker/children.h"
+#include "src/broker/files.h"
+#include "src/broker/pool.h"
+#include "src/broker/proc_dir.h"
+#include "src/broker/process.h"
+#include "src/broker/protocol.h"
+#include "src/broker/rings.h"
+#include "src/broker/save.h"
+
+#define STATUS_FAILED 71 /* EX_OSERR */
+
+struct server {
+	struct broker_config config;
+	struct server_socks socks;
+	pid_t self, client;
+	int child_fd; /* signalfd: a child ended */
+	struct rings rings;
+	struct children children;
+	struct pool *pool;
+};
+
+/* --- files, on the worker threads ------------------------------------------ */
+
+static bool is_own(void *context, pid_t pid)
+{
+	const struct server *server = context;
+
+	return pid == server->self || pid == server->client || children_has(&server->children, pid);
+}
+
+static int open_file(struct server *server, const struct broker_file_request *request)
+{
+	int fd = -EINVAL;
+
+	switch (request->kind) {
+	case BROKER_SCAN:
+		return proc_scan(is_own, server);
+	case BROKER_TASKS:
+		return proc_tasks(request->pid, request->start_time);
+	case BROKER_MAPS:
+		return proc_maps(request->pid, request->start_time);
+	case BROKER_MAPPED:
+		return files_open_mapped(request);
+	case BROKER_DEBUG:
+		return files_open_debug(request);
+	case BROKER_DEBUGLINK:
+		return files_open_debuglink(request);
+	case BROKER_KALLSYMS:
+		/* Who opens it decides whether the addresses in it are real. */
+		fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	case BROKER_CPUS:
+		fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	return fd;
+}
+
+static void work(void *context, const struct broker_file_request *request,
+		 struct broker_file_reply *reply)
+{
+	int fd = open_file(context, request);
+	struct stat st;
+
+	if (fd < 0) {
+		reply->status = fd;
+		return;
+	}
+	if (fstat(fd, &st) < 0) {
+		reply->status = -errno;
+		close(fd);
+		return;
+	}
+	reply->fd = fd;
+	reply->dev = st.st_dev;
+	reply->ino = st.st_ino;
+	reply->bytes = (uint64_t)st.st_size;
+	reply->mtime_ns = (int64_t)st.st_mtim.tv_sec * (int64_t)NS_PER_SEC + st.st_mtim.tv_nsec;
+}
+
+/* --- control ---------------------------------------------------------------- */
+
+static int start_child(struct server *server, bool is_fetcher, int *ret_fd, pid_t *ret_pid)
+{
+	const struct broker_config *config = &server->config;
+	int (*main_fn)(int sock) = is_fetcher ? config->fetcher_main : config->loader_main;
+
+	if (!main_fn)
+		return -ENOSYS;
+	return children_start(&server->children, is_fetcher ? "stacktop-fetch" : "stacktop-loader",
+			      &config->workers, main_fn, ret_fd, ret_pid);
+}
+
+static int usage(struct control_reply *reply)
+{
+	AUTO_CLOSE int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	unsigned long long pages;
+	struct timespec cpu;
+	char text[128], *rest;
+	ssize_t n;
+
+	if (fd < 0 || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) < 0)
+		return -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	strtoull(text, &rest, 10); /* total size; then resident */
+	pages = strtoull(rest, NULL, 10);
+	reply->cpu_ns = (uint64_t)cpu.tv_sec * NS_PER_SEC + (uint64_t)cpu.tv_nsec;
+	reply->rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return 0;
+}
+
+/* Fills REPLY; a descriptor to send along or -1. */
+static int control_answer(struct server *server, const struct control_request *request,
+			  struct control_reply *reply)
+{
+	int fd = -1, r = 0;
+
+	switch (request->kind) {
+	case CONTROL_PERF_OPEN:
+		fd = rings_open(&server->rings, &request->attr, request->pid, request->cpu,
+				request->ring_pages);
+		r = MIN(fd, 0);
+		break;
+	case CONTROL_PERF_MAPPED:
+		rings_clear(&server->rings);
+		break;
+	case CONTROL_START_LOADER:
+	case CONTROL_START_FETCHER:
+		r = start_child(server, request->kind == CONTROL_START_FETCHER, &fd, &reply->pid);
+		break;
+	case CONTROL_KILL:
+		children_kill(&server->children, request->pid);
+		break;
+	case CONTROL_USAGE:
+		r = usage(reply);
+		break;
+	default:
+		r = -EINVAL;
+	}
+	reply->status = r;
+	return r < 0 ? -1 : fd;
+}
+
+/* False: the client is gone. */
+static bool on_control(struct server *server)
+{
+	struct control_request request;
+	struct control_reply reply = {0};
+	AUTO_CLOSE int fd = -1;
+	ssize_t n = msg_recv(server->socks.control, &request, sizeof(request), &fd, MSG_DONTWAIT);
+
+	if (n == -EAGAIN)
+		return true;
+	if (fd >= 0 || n != sizeof(request))
+		return false;
+	fd = control_answer(server, &request, &reply);
+	return msg_send(server->socks.control, &reply, sizeof(reply), fd, MSG_DONTWAIT) == 0;
+}
+
+static bool on_files(struct server *server)
+{
+	struct broker_file_request request;
+	AUTO_CLOSE int fd = -1;
+	ssize_t n = msg_recv(server->socks.files, &request, sizeof(request), &fd, MSG_DONTWAIT);
+
+	if (n == -EAGAIN)
+		return true;
+	if (fd >= 0 || n != sizeof(request))
+		return false;
+	pool_add(server->pool, &request);
+	return true;
+}
+
+static bool on_save(struct server *server)
+{
+	struct save_request request;
+	int fd;
+	ssize_t n = msg_recv(server->socks.save, &request, sizeof(request), &fd, MSG_DONTWAIT);
+
+	if (n == -EAGAIN)
+		return true;
+	if (n != sizeof(request)) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	save_start(server->config.save_dir_fd, &request, fd, server->socks.save);
+	return true;
+}
+
+static void on_child(struct server *server)
+{
+	struct signalfd_siginfo info;
+
+	while (read(server->child_fd, &info, sizeof(info)) > 0)
+		;
+	children_reap(&server->children);
+}
+
+/* --- start and end ---------------------------------------------------------- */
+
+static void serve(struct server *server)
+{
+	bool is_alive = true;
+
+	while (is_alive) {
+		int timeout_ms = pool_tick(server->pool, now_ns());
+		struct pollfd fds[] = {
+			{.fd = server->socks.control, .events = POLLIN},
+			{.fd = pool_has_room(server->pool) ? server->socks.files : -1,
+			 .events = POLLIN},
+			{.fd = server->socks.save, .events = POLLIN},
+			{.fd = server->child_fd, .events = POLLIN},
+		};
+
+		if (poll(fds, ARRAY_SIZE(fds), timeout_ms) < 0) {
+			if (errno == EINTR)
+				continue;
+			return;
+		}
+		if (fds[0].revents)
+			is_alive = on_control(server);
+		if (is_alive && fds[1].revents)
+			is_alive = on_files(server);
+		if (is_alive && fds[2].revents)
+			is_alive = on_save(server);
+		if (fds[3].revents)
+			on_child(server);
+	}
+}
+
+/*
+ * The terminal's signals are for the client: the broker follows its end, and
+ * must be there while the client tidies up. Children's ends come as SIGCHLD.
+ */
+static int set_up_signals(void)
+{
+	static const int ignored[] = {SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT, SIGTSTP,
+				      SIGTTIN, SIGTTOU, SIGPIPE, SIGUSR1, SIGUSR2};
+	sigset_t chld;
+	int fd;
+
+	process_default_signals();
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, NULL);
+	fd = signalfd(-1, &chld, SFD_NONBLOCK | SFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Events and targets' files are many. */
+static void raise_nofile(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+int server_main(const struct broker_config *config, const struct server_socks *socks, pid_t client)
+{
+	const int keep[] = {socks->control, socks->files, socks->save, config->save_dir_fd};
+	static struct server server; /* worker threads use it until the process ends */
+
+	server.config = *config;
+	server.socks = *socks;
+	server.client = client;
+	server.self = getpid();
+	setsid();
+	process_close_all_but(keep, ARRAY_SIZE(keep));
+	server.child_fd = set_up_signals();
+	if (server.child_fd < 0 || identity_keep_broker(NULL) < 0)
+		return STATUS_FAILED;
+	server.rings.may_lock = identity_has_ipc_lock();
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, 0);
+	prctl(PR_SET_NAME, "stacktop-broker");
+	/* Quicker than the end of the connections, where the client's user allows it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != client)
+		return STATUS_FAILED;
+	raise_nofile();
+	server.pool = pool_new(work, &server, socks->files);
+	if (!server.pool)
+		return STATUS_FAILED;
+	serve(&server);
+	children_kill_all(&server.children);
+	return 0;
+}

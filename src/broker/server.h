@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The broker process itself: its main thread, from fork to _exit. */
+#ifndef ST_BROKER_SERVER_H
+#define ST_BROKER_SERVER_H
+
+#include "src/broker/broker.h"
+
+/* The server's ends of the connections. */
+struct server_socks {
+	int control, files, save;
+};
+
+/*
+ * Serve until the client is gone; what runs in the child of broker_start.
+ * Closes every other descriptor and gives up what it does not need. Returns an
+ * exit status; the caller then ends with _exit, which waits for no thread.
+ */
+int server_main(const struct broker_config *config, const struct server_socks *socks, pid_t client);
+
+#endif
