@@ -8,11 +8,11 @@
 
 #include "src/model/command.h"
 
+#include "src/base/text.h"
 #include "src/model/snapshot.h"
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -111,8 +111,14 @@ void channel_post(struct channel *ch, struct snapshot *snapshot)
 
 struct snapshot *channel_take(struct channel *ch)
 {
+	struct snapshot *snapshot;
+
 	rest(ch->main_fd);
-	return atomic_exchange(&ch->snapshot, NULL);
+	snapshot = atomic_exchange(&ch->snapshot, NULL);
+	/* The descriptor speaks for the messages too: do not rest over one that came just now. */
+	if (atomic_load(&ch->message))
+		wake(ch->main_fd);
+	return snapshot;
 }
 
 void channel_post_message(struct channel *ch, const char *text, bool is_error)
@@ -122,7 +128,7 @@ void channel_post_message(struct channel *ch, const char *text, bool is_error)
 	if (!message)
 		return;
 	message->is_error = is_error;
-	snprintf(message->text, sizeof(message->text), "%s", text);
+	text_sanitize(text, strlen(text), message->text, sizeof(message->text));
 	free(atomic_exchange(&ch->message, message));
 	wake(ch->main_fd);
 }
@@ -133,7 +139,8 @@ bool channel_take_message(struct channel *ch, char *text, uint32_t size, bool *r
 
 	if (!message)
 		return false;
-	snprintf(text, size, "%s", message->text);
+	if (size)
+		text_sanitize(message->text, strlen(message->text), text, size);
 	*ret_is_error = message->is_error;
 	free(message);
 	return true;

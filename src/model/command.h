@@ -48,7 +48,7 @@ int channel_main_fd(const struct channel *channel);
 bool channel_receive(struct channel *channel, struct command *ret_command);
 /* Engine thread: hand over a snapshot; an older one not yet taken is freed. */
 void channel_post(struct channel *channel, struct snapshot *snapshot);
-/* Engine thread: one line for the person ("lbr: this CPU has no ..."), sanitized. */
+/* Engine thread: one line for the person ("lbr: this CPU has no ..."); it is sanitized here. */
 void channel_post_message(struct channel *channel, const char *text, bool is_error);
 /* Engine thread: a descriptor that is readable when there may be commands. */
 int channel_engine_fd(const struct channel *channel);
