@@ -19,12 +19,14 @@
 
 #include <cmocka.h>
 
-#define USEC	   1000ull
-#define MSEC	   1000000ull
-#define DEPTH_MAX  12
-#define MODEL_MAX  60000
-#define NR_FUNCS   40
-#define FUNC_BYTES 16
+#define USEC	     1000ull
+#define MSEC	     1000000ull
+#define DEPTH_MAX    12
+#define MODEL_MAX    60000
+#define NR_FUNCS     40
+#define FUNC_BYTES   0x100000ull
+#define NR_MODULES   3
+#define NR_PROCESSES 20
 
 struct model_sample {
 	uint64_t time_ns, ticket, weight;
@@ -43,6 +45,7 @@ struct model {
 	enum stack_mode mode;
 	bool frozen;
 	uint64_t rng;
+	struct model_sample last[NR_PROCESSES];
 };
 
 static uint32_t rnd(struct model *m, uint32_t below)
@@ -51,17 +54,24 @@ static uint32_t rnd(struct model *m, uint32_t below)
 	return (uint32_t)((m->rng >> 33) % below);
 }
 
+/* Half of the stacks begin like the last one of their process. Offsets repeat from module to module. */
 static void random_stack(struct model *m, struct model_sample *sample, uint32_t spread)
 {
+	struct model_sample *last = &m->last[sample->process];
+	uint32_t nr_same = rnd(m, 2) ? rnd(m, last->nr + 1) : 0;
+
 	sample->nr = rnd(m, DEPTH_MAX + 1);
 	for (uint32_t i = 0; i < sample->nr; i++) {
 		uint32_t func = i + rnd(m, 4) * (NR_FUNCS / 4 - 3);
 
 		sample->frames[i] = (struct profile_frame){
-			.module = func % 3,
-			.off = func * 0x100000ull + rnd(m, spread) * 3,
+			.module = func % NR_MODULES,
+			.off = func / NR_MODULES * FUNC_BYTES + rnd(m, spread) * 3,
 		};
+		if (i < nr_same)
+			sample->frames[i] = last->frames[i];
 	}
+	*last = *sample;
 }
 
 static void model_add(struct model *m, uint32_t spread)
@@ -72,11 +82,11 @@ static void model_add(struct model *m, uint32_t spread)
 	if (m->nr == MODEL_MAX)
 		return;
 	memset(sample, 0, sizeof(*sample));
-	m->now_ns += rnd(m, 3000) * USEC;
+	m->now_ns += rnd(m, 4) * MSEC;
 	/* One in eight comes late. */
-	sample->time_ns = m->now_ns - (rnd(m, 8) ? 0 : MIN(m->now_ns, rnd(m, 9000) * USEC));
+	sample->time_ns = m->now_ns - (rnd(m, 8) ? 0 : MIN(m->now_ns, rnd(m, 9) * MSEC));
 	sample->weight = 1 + rnd(m, 1000);
-	sample->process = rnd(m, 20);
+	sample->process = rnd(m, NR_PROCESSES);
 	sample->mode = rnd(m, 10) ? STACK_MODE_DWARF : STACK_MODE_FP;
 	random_stack(m, sample, spread);
 	out = (struct profile_sample){
@@ -156,7 +166,7 @@ struct sums {
 
 static uint32_t func_of(const struct profile_frame *frame)
 {
-	return (uint32_t)(frame->off / 0x100000);
+	return (uint32_t)(frame->off / FUNC_BYTES) * NR_MODULES + frame->module;
 }
 
 static void model_sums(const struct model *m, struct sums *sums)
@@ -191,11 +201,11 @@ static void name_all(struct model *m)
 
 	while ((nr = profile_unnamed(m->p, &module, offs, 64)) > 0)
 		for (uint32_t i = 0; i < nr; i++) {
-			uint64_t func = offs[i] / 0x100000;
+			const struct profile_frame frame = {module, offs[i]};
+			uint64_t start = offs[i] / FUNC_BYTES * FUNC_BYTES;
 
-			snprintf(name, sizeof(name), "f%u", (unsigned int)func);
-			assert_int_equal(profile_name(m->p, module, offs[i], func * 0x100000, func,
-						      name, NULL),
+			snprintf(name, sizeof(name), "f%u", func_of(&frame));
+			assert_int_equal(profile_name(m->p, module, offs[i], start, 0, name, NULL),
 					 0);
 		}
 	assert_int_equal(profile_nr_unnamed(m->p), 0);
@@ -307,7 +317,7 @@ static struct profile_stats run(const struct profile_config *config, uint32_t st
 	m.p = profile_new(config);
 	assert_non_null(m.samples);
 	assert_non_null(m.p);
-	for (uint32_t i = 0; i < 3; i++)
+	for (uint32_t i = 0; i < NR_MODULES; i++)
 		profile_object(m.p, i, "object", false);
 	profile_set_mode(m.p, m.mode);
 	profile_set_window(m.p, m.length_ns);
@@ -355,6 +365,42 @@ static void sums_equal_when_frames_are_few(void **state)
 	(void)state;
 	assert_true(stats.collections > 10);
 	assert_true(stats.frames < 2048);
+}
+
+/* A frozen picture stays whole while the log runs over many times; afterwards no hole is shown. */
+static void a_frozen_picture_stays(void **state)
+{
+	const struct profile_config config = {16 << 10, 4096, 4096, 1 << 20};
+	struct profile *p = profile_new(&config);
+	struct profile_sample sample = {.weight = 1, .mode = STACK_MODE_FP};
+	struct snapshot *s;
+
+	(void)state;
+	profile_object(p, 0, "prog", false);
+	for (uint64_t i = 0; i < 20000; i++) {
+		struct profile_frame frame = {0, i % 3000};
+
+		sample.time_ns = i * MSEC;
+		profile_add(p, &sample, &frame, 1, NULL);
+		profile_advance(p, sample.time_ns);
+		if (i == 500)
+			profile_freeze(p, true, sample.time_ns);
+	}
+	assert_true(p->log.nr_evicted > 18000);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->total, 501);
+	assert_int_equal(s->window_start_ns, 0);
+	assert_int_equal(s->window_end_ns, 500 * MSEC);
+	snapshot_free(s);
+	profile_freeze(p, false, sample.time_ns);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->window_end_ns, sample.time_ns);
+	assert_true(s->window_start_ns > 15000 * MSEC);
+	/* One sample each millisecond; the one that begins the stretch may have left. */
+	assert_in_range(s->total, (s->window_end_ns - s->window_start_ns) / MSEC,
+			(s->window_end_ns - s->window_start_ns) / MSEC + 1);
+	snapshot_free(s);
+	profile_free(p);
 }
 
 /* Names that find no room are shown as places, and room is made when the frames have left. */
@@ -428,6 +474,7 @@ int main(void)
 		cmocka_unit_test(sums_equal_when_the_log_is_small),
 		cmocka_unit_test(sums_equal_when_nodes_are_few),
 		cmocka_unit_test(sums_equal_when_frames_are_few),
+		cmocka_unit_test(a_frozen_picture_stays),
 		cmocka_unit_test(text_is_bounded),
 		cmocka_unit_test(a_stack_too_deep_is_refused),
 		cmocka_unit_test(large_weights_keep_their_value),

@@ -118,6 +118,24 @@ static void recursion_counts_once(void **state)
 	profile_free(p);
 }
 
+/* Stacks of one process that begin alike, and then have the same offset in another module. */
+static void modules_are_told_apart(void **state)
+{
+	struct profile *p = profile_with_objects();
+	struct profile_frame frames[] = {{PROGRAM, 1}, {PROGRAM, 2}};
+	struct snapshot *s;
+
+	(void)state;
+	add(p, MSEC, 1, 5, frames, 2);
+	frames[1].module = LIBC;
+	add(p, MSEC, 1, 3, frames, 2);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(find(s, "prog")->self, 5);
+	assert_int_equal(find(s, "libc.so.6")->self, 3);
+	snapshot_free(s);
+	profile_free(p);
+}
+
 static void stacks_without_frames_stay_in_the_total(void **state)
 {
 	struct profile *p = profile_with_objects();
@@ -213,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shares_are_exact),
 		cmocka_unit_test(recursion_counts_once),
+		cmocka_unit_test(modules_are_told_apart),
 		cmocka_unit_test(stacks_without_frames_stay_in_the_total),
 		cmocka_unit_test(an_empty_profile_has_a_root),
 		cmocka_unit_test(unnamed_frames_are_handed_out_once),

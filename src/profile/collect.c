@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * At a bound: keep what samples in the log still need, in order, and renumber
- * it. When that alone does not free a quarter, the older half of the log
+ * it. When that alone does not free a quarter, the oldest quarter of the log
  * leaves first. Cold by design: once in many thousand samples.
  */
 #include "config.h"
@@ -109,7 +109,7 @@ int collect(struct profile *p, uint32_t nr)
 	p->collections++;
 	live = mark(p);
 	while (!is_enough(p, live, nr) && p->log.nr_chunks) {
-		for (uint32_t left = p->log.nr_chunks / 2; p->log.nr_chunks > left;)
+		for (uint32_t left = p->log.nr_chunks * 3 / 4; p->log.nr_chunks > left;)
 			window_evict(p);
 		live = mark(p);
 	}

@@ -288,18 +288,35 @@ uint32_t frames_unnamed(struct frames *f, uint32_t *ret_module, uint64_t *offs, 
 	return 0;
 }
 
+/* Whether a string that is interned already says TEXT: mostly so, the frames of a function are many. */
+static bool is_string(const struct frames *f, uint32_t id, const char *text)
+{
+	return id != FRAMES_NONE && strcmp(strings_get(f->strings, id), text) == 0;
+}
+
+static void set_names(struct frames *f, struct func *func, const char *name, const char *object)
+{
+	if (name && *name && !is_string(f, func->name, name)) {
+		uint32_t id = intern_foreign(f, name);
+
+		if (id != f->text_overflow) /* without room for the name the place is shown */
+			func->name = id;
+	}
+	if (object && *object && !is_string(f, func->object, object))
+		func->object = intern_foreign(f, object);
+}
+
 /* The function that a frame's answer speaks of, made if it is new; FRAMES_NONE: no memory. */
 static uint32_t func_of_name(struct frames *f, uint32_t module, const struct func_name *name)
 {
-	uint32_t name_id = name->name && *name->name ? intern_foreign(f, name->name) : 0;
 	uint64_t off = name->off;
 	uint32_t id;
 
 	if (off == FUNC_OFF_NONE) {
-		if (!name_id)
+		if (!name->name || !*name->name)
 			return f->objects[module].fallback;
 		/* A name without a place: one function for each name. */
-		off = FUNC_OFF_NONE - 1 - hash_u64(hash_bytes(name->name, strlen(name->name))) / 2;
+		off = FUNC_OFF_NONE - 1 - hash_bytes(name->name, strlen(name->name)) / 2;
 	}
 	id = func_find(f, module, off);
 	if (id == FRAMES_NONE) {
@@ -311,11 +328,7 @@ static uint32_t func_of_name(struct frames *f, uint32_t module, const struct fun
 					       .object = FRAMES_NONE});
 		func_table_put(f, id);
 	}
-	if (name_id &&
-	    name_id != f->text_overflow) /* without room for the name the place is shown */
-		f->funcs[id].name = name_id;
-	if (name->object && *name->object)
-		f->funcs[id].object = intern_foreign(f, name->object);
+	set_names(f, &f->funcs[id], name->name, name->object);
 	return id;
 }
 

@@ -75,9 +75,15 @@ uint32_t profile_unnamed(struct profile *profile, uint32_t *ret_module, uint64_t
  */
 int profile_name(struct profile *profile, uint32_t module, uint64_t off, uint64_t func_off,
 		 uint64_t func_vaddr, const char *name, const char *object);
+/* Frames whose name is not known yet: those asked for and those not. */
 uint64_t profile_nr_unnamed(const struct profile *profile);
 
-/* The window that is shown: a moving stretch that ends now, a fixed one, or one that starts later (zeroed). */
+/*
+ * The window that is shown: a moving stretch that ends now, a fixed one, or
+ * one that starts later (zeroed). While it is frozen new samples go to the
+ * log only, and those of the picture are the last to leave it. A zero during
+ * a freeze takes effect when that ends. It starts with 10 s and mode fp.
+ */
 void profile_set_window(struct profile *profile, uint64_t length_ns);
 void profile_set_mode(struct profile *profile, enum stack_mode mode); /* only samples of this mode are summed */
 void profile_freeze(struct profile *profile, bool frozen, uint64_t time_ns);
