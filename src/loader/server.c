@@ -117,8 +117,11 @@ static void entry_keep_output(struct server *server, struct cache_entry *entry, 
 {
 	void *map = mmap(NULL, len, PROT_READ, MAP_PRIVATE, server->attached.output, 0);
 
-	if (map != MAP_FAILED)
-		cache_set_blob(entry, map, len, true);
+	if (map == MAP_FAILED)
+		return;
+	cache_set_blob(entry, map, len, true);
+	/* The check looked at every page; names look at a few. */
+	madvise(map, len, MADV_DONTNEED);
 }
 
 static int serve_table(struct server *server, bool is_calls)
@@ -241,7 +244,7 @@ static int serve_names(struct server *server, bool is_kernel)
 {
 	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
 	AUTO_FREE void *answer = NULL;
-	size_t len;
+	size_t len = 0;
 	int r = 0;
 
 	if (!is_kernel)
