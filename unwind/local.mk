@@ -21,3 +21,16 @@ UNIT_TESTS += tests/test_unwind_rows
 tests_test_unwind_rows_SOURCES = tests/test_unwind_rows.c tests/unwind_elf.c tests/unwind_elf.h
 tests_test_unwind_rows_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_rows_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_steps
+tests_test_unwind_steps_SOURCES = tests/test_unwind_steps.c tests/unwind_elf.c tests/unwind_elf.h \
+	tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_steps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_steps_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS) -lpthread
+
+UNIT_TESTS += tests/test_unwind_singlestep
+tests_test_unwind_singlestep_SOURCES = tests/test_unwind_singlestep.c tests/unwind_elf.c \
+	tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_singlestep_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_singlestep_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,lazy
+tests_test_unwind_singlestep_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS) -lm -ldl

@@ -90,6 +90,25 @@ static enum step find_ra(struct unwind_cursor *c, const struct table_rule *rule,
 	}
 }
 
+/*
+ * A callee-saved register from its slot; *VALUE is what it holds now. In an
+ * epilogue that has popped it, CFI may still name the slot, which is then below
+ * the stack pointer: the register is right, and memory is only where a signal
+ * has to respect it (the red zone).
+ */
+static inline bool read_saved(struct unwind_cursor *c, uint64_t addr, bool is_known,
+			      uint64_t *value)
+{
+	uint64_t sp = c->regs[X86_RSP];
+
+	if (unlikely(c->is_exact && addr < sp)) {
+		if (sp - addr <= RED_ZONE_BYTES && cursor_peek(c, addr, value))
+			return true;
+		return is_known;
+	}
+	return cursor_read(c, addr, value);
+}
+
 /* True and *value, or false: the caller's rbp cannot be known. */
 static bool find_fp(struct unwind_cursor *c, const struct table_rule *rule, uint64_t cfa,
 		    uint64_t *value)
@@ -113,11 +132,7 @@ static bool find_fp(struct unwind_cursor *c, const struct table_rule *rule, uint
 		addr = c->regs[X86_RBP] + off;
 		break;
 	}
-	if (likely(cursor_read(c, addr, value)))
-		return true;
-	/* An epilogue that has popped rbp and still says where it was: it is in the register. */
-	*value = c->regs[X86_RBP];
-	return c->is_exact && addr < c->regs[X86_RSP] && cursor_knows(c, X86_RBP);
+	return read_saved(c, addr, cursor_knows(c, X86_RBP), value);
 }
 
 /*
@@ -148,7 +163,8 @@ static void restore_saved(struct unwind_cursor *c, const struct table *table,
 
 		if (saved[i] == SAVED_SAME)
 			continue;
-		if (saved[i] == SAVED_LOST || !cursor_read(c, addr, &c->regs[reg]))
+		if (saved[i] == SAVED_LOST ||
+		    !read_saved(c, addr, cursor_knows(c, reg), &c->regs[reg]))
 			c->known &= ~BIT(reg);
 	}
 }
