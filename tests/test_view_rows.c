@@ -515,8 +515,13 @@ static void header_always_has_the_counters(void **state)
 			assert_true(text_width(line) <= width);
 		}
 	}
+	view_header(s, 80, false, line, sizeof(line));
+	assert_non_null(strstr(line, "throttle 18.4E")); /* it came to that: now it counts */
 	view_header(s, 0, false, wide, sizeof(wide));
 	assert_non_null(strstr(wide, "all CPUs"));
+	s->window_start_ns = s->window_end_ns - 3000000000;
+	view_header(s, 0, false, wide, sizeof(wide));
+	assert_non_null(strstr(wide, "last 3/10 s"));
 	assert_int_equal(view_header(s, 0, false, line, 10), 9);
 	assert_int_equal(strlen(line), 9);
 	snapshot_free(s);

@@ -93,7 +93,7 @@ static void put_window(const struct snapshot *s, char *out)
 
 	/* Until the window is full it says how much of it there is. */
 	if (real < asked * 0.95)
-		snprintf(out, PART_TEXT_MAX, "last %.3g of %.3g s", real, asked);
+		snprintf(out, PART_TEXT_MAX, "last %.0f/%.3g s", real, asked);
 	else
 		snprintf(out, PART_TEXT_MAX, "last %.3g s", asked);
 }
@@ -165,6 +165,10 @@ static int join(char parts[][PART_TEXT_MAX], uint32_t set, const char *gap, char
 	return text_width(out);
 }
 
+/*
+ * Add parts until one finds no room. Less weighty ones do not jump in behind
+ * it: the line would change its face with every digit.
+ */
 static uint32_t choose(char parts[][PART_TEXT_MAX], bool is_throttled, int width, char *line)
 {
 	uint32_t set = 0;
@@ -173,10 +177,13 @@ static uint32_t choose(char parts[][PART_TEXT_MAX], bool is_throttled, int width
 		if (priorities[i] == 0 || (i == PART_THROTTLE && is_throttled))
 			set |= 1u << i;
 	for (int priority = 1; priority <= PRIORITY_LAST; priority++)
-		for (int i = 0; i < PART_COUNT; i++)
-			if (priorities[i] == priority &&
-			    (width <= 0 || join(parts, set | 1u << i, " ", line) <= width))
-				set |= 1u << i;
+		for (int i = 0; i < PART_COUNT; i++) {
+			if (priorities[i] != priority)
+				continue;
+			if (width > 0 && join(parts, set | 1u << i, " ", line) > width)
+				return set;
+			set |= 1u << i;
+		}
 	return set;
 }
 
