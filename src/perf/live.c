@@ -13,11 +13,9 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/perf/cpus.h"
+#include "src/perf/intake.h"
 #include "src/perf/plan.h"
-#include "src/perf/sample.h"
 #include "src/perf/set.h"
-#include "src/perf/stage.h"
-#include "src/perf/tasks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,14 +33,8 @@
  */
 #define HORIZON_SLACK_NS (2 * NS_PER_MSEC)
 
-/* Give a ring's space back in pieces while copying out of it. */
-#define RELEASE_BYTES (64u << 10)
-
 /* Rounds of opening events on tasks that forked during the round before. */
 #define FORK_ROUNDS_MAX 8
-
-/* Formats on the stage: the sideband's, then one for each mode. */
-enum { FORMAT_SIDEBAND, FORMAT_SAMPLES, FORMAT_COUNT = FORMAT_SAMPLES + STACK_MODE_COUNT };
 
 struct live {
 	struct source source; /* first: a struct source is what others hold */
@@ -54,11 +46,7 @@ struct live {
 	struct attr_plan plan; /* of the samples in force */
 	struct event_set sideband, samples;
 	bool rings_halved, sideband_halved;
-	struct record_format formats[FORMAT_COUNT];
-	struct stage *stage;
-	struct tasks tasks; /* task targets */
-	bool exec_seen;
-	struct source_stats stats;
+	struct intake intake;
 	uint64_t lost_read_closed; /* PERF_FORMAT_LOST of events closed since */
 };
 
@@ -87,130 +75,7 @@ static void direct_mapped(void *context)
 
 const struct perf_opener perf_opener_direct = {.open = direct_open, .mapped = direct_mapped};
 
-/* --- from rings to the stage --- */
-
-static void account_throttle(struct live *live, struct set_ring *ring, const struct record *record)
-{
-	if (record->kind == RECORD_THROTTLE) {
-		live->stats.throttled++;
-		if (ring->throttled_since_ns == 0)
-			ring->throttled_since_ns = record->time_ns;
-		return;
-	}
-	if (ring->throttled_since_ns != 0 && record->time_ns > ring->throttled_since_ns)
-		live->stats.throttled_ns += record->time_ns - ring->throttled_since_ns;
-	ring->throttled_since_ns = 0;
-}
-
-/* What this layer itself has to know of a record. */
-static void account(struct live *live, struct set_ring *ring, bool is_sideband,
-		    const struct record *record)
-{
-	switch (record->kind) {
-	case RECORD_LOST:
-		if (is_sideband)
-			live->stats.lost_sideband += record->lost.count;
-		else
-			live->stats.lost += record->lost.count;
-		break;
-	case RECORD_LOST_SAMPLES:
-		live->stats.lost_samples += record->lost.count;
-		break;
-	case RECORD_THROTTLE:
-	case RECORD_UNTHROTTLE:
-		account_throttle(live, ring, record);
-		break;
-	case RECORD_FORK:
-	case RECORD_EXIT:
-		if (live->tids)
-			tasks_follow(&live->tasks, record);
-		break;
-	case RECORD_COMM:
-		live->exec_seen |= record->comm.is_exec;
-		break;
-	default:
-		break;
-	}
-}
-
-static void take_sample(struct live *live, const struct set_ring *from, uint8_t format,
-			uint64_t pos, uint32_t size)
-{
-	struct sample_extent extent =
-		sample_measure(&from->ring, pos, size, &live->formats[format]);
-	uint32_t bytes = sample_copy_bytes(&extent);
-	uint8_t *room = stage_room(live->stage, bytes, true);
-
-	if (!room) {
-		live->stats.dropped++;
-		return;
-	}
-	sample_copy(&from->ring, pos, size, &extent, room);
-	stage_add(live->stage, extent.time_ns, bytes, format, true);
-	live->stats.bytes += bytes;
-}
-
-/* Returns false when there is no room: the record has to stay in its ring. */
-static bool take_other(struct live *live, struct set_ring *from, uint8_t format, uint64_t pos,
-		       uint32_t size)
-{
-	uint8_t *room = stage_room(live->stage, size, false);
-	struct record record;
-
-	if (!room)
-		return false;
-	ring_copy(&from->ring, pos, room, size);
-	live->stats.bytes += size;
-	if (record_decode(&live->formats[format], room, size, &record) < 0) {
-		live->stats.bad_records++;
-		return true;
-	}
-	account(live, from, format == FORMAT_SIDEBAND, &record);
-	stage_add(live->stage, record.time_ns, size, format, false);
-	return true;
-}
-
-/* Copy all that RING holds now to the stage and release it. Returns the number of records. */
-static int drain_ring(struct live *live, struct set_ring *from, uint8_t format)
-{
-	struct ring *ring = &from->ring;
-	uint64_t head = ring_head(ring);
-	uint64_t pos = ring->tail;
-	int nr = 0;
-
-	if (head - pos > ring->data_bytes) {
-		live->stats.bad_records++;
-		pos = head;
-	}
-	while (pos != head) {
-		struct perf_event_header header;
-
-		if (!ring_header(ring, pos, head, &header)) {
-			live->stats.bad_records++;
-			pos = head;
-			break;
-		}
-		if (header.type == PERF_RECORD_SAMPLE)
-			take_sample(live, from, format, pos, header.size);
-		else if (!take_other(live, from, format, pos, header.size))
-			break;
-		pos += header.size;
-		nr++;
-		if (pos - ring->tail >= RELEASE_BYTES)
-			ring_release(ring, pos);
-	}
-	ring_release(ring, pos);
-	return nr;
-}
-
-static int drain_set(struct live *live, struct event_set *set)
-{
-	int nr = 0;
-
-	for (size_t i = 0; i < set->nr_rings; i++)
-		nr += drain_ring(live, &set->rings[i], set->format);
-	return nr;
-}
+/* --- the source --- */
 
 static int op_drain(struct source *source, uint64_t time_ns)
 {
@@ -218,10 +83,10 @@ static int op_drain(struct source *source, uint64_t time_ns)
 	uint64_t slack = time_ns == UINT64_MAX ? 0 : MIN(time_ns, (uint64_t)HORIZON_SLACK_NS);
 	int nr;
 
-	stage_begin(live->stage);
-	nr = drain_set(live, &live->sideband);
-	nr += drain_set(live, &live->samples);
-	stage_order(live->stage, time_ns - slack);
+	stage_begin(live->intake.stage);
+	nr = intake_drain(&live->intake, &live->sideband);
+	nr += intake_drain(&live->intake, &live->samples);
+	stage_order(live->intake.stage, time_ns - slack);
 	return nr;
 }
 
@@ -230,11 +95,11 @@ static bool op_next(struct source *source, struct record *ret)
 	struct live *live = live_of(source);
 	struct staged staged;
 
-	while (stage_next(live->stage, &staged)) {
-		if (record_decode(&live->formats[staged.format], staged.raw, staged.bytes, ret) ==
-		    0)
+	while (stage_next(live->intake.stage, &staged)) {
+		if (record_decode(&live->intake.formats[staged.format], staged.raw, staged.bytes,
+				  ret) == 0)
 			return true;
-		live->stats.bad_records++;
+		live->intake.stats.bad_records++;
 	}
 	return false;
 }
@@ -243,8 +108,8 @@ static void op_stats(struct source *source, struct source_stats *ret)
 {
 	struct live *live = live_of(source);
 
-	*ret = live->stats;
-	ret->late_records = stage_late(live->stage);
+	*ret = live->intake.stats;
+	ret->late_records = stage_late(live->intake.stage);
 	ret->lost_read_known = live->features.format_lost;
 	ret->lost_read = live->lost_read_closed;
 	if (live->features.format_lost)
@@ -307,7 +172,7 @@ static int fill_tasks(struct live *live, struct event_set *set, const struct pla
 		int r = set_add_task(set, targets->tids[i]);
 
 		if (r == 0)
-			r = tasks_add(&live->tasks, targets->tids[i], now_ns());
+			r = tasks_add(&live->intake.tasks, targets->tids[i], now_ns());
 		if (r == -EACCES || r == -EPERM)
 			set->nr_refused++;
 		else if (r < 0 && r != -ESRCH)
@@ -327,9 +192,9 @@ static void follow_forks(struct live *live, struct event_set *set)
 	for (int round = 0; round < FORK_ROUNDS_MAX; round++) {
 		bool all_open = true;
 
-		drain_set(live, &live->sideband);
-		for (size_t i = 0; i < live->tasks.nr; i++) {
-			struct task *task = &live->tasks.list[i];
+		intake_drain(&live->intake, &live->sideband);
+		for (size_t i = 0; i < live->intake.tasks.nr; i++) {
+			struct task *task = &live->intake.tasks.list[i];
 
 			if (task->opened_ns != 0)
 				continue;
@@ -394,8 +259,8 @@ static int open_sideband(struct live *live, const struct plan_targets *targets, 
 	if (r < 0)
 		return r;
 	live->sideband_halved = live->rings_halved;
-	live->sideband.format = FORMAT_SIDEBAND;
-	attr_format(&attr, STACK_MODE_FP, &live->formats[FORMAT_SIDEBAND]);
+	live->sideband.format = INTAKE_SIDEBAND;
+	attr_format(&attr, STACK_MODE_FP, &live->intake.formats[INTAKE_SIDEBAND]);
 	return 0;
 }
 
@@ -405,11 +270,11 @@ static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_
 			struct attr_plan *ret_plan, struct err *err)
 {
 	struct attr_plan plan = plan_make(&live->config, mode, stack_bytes, &live->features);
-	struct record_format *format = &live->formats[FORMAT_SAMPLES + mode];
+	struct record_format *format = &live->intake.formats[INTAKE_SAMPLES + mode];
 	struct perf_event_attr attr;
 	int r;
 
-	plan.enable_on_exec = live->config.start_on_exec && !live->exec_seen;
+	plan.enable_on_exec = live->config.start_on_exec && !live->intake.exec_seen;
 	r = plan_probe(&live->config.opener, targets, &plan, err);
 	if (r < 0)
 		return r;
@@ -420,7 +285,7 @@ static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_
 		     plan_ring_pages_min(&plan), err);
 	if (r < 0)
 		return r;
-	ret_set->format = (uint8_t)(FORMAT_SAMPLES + mode);
+	ret_set->format = (uint8_t)(INTAKE_SAMPLES + mode);
 	attr_format(&attr, mode, format);
 	format->stack_is_trimmed = true;
 	*ret_plan = plan;
@@ -452,12 +317,13 @@ static void bound_stage(struct live *live, uint64_t extra_bytes)
 	uint64_t sideband = set_ring_bytes(&live->sideband);
 	uint64_t samples = set_ring_bytes(&live->samples) + extra_bytes;
 
-	stage_bound(live->stage, 2 * (sideband + samples), 2 * sideband);
+	stage_bound(live->intake.stage, 2 * (sideband + samples), 2 * sideband);
 }
 
 static int copy_config(struct live *live, const struct live_config *config)
 {
 	live->config = *config;
+	live->intake.follows_tasks = config->tids != NULL;
 	if (config->cpus) {
 		live->cpus = calloc(config->nr_cpus + 1, sizeof(*live->cpus));
 		if (!live->cpus)
@@ -515,10 +381,10 @@ int live_open(const struct live_config *config, struct live **ret, struct err *e
 	if (live) {
 		live->source.ops = &live_ops;
 		live->features = ATTR_FEATURES_ALL;
-		live->stage = stage_new(0, 0);
+		live->intake.stage = stage_new(0, 0);
 		r = copy_config(live, config);
 	}
-	if (r < 0 || !live->stage)
+	if (r < 0 || !live->intake.stage)
 		r = err_set(err, -ENOMEM, "out of memory");
 	else
 		r = open_all(live, err);
@@ -536,8 +402,8 @@ void live_close(struct live *live)
 		return;
 	set_done(&live->samples);
 	set_done(&live->sideband);
-	stage_free(live->stage);
-	tasks_done(&live->tasks);
+	stage_free(live->intake.stage);
+	tasks_done(&live->intake.tasks);
 	free(live->cpus);
 	free(live->tids);
 	free(live);
@@ -555,24 +421,36 @@ const struct live_granted *live_granted(const struct live *live)
 
 /* --- changing the mode --- */
 
+/*
+ * The events on CPU (-1: all) have stopped, are drained, and are about to be
+ * closed: no record will come any more to tell of what was lost last.
+ */
+static void account_closing(struct live *live, int cpu)
+{
+	if (!live->features.format_lost)
+		return;
+	live->lost_read_closed += set_read_lost(&live->samples, cpu);
+	live->intake.stats.lost += set_lost_untold(&live->samples, cpu);
+}
+
 /* What a set of samples has to be opened on now. The caller frees both lists. */
 static int current_targets(const struct live *live, struct plan_targets *ret)
 {
 	const struct event_set *sideband = &live->sideband;
 	AUTO_FREE int *cpus = calloc(sideband->nr_rings + 1, sizeof(*cpus));
-	AUTO_FREE pid_t *tids = calloc(live->tasks.nr + 1, sizeof(*tids));
+	AUTO_FREE pid_t *tids = calloc(live->intake.tasks.nr + 1, sizeof(*tids));
 
 	if (!cpus || !tids)
 		return -ENOMEM;
 	for (size_t i = 0; i < sideband->nr_rings; i++)
 		cpus[i] = sideband->rings[i].cpu;
-	for (size_t i = 0; i < live->tasks.nr; i++)
-		tids[i] = live->tasks.list[i].tid;
+	for (size_t i = 0; i < live->intake.tasks.nr; i++)
+		tids[i] = live->intake.tasks.list[i].tid;
 	*ret = (struct plan_targets){.nr_cpus = sideband->nr_rings};
 	ret->cpus = steal_ptr(cpus);
 	if (live->tids) {
 		ret->tids = steal_ptr(tids);
-		ret->nr_tids = live->tasks.nr;
+		ret->nr_tids = live->intake.tasks.nr;
 	}
 	return 0;
 }
@@ -595,8 +473,8 @@ static void swap_samples(struct live *live, struct event_set *set, const struct 
 		set_disable(&live->samples, set->rings[i].cpu);
 	}
 	set_disable(&live->samples, -1);
-	drain_set(live, &live->samples);
-	live->lost_read_closed += set_read_lost(&live->samples, -1);
+	intake_drain(&live->intake, &live->samples);
+	account_closing(live, -1);
 	set_done(&live->samples);
 	live->samples = *set;
 	live->plan = *plan;
@@ -614,14 +492,14 @@ int live_set_mode(struct live *live, enum stack_mode mode, uint32_t stack_bytes,
 	int r;
 
 	/* Make room in the rings: what is lost here is still told by a LOST record in them. */
-	drain_set(live, &live->sideband);
-	drain_set(live, &live->samples);
+	intake_drain(&live->intake, &live->sideband);
+	intake_drain(&live->intake, &live->samples);
 	r = current_targets(live, &targets);
 	if (r < 0)
 		return err_set(err, r, "out of memory");
 	live->rings_halved = live->sideband_halved;
-	for (size_t i = 0; i < live->tasks.nr; i++)
-		live->tasks.list[i].opened_ns = 0;
+	for (size_t i = 0; i < live->intake.tasks.nr; i++)
+		live->intake.tasks.list[i].opened_ns = 0;
 	r = open_samples(live, mode, stack_bytes, &targets, &set, &plan, err);
 	free_targets(&targets);
 	if (r < 0) {
@@ -638,33 +516,33 @@ int live_set_mode(struct live *live, enum stack_mode mode, uint32_t stack_bytes,
 static void leave_cpu(struct live *live, int cpu)
 {
 	if (set_has_cpu(&live->samples, cpu)) {
-		drain_set(live, &live->samples);
-		live->lost_read_closed += set_read_lost(&live->samples, cpu);
+		intake_drain(&live->intake, &live->samples);
+		account_closing(live, cpu);
 		set_remove_cpu(&live->samples, cpu);
 	}
-	drain_set(live, &live->sideband);
+	intake_drain(&live->intake, &live->sideband);
 	set_remove_cpu(&live->sideband, cpu);
 }
 
 /* Open on CPU what the sets have elsewhere. Returns 0 or -errno, with nothing open then. */
 static int join_cpu(struct live *live, int cpu)
 {
-	AUTO_FREE pid_t *tids = calloc(live->tasks.nr + 1, sizeof(*tids));
+	AUTO_FREE pid_t *tids = calloc(live->intake.tasks.nr + 1, sizeof(*tids));
 	int r = tids ? set_add_cpu(&live->sideband, cpu) : -ENOMEM;
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < live->tasks.nr; i++)
-		tids[i] = live->tasks.list[i].tid;
+	for (size_t i = 0; i < live->intake.tasks.nr; i++)
+		tids[i] = live->intake.tasks.list[i].tid;
 	r = set_add_cpu(&live->samples, cpu);
 	if (r == 0 && live->tids)
-		r = set_add_cpu_tasks(&live->sideband, cpu, tids, live->tasks.nr);
+		r = set_add_cpu_tasks(&live->sideband, cpu, tids, live->intake.tasks.nr);
 	if (r == 0 && live->tids)
-		r = set_add_cpu_tasks(&live->samples, cpu, tids, live->tasks.nr);
+		r = set_add_cpu_tasks(&live->samples, cpu, tids, live->intake.tasks.nr);
 	if (r < 0) {
 		set_remove_cpu(&live->samples, cpu);
 		set_remove_cpu(&live->sideband, cpu);
-	} else if (!live->plan.enable_on_exec || live->exec_seen) {
+	} else if (!live->plan.enable_on_exec || live->intake.exec_seen) {
 		set_enable(&live->samples, cpu);
 	}
 	live->config.opener.mapped(live->config.opener.context);

@@ -3,6 +3,7 @@ libperf_a_SOURCES = \
 	src/perf/attr.c src/perf/attr.h \
 	src/perf/cpus.c src/perf/cpus.h \
 	src/perf/event.c src/perf/event.h \
+	src/perf/intake.c src/perf/intake.h \
 	src/perf/live.c src/perf/live.h \
 	src/perf/plan.c src/perf/plan.h \
 	src/perf/record.c src/perf/record.h \
@@ -13,7 +14,32 @@ libperf_a_SOURCES = \
 	src/perf/stage.c src/perf/stage.h \
 	src/perf/tasks.c src/perf/tasks.h
 
+UNIT_TESTS += tests/test_perf_event
+tests_test_perf_event_SOURCES = tests/test_perf_event.c
+tests_test_perf_event_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_event_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/test_perf_live
 tests_test_perf_live_SOURCES = tests/test_perf_live.c
 tests_test_perf_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_perf_live_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_perf_plan
+tests_test_perf_plan_SOURCES = tests/test_perf_plan.c
+tests_test_perf_plan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_plan_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_perf_record
+tests_test_perf_record_SOURCES = tests/test_perf_record.c tests/perf_bytes.h
+tests_test_perf_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_record_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_perf_ring
+tests_test_perf_ring_SOURCES = tests/test_perf_ring.c tests/perf_bytes.h
+tests_test_perf_ring_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_ring_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_perf_stage
+tests_test_perf_stage_SOURCES = tests/test_perf_stage.c
+tests_test_perf_stage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_stage_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)

@@ -198,6 +198,16 @@ uint64_t set_read_lost(const struct event_set *set, int cpu)
 	return sum;
 }
 
+uint64_t set_lost_untold(const struct event_set *set, int cpu)
+{
+	uint64_t counted = set_read_lost(set, cpu), told = 0;
+
+	for (size_t i = 0; i < set->nr_rings; i++)
+		if (cpu < 0 || set->rings[i].cpu == cpu)
+			told += set->rings[i].lost_told;
+	return counted > told ? counted - told : 0;
+}
+
 uint64_t set_ring_bytes(const struct event_set *set)
 {
 	uint64_t sum = 0;

@@ -20,6 +20,7 @@ struct set_ring {
 	int fd; /* the event that holds the ring; own descriptor for task targets, else an event's */
 	int cpu;
 	uint64_t throttled_since_ns; /* 0: not throttled */
+	uint64_t lost_told;	     /* sum of its LOST records */
 };
 
 struct event_set {
@@ -65,6 +66,8 @@ void set_disable(const struct event_set *set, int cpu);
 
 /* Sum of what PERF_FORMAT_LOST counts over the events on CPU (-1: all). */
 uint64_t set_read_lost(const struct event_set *set, int cpu);
+/* Of these, those that no LOST record has told of yet: one comes only with a later record. */
+uint64_t set_lost_untold(const struct event_set *set, int cpu);
 uint64_t set_ring_bytes(const struct event_set *set);
 
 #endif
