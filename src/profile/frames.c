@@ -441,8 +441,10 @@ void frames_compact(struct frames *f, const uint8_t *live, uint32_t *remap)
 
 int frames_init(struct frames *f, uint32_t frames_max, size_t text_bytes_max)
 {
+	uint32_t max_frames = MIN(MAX(frames_max, (uint32_t)FRAMES_MIN), 1u << 28);
+
 	*f = (struct frames){
-		.max_frames = MIN(MAX(frames_max, (uint32_t)FRAMES_MIN), 1u << 28),
+		.max_frames = max_frames,
 		.text_bytes_max = text_bytes_max,
 		.strings = strings_new(text_bytes_max),
 	};

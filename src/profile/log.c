@@ -28,10 +28,8 @@ int log_init(struct sample_log *log, size_t bytes_max)
 
 	while (shift > LOG_CHUNK_SHIFT_MIN && entries >> shift < LOG_CHUNKS_MIN)
 		shift--;
-	*log = (struct sample_log){
-		.chunk_shift = shift,
-		.max_chunks = (uint32_t)MAX(entries >> shift, (size_t)2),
-	};
+	entries = MAX(entries >> shift, (size_t)2);
+	*log = (struct sample_log){.chunk_shift = shift, .max_chunks = (uint32_t)entries};
 	log->chunks = calloc(log->max_chunks, sizeof(struct log_chunk *));
 	return log->chunks ? 0 : -ENOMEM;
 }

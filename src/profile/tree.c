@@ -43,7 +43,9 @@ static int tree_grow(struct tree *tree, uint32_t want)
 
 int tree_init(struct tree *tree, uint32_t nodes_max)
 {
-	*tree = (struct tree){.max = MIN(MAX(nodes_max, (uint32_t)TREE_NODES_MIN), 1u << 28)};
+	uint32_t max = MIN(MAX(nodes_max, (uint32_t)TREE_NODES_MIN), 1u << 28);
+
+	*tree = (struct tree){.max = max};
 	if (tree_grow(tree, 1) < 0)
 		return -ENOMEM;
 	tree->keys[0] = 0;
