@@ -426,6 +426,34 @@ static void names_of_the_dead_are_bounded(void **state)
 	assert_int_equal(procs_by_index(procs, last)->index, last);
 }
 
+static void processes_are_bounded(void **state)
+{
+	struct procs *procs = *state;
+	struct procs_stats stats;
+	uint32_t more;
+
+	have_shell(procs);
+	for (pid_t pid = 100; pid < 140000; pid++) {
+		do_fork(procs, 10, pid, 200);
+		do_comm(procs, pid, pid, "bomb", false, 201);
+	}
+	procs_stats(procs, &stats);
+	assert_int_equal(stats.live_processes, 131072);
+	assert_true(stats.bytes < 48u << 20);
+	more = procs_of_sample(procs, 139998, 139998, 300)->index;
+	assert_string_equal(procs_by_index(procs, more)->comm, "[more]");
+	assert_int_equal(procs_of_sample(procs, 139999, 139999, 300)->index, more);
+	assert_string_equal(procs_of_sample(procs, 10, 10, 301)->comm, "sh");
+	do_exec(procs, 139999, "x", 302);
+	do_mmap(procs, 139999, 0x1000, 0x1000, LIBC, 5, 303);
+	/* When some end there is room again. */
+	for (pid_t pid = 100; pid < 200; pid++)
+		do_exit(procs, pid, pid, 400);
+	procs_sweep(procs, 500);
+	do_fork(procs, 10, 139999, 510);
+	assert_string_equal(procs_of_sample(procs, 139999, 139999, 520)->comm, "sh");
+}
+
 /* As a recursing python does: chunks of data, no munmap record. */
 static void data_mappings_leave_nothing(void **state)
 {
@@ -513,6 +541,7 @@ int main(void)
 		TEST(kernel_threads_have_no_maps_to_want),
 		TEST(a_scan_ends_what_it_does_not_show),
 		TEST(names_of_the_dead_are_bounded),
+		TEST(processes_are_bounded),
 		TEST(data_mappings_leave_nothing),
 		TEST(run_time_symbols_come_and_go),
 	};

@@ -25,6 +25,8 @@ static struct unwind_module modules[] = {
 	{.id = PROC_MODULE_JIT},
 };
 
+static struct space_budget budget = {.max_bytes = 1u << 30};
+
 /* The model: what each page holds. */
 struct page {
 	const struct unwind_module *module;
@@ -101,7 +103,7 @@ static void every_relative_position(void **state)
 		for (uint32_t nr = 1; first + nr <= 12; nr++)
 			for (uint32_t module = 0; module < 3; module++)
 				for (uint32_t how = 0; how < 4; how++) {
-					struct space *space = space_new();
+					struct space *space = space_new(&budget);
 					struct page pages[NR_PAGES] = {0};
 					struct unwind_map old = make_map(4, 4, 0, 0);
 					struct unwind_map map =
@@ -121,7 +123,7 @@ static void every_relative_position(void **state)
 
 static void random_changes_agree_with_the_model(void **state)
 {
-	struct space *space = space_new(), *shared = NULL;
+	struct space *space = space_new(&budget), *shared = NULL;
 	struct page pages[NR_PAGES] = {0}, shared_pages[NR_PAGES];
 
 	(void)state;
@@ -160,7 +162,7 @@ static void random_changes_agree_with_the_model(void **state)
 
 static void sharing_copies_only_at_a_change(void **state)
 {
-	struct space *parent = space_new(), *child;
+	struct space *parent = space_new(&budget), *child;
 	struct unwind_map map = make_map(0, 4, 0, 0), again = make_map(1, 1, 0, 0);
 	struct unwind_map other = make_map(8, 1, 1, 0);
 
@@ -182,7 +184,7 @@ static void sharing_copies_only_at_a_change(void **state)
 /* A JIT that maps chunks with guard pages between them, downward as mmap does. */
 static void jit_chunks_are_bounded(void **state)
 {
-	struct space *space = space_new();
+	struct space *space = space_new(&budget);
 	struct unwind_map file = {.start = 0x400000, .end = 0x500000, .module = &modules[0]};
 	const uint64_t top = 1ull << 46;
 
@@ -215,7 +217,7 @@ static void jit_chunks_are_bounded(void **state)
 
 static void adjacent_jit_chunks_are_one(void **state)
 {
-	struct space *space = space_new();
+	struct space *space = space_new(&budget);
 
 	(void)state;
 	for (uint64_t i = 0; i < 150000; i++) {
@@ -233,7 +235,7 @@ static void adjacent_jit_chunks_are_one(void **state)
 
 static void files_beyond_the_bound_are_refused(void **state)
 {
-	struct space *space = space_new();
+	struct space *space = space_new(&budget);
 	struct unwind_map map = {.module = &modules[0]};
 
 	(void)state;
@@ -251,6 +253,41 @@ static void files_beyond_the_bound_are_refused(void **state)
 	space_unref(space);
 }
 
+static void all_spaces_share_a_budget(void **state)
+{
+	struct space_budget small = {.max_bytes = 64 * 1024};
+	struct space *spaces[64], *parent = space_new(&small);
+	uint32_t nr = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		struct unwind_map map = make_map(i * 2, 1, 0, 0);
+
+		assert_int_equal(space_set(&parent, &map, 1), 0);
+	}
+	/* Copies at a change, until the budget is used up; then the old maps stay. */
+	for (; nr < ARRAY_SIZE(spaces); nr++) {
+		struct unwind_map map = make_map(500, 1, 1, 0);
+		int r;
+
+		spaces[nr] = space_ref(parent);
+		r = space_set(&spaces[nr], &map, 2);
+		assert_true(small.used_bytes <= small.max_bytes);
+		if (r == 0)
+			continue;
+		assert_int_equal(r, -E2BIG);
+		assert_ptr_equal(spaces[nr], parent);
+		assert_int_equal(parent->view.nr_maps, 100);
+		nr++;
+		break;
+	}
+	assert_in_range(nr, 8, 20);
+	while (nr > 0)
+		space_unref(spaces[--nr]);
+	space_unref(parent);
+	assert_int_equal(small.used_bytes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +297,7 @@ int main(void)
 		cmocka_unit_test(jit_chunks_are_bounded),
 		cmocka_unit_test(adjacent_jit_chunks_are_one),
 		cmocka_unit_test(files_beyond_the_bound_are_refused),
+		cmocka_unit_test(all_spaces_share_a_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

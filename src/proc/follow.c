@@ -19,6 +19,12 @@ static struct process_entry *find_or_add(struct procs *procs, const struct recor
 	return entry ? entry : procs_add_unknown(procs, (pid_t)record->pid, record->time_ns);
 }
 
+/* There is no entry: at the bound that is no fault, its samples go to the process of all above it. */
+static int no_entry(const struct procs *procs)
+{
+	return processes_full(&procs->processes) ? 0 : -ENOMEM;
+}
+
 static int apply_mmap(struct procs *procs, const struct record *record)
 {
 	const struct record_mmap *mmap = &record->mmap;
@@ -46,7 +52,7 @@ static int apply_mmap(struct procs *procs, const struct record *record)
 		return 0;
 	entry = find_or_add(procs, record);
 	if (!entry)
-		return -ENOMEM;
+		return no_entry(procs);
 	is_old = is_older(record->time_ns, entry->maps_ns);
 	if (mmap->is_exec)
 		return procs_map(procs, &entry->process.space, &mapping, entry, record->time_ns,
@@ -66,10 +72,8 @@ static struct process_entry *exec(struct procs *procs, struct process_entry *ent
 {
 	bool is_read = is_older(time_ns, entry->maps_ns); /* the maps are the new program's */
 	struct process_entry *old = entry;
-	struct space *space = is_read ? space_ref(entry->process.space) : space_new();
+	struct space *space = space_ref(is_read ? entry->process.space : procs->bare);
 
-	if (!space)
-		return NULL;
 	if (old->process.index != PROCESS_NO_INDEX || old->process.is_dead) {
 		entry = processes_add(&procs->processes, old->process.pid, space, time_ns);
 		space_unref(space);
@@ -102,13 +106,13 @@ static int apply_comm(struct procs *procs, const struct record *record)
 		return 0; /* a thread's own name */
 	entry = find_or_add(procs, record);
 	if (!entry)
-		return -ENOMEM;
+		return no_entry(procs);
 	if (is_older(record->time_ns, entry->since_ns))
 		return 0;
 	if (record->comm.is_exec) {
 		entry = exec(procs, entry, record->time_ns);
 		if (!entry)
-			return -ENOMEM;
+			return no_entry(procs);
 	}
 	if (!is_older(record->time_ns, entry->named_ns))
 		procs_name(entry, record->comm.comm, record->time_ns);
@@ -139,10 +143,10 @@ static int apply_fork(struct procs *procs, const struct record *record)
 	}
 	if (entry && is_older(record->time_ns, entry->since_ns))
 		return 0; /* /proc has shown it already, perhaps with another program by now */
-	entry = processes_add(&procs->processes, pid, parent ? parent->process.space : NULL,
+	entry = processes_add(&procs->processes, pid, parent ? parent->process.space : procs->empty,
 			      record->time_ns);
 	if (!entry)
-		return -ENOMEM;
+		return no_entry(procs);
 	entry->nr_threads = 1;
 	procs_name(entry, comm, record->time_ns);
 	if (parent) {

@@ -26,6 +26,12 @@ tests_test_proc_follow_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_proc_follow_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_proc_wants
-tests_test_proc_wants_SOURCES = tests/test_proc_wants.c tests/proc_util.h
-tests_test_proc_wants_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_test_proc_wants_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
+tests_test_proc_wants_SOURCES = tests/test_proc_wants.c tests/proc_util.h \
+	tests/unwind_elf.c tests/unwind_elf.h
+tests_test_proc_wants_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_proc_wants_LDADD = $(LINK_PROC) $(LIBELF_LIBS) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_proc_live
+tests_test_proc_live_SOURCES = tests/test_proc_live.c
+tests_test_proc_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_proc_live_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)

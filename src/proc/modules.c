@@ -15,11 +15,13 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define NO_ENTRY    0u /* the ids below PROC_MODULE_FIRST are never queued or hashed */
+#define PATH_SIZE   256u
 #define RETRIES_MAX 4u /* other places tried at once */
 #define FAILS_FREE  8u /* fails without a pause: then 2, 4 ... mappings are let pass */
 #define FAILS_MAX   18u
@@ -34,12 +36,14 @@ enum want_state {
 
 struct entry {
 	struct module module;
+	struct modules *modules;  /* whose it is */
 	struct module_want where; /* the newest place */
 	pid_t asked_pid;	  /* whom it was tried from last */
 	enum want_state want;
 	uint32_t nr_fails, nr_skip;
 	uint32_t next_same;	  /* another identity with the same hash */
 	uint32_t prev, next;	  /* in the queue */
+	bool is_marked;		  /* somebody maps it */
 	const void *blob, *calls; /* mapped, owned */
 	size_t blob_bytes, calls_bytes;
 };
@@ -50,6 +54,7 @@ struct modules {
 	struct u64map by_identity; /* hash to the newest id with it */
 	uint32_t first, last;	   /* the queue */
 	uint32_t more;		   /* the module of all files above the bound, or NO_ENTRY */
+	uint64_t tables_bytes, tables_dropped;
 };
 
 static const struct {
@@ -63,20 +68,38 @@ static const struct {
 	[PROC_MODULE_VDSO] = {"[vdso]", STACK_END_PENDING},
 };
 
-static struct entry *modules_add(struct modules *modules, const char *name, enum stack_end state)
+static void unmap(const void *data, size_t bytes)
+{
+	if (data)
+		munmap((void *)(uintptr_t)data, bytes);
+}
+
+static void entry_free(struct entry *entry)
+{
+	if (!entry)
+		return;
+	free((void *)(uintptr_t)entry->module.path);
+	unmap(entry->blob, entry->blob_bytes);
+	unmap(entry->calls, entry->calls_bytes);
+	free(entry);
+}
+
+static struct entry *modules_add(struct modules *modules, const char *name, const char *path,
+				 enum stack_end state)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
 
-	if (!entry || vec_reserve(&modules->entries, &modules->cap_entries, modules->nr_entries + 1,
-				  MODULES_MAX) < 0) {
-		free(entry);
+	if (!entry)
 		return NULL;
-	}
+	entry->modules = modules;
 	entry->module.unwind.id = (uint32_t)modules->nr_entries;
 	entry->module.unwind.state = state;
-	if (name) {
-		strncpy(entry->module.name, name, sizeof(entry->module.name) - 1);
-		strncpy(entry->module.path, name, sizeof(entry->module.path) - 1);
+	snprintf(entry->module.name, sizeof(entry->module.name), "%s", name);
+	entry->module.path = strdup(path);
+	if (!entry->module.path || vec_reserve(&modules->entries, &modules->cap_entries,
+					       modules->nr_entries + 1, MODULES_MAX) < 0) {
+		entry_free(entry);
+		return NULL;
 	}
 	modules->entries[modules->nr_entries++] = entry;
 	return entry;
@@ -89,26 +112,17 @@ struct modules *modules_new(void)
 	if (!modules)
 		return NULL;
 	for (size_t i = 0; i < PROC_MODULE_FIRST; i++)
-		if (!modules_add(modules, pseudo[i].name, pseudo[i].state))
+		if (!modules_add(modules, pseudo[i].name, pseudo[i].name, pseudo[i].state))
 			return modules_free(modules);
 	return modules;
-}
-
-static void unmap(const void *data, size_t bytes)
-{
-	if (data)
-		munmap((void *)(uintptr_t)data, bytes);
 }
 
 struct modules *modules_free(struct modules *modules)
 {
 	if (!modules)
 		return NULL;
-	for (size_t i = 0; i < modules->nr_entries; i++) {
-		unmap(modules->entries[i]->blob, modules->entries[i]->blob_bytes);
-		unmap(modules->entries[i]->calls, modules->entries[i]->calls_bytes);
-		free(modules->entries[i]);
-	}
+	for (size_t i = 0; i < modules->nr_entries; i++)
+		entry_free(modules->entries[i]);
 	free(modules->entries);
 	u64map_done(&modules->by_identity);
 	free(modules);
@@ -234,7 +248,7 @@ static struct entry *modules_more(struct modules *modules)
 
 	if (modules->more != NO_ENTRY)
 		return modules->entries[modules->more];
-	entry = modules_add(modules, "[more files]", STACK_END_NO_FILE);
+	entry = modules_add(modules, "[more files]", "[more files]", STACK_END_NO_FILE);
 	if (!entry)
 		return NULL;
 	entry->want = WANT_DONE;
@@ -249,13 +263,15 @@ static struct entry *modules_add_file(struct modules *modules, uint64_t hash,
 	struct entry *entry;
 	struct module *module;
 	uint32_t same = u64map_get(&modules->by_identity, hash);
+	char name[sizeof(module->name)], path[PATH_SIZE];
 
 	if (modules->nr_entries >= MODULES_MAX - 1)
 		return modules_more(modules);
 	/* A place for the key first: an entry, once made, stays. */
 	if (same == U64MAP_NONE && u64map_set(&modules->by_identity, hash, NO_ENTRY) < 0)
 		return NULL;
-	entry = modules_add(modules, NULL, STACK_END_PENDING);
+	mapping_names(mapping, name, sizeof(name), path, sizeof(path));
+	entry = modules_add(modules, name, path, STACK_END_PENDING);
 	if (!entry)
 		return NULL;
 	module = &entry->module;
@@ -268,8 +284,6 @@ static struct entry *modules_add_file(struct modules *modules, uint64_t hash,
 		memcpy(module->build_id, mapping->build_id, mapping->build_id_bytes);
 		module->build_id_bytes = mapping->build_id_bytes;
 	}
-	mapping_names(mapping, module->name, sizeof(module->name), module->path,
-		      sizeof(module->path));
 	return entry;
 }
 
@@ -342,6 +356,7 @@ int module_ready(struct module *module, const void *blob, size_t len)
 
 	if (r < 0)
 		return r;
+	entry->modules->tables_bytes += len - entry->blob_bytes;
 	unmap(entry->blob, entry->blob_bytes);
 	entry->blob = blob;
 	entry->blob_bytes = len;
@@ -363,6 +378,7 @@ int module_calls_ready(struct module *module, const void *blob, size_t len)
 		module->unwind.calls_failed = true;
 		return r;
 	}
+	entry->modules->tables_bytes += len - entry->calls_bytes;
 	unmap(entry->calls, entry->calls_bytes);
 	entry->calls = blob;
 	entry->calls_bytes = len;
@@ -407,6 +423,46 @@ void modules_fail(struct modules *modules, struct module *module, enum stack_end
 		queue_push(modules, entry);
 }
 
+/* --- tables that nobody needs --- */
+
+bool modules_are_heavy(const struct modules *modules)
+{
+	return modules->tables_bytes > MODULES_BYTES_MAX;
+}
+
+void modules_mark(struct unwind_module *module)
+{
+	entry_of((struct module *)((char *)module - offsetof(struct module, unwind)))->is_marked =
+		true;
+}
+
+/* The table alone: it is compiled again in milliseconds. Return addresses were asked for once. */
+static void drop_table(struct entry *entry)
+{
+	struct unwind_module *unwind = &entry->module.unwind;
+
+	entry->modules->tables_bytes -= entry->blob_bytes;
+	entry->modules->tables_dropped++;
+	unmap(entry->blob, entry->blob_bytes);
+	entry->blob = NULL;
+	entry->blob_bytes = 0;
+	unwind->table = (struct table){0};
+	unwind->has_table = false;
+	unwind->state = STACK_END_PENDING;
+	entry->want = WANT_NOT; /* the next mapping queues it */
+}
+
+void modules_drop_unmarked(struct modules *modules)
+{
+	for (size_t i = PROC_MODULE_FIRST; i < modules->nr_entries; i++) {
+		struct entry *entry = modules->entries[i];
+
+		if (!entry->is_marked && entry->blob)
+			drop_table(entry);
+		entry->is_marked = false;
+	}
+}
+
 void modules_stats(const struct modules *modules, struct procs_stats *ret)
 {
 	ret->bytes += sizeof(*modules) + modules->cap_entries * sizeof(*modules->entries) +
@@ -418,6 +474,8 @@ void modules_stats(const struct modules *modules, struct procs_stats *ret)
 		ret->modules++;
 		ret->modules_bad += !entry->module.unwind.has_table &&
 				    (entry->want == WANT_FAILED || entry->want == WANT_DONE);
-		ret->bytes += entry->blob_bytes + entry->calls_bytes;
 	}
+	ret->bytes += modules->tables_bytes;
+	ret->tables_bytes = modules->tables_bytes;
+	ret->tables_dropped = modules->tables_dropped;
 }

@@ -13,8 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A build tree that runs each new program once makes as many files; later ones share one entry. */
-#define MODULES_MAX 16384u
+#define MODULES_MAX 65536u /* a machine that configures and builds all day meets thousands */
+#define MODULES_BYTES_MAX \
+	(48u << 20) /* of tables, before those of files that nobody maps are dropped */
 
 struct modules;
 
@@ -32,6 +33,14 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 struct module *modules_get(struct modules *modules, uint32_t id); /* NULL: no such id */
 uint32_t modules_count(const struct modules *modules);
 void modules_stats(const struct modules *modules, struct procs_stats *ret);
+
+/*
+ * Do the tables take so much that those nobody needs should go? Then mark the
+ * modules that are mapped, and drop the others' tables.
+ */
+bool modules_are_heavy(const struct modules *modules);
+void modules_mark(struct unwind_module *module);
+void modules_drop_unmarked(struct modules *modules);
 
 /* The next module to open and where it was last mapped; false: none. It counts as handed out. */
 bool modules_next_want(struct modules *modules, struct module_want *ret);

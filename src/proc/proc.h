@@ -20,19 +20,19 @@ enum {
 	PROC_MODULE_UNKNOWN, /* no mapping */
 	PROC_MODULE_JIT,     /* anonymous executable memory */
 	PROC_MODULE_VSYSCALL,
-	PROC_MODULE_VDSO,    /* its image comes from our own memory */
+	PROC_MODULE_VDSO, /* its image comes from our own memory */
 	PROC_MODULE_FIRST,
 };
 
 struct module { /* one ELF file by identity; lives as long as the table of modules */
-	struct unwind_module unwind;	/* id, table, state */
+	struct unwind_module unwind; /* id, table, state */
 	uint32_t maj, min;
 	uint64_t ino, ino_generation;
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
-	char name[64];			/* last component of the path, sanitized: the object's name */
-	char path[256];			/* sanitized, cut at the front if longer */
-	const char *why;		/* bad: a few words, static; else NULL */
+	char name[64];	  /* last component of the path, sanitized: the object's name */
+	const char *path; /* sanitized, at most 255 bytes: cut at the front if longer */
+	const char *why;  /* bad: a few words, static; else NULL */
 };
 
 struct space;
@@ -43,10 +43,10 @@ struct space;
  * Pointers are valid until the next procs_apply or procs_sweep: keep indices.
  */
 struct process {
-	uint32_t index;	     /* small, stable, not reused: what the sample log stores; given at the first sample */
+	uint32_t index; /* from its first sample on, not reused: what the sample log stores */
 	pid_t pid;
-	uint64_t start_time; /* as in broker_process, 0: not known */
-	char comm[16];	     /* sanitized; ":PID" until it is known */
+	uint64_t start_time;		   /* as in broker_process, 0: not known */
+	char comm[16];			   /* sanitized; ":PID" until it is known */
 	bool is_kernel, is_dead, is_dirty; /* dirty: maps doubtful after a loss */
 	bool has_maps;	     /* read from /proc, inherited, or seen from its exec on */
 	struct space *space; /* see process_space */
@@ -68,8 +68,8 @@ int procs_apply(struct procs *procs, const struct record *record);
  * A process from the first scan of /proc (or a later one), asked for at
  * TIME_NS. COMM is raw.
  */
-int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *comm, bool is_kernel,
-	       uint64_t time_ns);
+int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *comm,
+	       bool is_kernel, uint64_t time_ns);
 /*
  * A scan that was asked for at TIME_NS is complete: processes that were known
  * before and did not appear in it have ended unseen.
@@ -77,7 +77,8 @@ int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *
 void procs_scanned(struct procs *procs, uint64_t time_ns);
 /*
  * The text of /proc/PID/maps: replaces what was known up to TIME_NS, when it
- * was asked for (so it is at least as new). TEXT NULL: unreadable. 0 or -ENOMEM.
+ * was asked for (so it is at least as new; after procs_next_maps_want that
+ * moment is known here). TEXT NULL: unreadable. 0 or -ENOMEM.
  */
 int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len, uint64_t time_ns);
 /* After a loss of sideband records: every process's maps are doubtful until read again. */
@@ -107,27 +108,35 @@ struct module_want {
  * be retried from another process that maps it (module_failed). */
 bool procs_next_module_want(struct procs *procs, struct module_want *ret);
 /* The next process whose maps are to be read (new without maps, or dirty and seen in a sample); rate-limited. */
-bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid, uint64_t *ret_start_time);
+bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
+			  uint64_t *ret_start_time);
 
 /* Never NULL: an id that does not exist is PROC_MODULE_UNKNOWN. */
 struct module *procs_module(struct procs *procs, uint32_t id);
 uint32_t procs_nr_modules(const struct procs *procs);
 /*
- * The table has come, in a mapping that the module owns from now on. 0, or
- * -EBADMSG: then the caller still owns it and reports module_failed.
+ * The table has come, in a mapping that the module owns from now on (and drops
+ * when no process maps the file and tables take much memory; then it is wanted
+ * anew with the next mapping). 0, or -EBADMSG: then the caller still owns it
+ * and reports module_failed.
  */
 int module_ready(struct module *module, const void *blob, size_t len);
 int module_calls_ready(struct module *module, const void *blob, size_t len);
 /* It will not come; STATE: NO_FILE, BAD_FILE, ARCH; WHY static text. With a retry the file may be
  * wanted again from the next process that maps it. */
-void module_failed(struct procs *procs, struct module *module, enum stack_end state, const char *why, bool retry);
+void module_failed(struct procs *procs, struct module *module, enum stack_end state,
+		   const char *why, bool retry);
 
-/* Forget dead processes whose last sample is older than TIME_NS (their index and name stay). */
+/*
+ * Forget dead processes whose last sample is older than TIME_NS (their index
+ * and name stay), and tables that nobody needs. Now and then, not per sample.
+ */
 void procs_sweep(struct procs *procs, uint64_t time_ns);
 
 struct procs_stats {
 	uint64_t processes, live_processes, maps, modules, modules_bad, maps_reread, bytes;
-	uint64_t maps_refused; /* beyond what is kept of one process */
+	uint64_t maps_refused; /* beyond what is kept of one process or of all */
+	uint64_t tables_bytes, tables_dropped;
 };
 void procs_stats(const struct procs *procs, struct procs_stats *ret);
 

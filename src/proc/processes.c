@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define DEAD_BIT  0x80000000u
-#define SLOTS_MAX (1u << 22) /* PID_MAX_LIMIT of the kernel */
+#define SLOTS_MAX (PROCESSES_MAX + 8u) /* with those that are no real pid */
 
 static void entry_free(struct process_entry *entry)
 {
@@ -71,16 +71,24 @@ static void give_slot(struct processes *processes, struct process_entry *entry)
 	entry_free(entry);
 }
 
+bool processes_full(const struct processes *processes)
+{
+	return processes->nr_slots - processes->nr_free >= PROCESSES_MAX;
+}
+
 struct process_entry *processes_add(struct processes *processes, pid_t pid, struct space *space,
 				    uint64_t time_ns)
 {
-	struct process_entry *entry = calloc(1, sizeof(*entry));
 	struct process_entry *old = processes_find(processes, pid);
+	struct process_entry *entry;
 
+	if (pid > 0 && processes_full(processes))
+		return NULL;
+	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return NULL;
-	entry->process.space = space ? space_ref(space) : space_new();
-	if (!entry->process.space || take_slot(processes, &entry->slot) < 0) {
+	entry->process.space = space_ref(space);
+	if (take_slot(processes, &entry->slot) < 0) {
 		entry_free(entry);
 		return NULL;
 	}

@@ -15,26 +15,28 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROCESS_NO_INDEX  UINT32_MAX
+#define PROCESSES_MAX	   131072u /* living and dying; more are one */
+#define PROCESS_NO_INDEX   UINT32_MAX
 #define PROCESSES_DEAD_MAX 65536u /* names kept of the dead; then the oldest is forgotten */
 
 struct process_entry {
 	struct process process;
-	uint32_t slot;		 /* its place in the table */
-	uint64_t since_ns;	 /* its fork, exec or scan: what is older tells of another program */
-	uint64_t known_ns;	 /* when this table first heard of it */
-	uint64_t named_ns;	 /* when the comm was read or set */
-	uint64_t maps_ns;	 /* the snapshot of its maps; 0: none since its exec */
-	uint64_t asked_ns;	 /* its maps were last handed out as wanted; 0: never */
-	uint64_t interval_ns;	 /* to the next time */
-	uint64_t asked_loss;	 /* the number of losses then */
+	uint32_t slot;	      /* its place in the table */
+	uint64_t since_ns;    /* its fork, exec or scan: what is older tells of another program */
+	uint64_t known_ns;    /* when this table first heard of it */
+	uint64_t named_ns;    /* when the comm was read or set */
+	uint64_t maps_ns;     /* the snapshot of its maps; 0: none since its exec */
+	uint64_t asked_ns;    /* its maps were last handed out as wanted; 0: never */
+	uint64_t interval_ns; /* to the next time */
+	uint64_t asked_loss;  /* the number of losses then */
 	uint64_t last_sample_ns;
-	uint64_t scanned_ns;	 /* last seen in /proc */
+	uint64_t scanned_ns; /* last seen in /proc */
 	uint64_t exit_ns;
-	uint32_t nr_threads;	 /* living ones; 0: not known */
-	bool is_named;		 /* its comm is known */
-	bool is_queued;		 /* in the queue of wanted maps */
-	bool leader_gone;	 /* the first thread ended, others live on */
+	uint32_t nr_threads; /* living ones; 0: not known */
+	bool is_named;	     /* its comm is known */
+	bool is_asked;		 /* handed out, no answer yet */
+	bool is_queued;	     /* in the queue of wanted maps */
+	bool leader_gone;    /* the first thread ended, others live on */
 };
 
 struct processes {
@@ -42,11 +44,11 @@ struct processes {
 	size_t nr_slots, cap_slots;
 	uint32_t *free_slots;
 	size_t nr_free, cap_free;
-	uint32_t *dying;	     /* slots of dead processes that wait for their last samples */
+	uint32_t *dying; /* slots of dead processes that wait for their last samples */
 	size_t nr_dying, cap_dying;
-	struct u64map by_pid;	     /* slot */
-	struct u64map by_index;	     /* slot, or place in DEAD with the highest bit */
-	struct process *dead;	     /* a ring once it is full */
+	struct u64map by_pid;	/* slot */
+	struct u64map by_index; /* slot, or place in DEAD with the highest bit */
+	struct process *dead;	/* a ring once it is full */
 	size_t nr_dead, cap_dead, next_dead;
 	uint32_t next_index;
 	uint64_t nr_ever;
@@ -58,8 +60,8 @@ void processes_done(struct processes *processes);
 struct process_entry *processes_find(const struct processes *processes, pid_t pid);
 
 /*
- * A new process in the place of the one that held PID, with a share in SPACE
- * (NULL: an empty one). NULL: no memory.
+ * A new process in the place of the one that held PID, with a share in SPACE.
+ * NULL: no memory, or PROCESSES_MAX reached (pids from 0 down are let in).
  */
 struct process_entry *processes_add(struct processes *processes, pid_t pid, struct space *space,
 				    uint64_t time_ns);
@@ -75,6 +77,9 @@ const struct process *processes_by_index(const struct processes *processes, uint
 
 /* Keep of the dead without a sample since TIME_NS only the name, and nothing of those never sampled. */
 void processes_sweep(struct processes *processes, uint64_t time_ns);
+
+/* Is there no room for another real pid? */
+bool processes_full(const struct processes *processes);
 
 size_t processes_bytes(const struct processes *processes);
 

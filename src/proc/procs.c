@@ -12,6 +12,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SPACES_BYTES_MAX (48u << 20) /* over a million mappings; a desktop has some ten thousand */
+#define MORE_PID	 (-2)	     /* no task has it: stands for all above the bound */
+
+#define VSYSCALL_START 0xffffffffff600000ull /* x86-64; elsewhere nothing ever runs there */
+#define VSYSCALL_BYTES 0x1000ull
+
+/* The vsyscall page is no mapping of the process: no record tells of it. */
+static int make_bare_space(struct procs *procs)
+{
+	struct unwind_map map = {
+		.start = VSYSCALL_START,
+		.end = VSYSCALL_START + VSYSCALL_BYTES,
+		.file_off = VSYSCALL_START,
+		.module = &modules_get(procs->modules, PROC_MODULE_VSYSCALL)->unwind,
+	};
+
+	procs->bare = space_new(&procs->budget);
+	return procs->bare ? space_set(&procs->bare, &map, 0) : -ENOMEM;
+}
+
 struct procs *procs_new(void)
 {
 	struct procs *procs = calloc(1, sizeof(*procs));
@@ -19,7 +39,11 @@ struct procs *procs_new(void)
 	if (!procs)
 		return NULL;
 	procs->modules = modules_new();
-	return procs->modules ? procs : procs_free(procs);
+	procs->budget.max_bytes = SPACES_BYTES_MAX;
+	procs->empty = space_new(&procs->budget);
+	if (!procs->modules || !procs->empty || make_bare_space(procs) < 0)
+		return procs_free(procs);
+	return procs;
 }
 
 struct procs *procs_free(struct procs *procs)
@@ -27,6 +51,8 @@ struct procs *procs_free(struct procs *procs)
 	if (!procs)
 		return NULL;
 	processes_done(&procs->processes);
+	space_unref(procs->empty);
+	space_unref(procs->bare);
 	modules_free(procs->modules);
 	ksyms_done(&procs->ksyms);
 	free(procs->queue);
@@ -89,7 +115,7 @@ int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *
 		return 0;
 	}
 	if (!entry || is_another(entry, start_time)) {
-		entry = processes_add(&procs->processes, pid, NULL, time_ns);
+		entry = processes_add(&procs->processes, pid, procs->empty, time_ns);
 		if (!entry)
 			return -ENOMEM;
 		procs_name(entry, comm, time_ns);
@@ -115,14 +141,21 @@ void procs_scanned(struct procs *procs, uint64_t time_ns)
 	}
 }
 
+static const char *no_pid_name(pid_t pid)
+{
+	if (pid == MORE_PID)
+		return "[more]";
+	return pid == 0 ? "swapper" : "[exiting]";
+}
+
 struct process_entry *procs_add_unknown(struct procs *procs, pid_t pid, uint64_t time_ns)
 {
-	struct process_entry *entry = processes_add(&procs->processes, pid, NULL, time_ns);
+	struct process_entry *entry = processes_add(&procs->processes, pid, procs->empty, time_ns);
 
 	if (!entry)
 		return NULL;
 	entry->since_ns = 0;
-	procs_name(entry, pid > 0 ? "" : pid == 0 ? "swapper" : "[exiting]", 0);
+	procs_name(entry, pid > 0 ? "" : no_pid_name(pid), 0);
 	entry->process.is_kernel = pid <= 0;
 	return entry;
 }
@@ -134,6 +167,10 @@ struct process *procs_of_sample(struct procs *procs, pid_t pid, pid_t tid, uint6
 	(void)tid; /* threads share the process whatever their number */
 	if (!entry)
 		entry = procs_add_unknown(procs, pid, time_ns);
+	if (!entry)
+		entry = processes_find(&procs->processes, MORE_PID);
+	if (!entry)
+		entry = procs_add_unknown(procs, MORE_PID, time_ns);
 	if (!entry || processes_index(&procs->processes, entry) < 0)
 		return NULL;
 	entry->last_sample_ns = MAX(entry->last_sample_ns, time_ns);
@@ -161,9 +198,23 @@ const struct unwind_space *process_space(const struct process *process)
 	return process->space ? &process->space->view : &empty;
 }
 
+static void drop_tables(struct procs *procs)
+{
+	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
+		const struct process_entry *entry = procs->processes.slots[i];
+		const struct unwind_space *space = entry ? process_space(&entry->process) : NULL;
+
+		for (uint32_t k = 0; space && k < space->nr_maps; k++)
+			modules_mark(space->maps[k].module);
+	}
+	modules_drop_unmarked(procs->modules);
+}
+
 void procs_sweep(struct procs *procs, uint64_t time_ns)
 {
 	processes_sweep(&procs->processes, time_ns);
+	if (modules_are_heavy(procs->modules))
+		drop_tables(procs);
 }
 
 /* --- modules, kernel symbols, numbers --- */

@@ -20,7 +20,11 @@ struct procs {
 	struct processes processes;
 	struct modules *modules;
 	struct ksyms ksyms;
-	pid_t *queue; /* processes whose maps are wanted: a ring of CAP_QUEUE (a power of two) */
+	struct space_budget budget;
+	struct space *empty;
+	struct space
+		*bare; /* what every program has from its exec on without a record: [vsyscall] */
+	pid_t *queue;  /* processes whose maps are wanted: a ring of CAP_QUEUE (a power of two) */
 	size_t cap_queue, queue_head, nr_queue;
 	uint64_t nr_losses;
 	uint64_t maps_reread, maps_refused;

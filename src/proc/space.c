@@ -17,13 +17,16 @@
 #include <string.h>
 
 #define SPACE_FIRST_CAP 16u
+#define ELEMENT_BYTES	(sizeof(struct unwind_map) + sizeof(uint64_t)) /* of both arrays */
 
-struct space *space_new(void)
+struct space *space_new(struct space_budget *budget)
 {
 	struct space *space = calloc(1, sizeof(*space));
 
-	if (space)
-		space->refs = 1;
+	if (!space)
+		return NULL;
+	space->refs = 1;
+	space->budget = budget;
 	return space;
 }
 
@@ -36,6 +39,7 @@ struct space *space_ref(struct space *space)
 struct space *space_unref(struct space *space)
 {
 	if (space && --space->refs == 0) {
+		space->budget->used_bytes -= space->cap * ELEMENT_BYTES;
 		free(space->maps);
 		free(space->times_ns);
 		free(space);
@@ -45,19 +49,22 @@ struct space *space_unref(struct space *space)
 
 size_t space_bytes(const struct space *space)
 {
-	return sizeof(*space) + space->cap * (sizeof(*space->maps) + sizeof(*space->times_ns));
+	return sizeof(*space) + space->cap * ELEMENT_BYTES;
 }
 
 static int space_reserve(struct space *space, uint32_t want)
 {
 	uint32_t cap = MAX(space->cap, SPACE_FIRST_CAP);
 	struct unwind_map *maps;
-	uint64_t *times_ns;
+	uint64_t *times_ns, more;
 
 	if (want <= space->cap)
 		return 0;
 	while (cap < want)
 		cap *= 2;
+	more = (cap - space->cap) * ELEMENT_BYTES;
+	if (more > space->budget->max_bytes - space->budget->used_bytes)
+		return -E2BIG;
 	maps = reallocarray(space->maps, cap, sizeof(*maps));
 	if (!maps)
 		return -ENOMEM;
@@ -67,6 +74,7 @@ static int space_reserve(struct space *space, uint32_t want)
 	if (!times_ns)
 		return -ENOMEM;
 	space->times_ns = times_ns;
+	space->budget->used_bytes += more;
 	space->cap = cap;
 	return 0;
 }
@@ -76,13 +84,15 @@ static int space_own(struct space **space)
 {
 	struct space *old = *space, *own;
 	uint32_t nr = old->view.nr_maps;
+	int r;
 
 	if (old->refs == 1)
 		return 0;
-	own = space_new();
-	if (!own || space_reserve(own, nr) < 0) {
+	own = space_new(old->budget);
+	r = own ? space_reserve(own, nr) : -ENOMEM;
+	if (r < 0) {
 		space_unref(own);
-		return -ENOMEM;
+		return r;
 	}
 	if (nr > 0) {
 		memcpy(own->maps, old->maps, nr * sizeof(*own->maps));

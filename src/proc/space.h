@@ -13,24 +13,31 @@
 
 #define SPACE_MAPS_MAX 16384u
 
+/* What all spaces together may take: a process can fork itself and change each copy. */
+struct space_budget {
+	uint64_t used_bytes, max_bytes;
+};
+
 struct space {
 	struct unwind_space view;
 	struct unwind_map *maps; /* view.maps, writable */
 	uint64_t *times_ns;	 /* of each: when it was made or last confirmed */
 	uint32_t cap, refs;
-	uint64_t nr_moved;	 /* elements moved or copied so far: the work done */
+	uint64_t nr_moved; /* elements moved or copied so far: the work done */
+	struct space_budget *budget;
 };
 
-/* An empty space with one reference; NULL: no memory. */
-struct space *space_new(void);
+/* An empty space with one reference; NULL: no memory. BUDGET outlives it. */
+struct space *space_new(struct space_budget *budget);
 struct space *space_ref(struct space *space);
 struct space *space_unref(struct space *space); /* NULL is a no-op; returns NULL */
 
 /*
  * Put MAP, replacing whatever is in its range; neighbours that go on in the
  * same module become one. *SPACE is copied first if it is shared. Returns 0,
- * -EINVAL (empty range), -ENOMEM, or -E2BIG: SPACE_MAPS_MAX is reached, and
- * joining mappings of the JIT module (over the gaps between them) made no room.
+ * -EINVAL (empty range), -ENOMEM, or -E2BIG: the budget is used up, or
+ * SPACE_MAPS_MAX is reached, and joining mappings of the JIT module (over the
+ * gaps between them) made no room.
  */
 int space_set(struct space **space, const struct unwind_map *map, uint64_t time_ns);
 /* Put MAP only where nothing is mapped. */

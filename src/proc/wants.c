@@ -100,6 +100,7 @@ bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
 		stretch_interval(entry, time_ns);
 		entry->asked_ns = time_ns;
 		entry->asked_loss = procs->nr_losses;
+		entry->is_asked = true;
 		*ret_pid = entry->process.pid;
 		*ret_start_time = entry->process.start_time;
 		return true;
@@ -137,7 +138,7 @@ static struct space *space_of_text(struct procs *procs, const struct process_ent
 				   const char *text, size_t len, uint64_t time_ns)
 {
 	const struct space *old = entry->process.space;
-	struct space *space = space_new();
+	struct space *space = space_new(&procs->budget);
 	struct mapping mapping;
 	int r = space ? 0 : -ENOMEM;
 
@@ -156,6 +157,10 @@ int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len
 	struct process_entry *entry = processes_find(&procs->processes, pid);
 	struct space *space;
 
+	if (entry && entry->is_asked) {
+		time_ns = MIN(time_ns, entry->asked_ns);
+		entry->is_asked = false;
+	}
 	/* An empty text is that of a task without memory: it is ending, keep what is known. */
 	if (!entry || !text || len == 0)
 		return 0;
