@@ -1,3 +1,9 @@
 noinst_LIBRARIES += libengine.a
 libengine_a_SOURCES = \
-	src/engine/engine.h
+	src/engine/backlog.c \
+	src/engine/engine.c src/engine/engine.h \
+	src/engine/internal.h \
+	src/engine/report.c \
+	src/engine/stack.c \
+	src/engine/supply.c \
+	src/engine/targets.c

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Samples that wait for an unwind table: copies of their registers, stack and
+ * kernel part in one bounded buffer, oldest first. They are in the profile
+ * already, with what could be unwound; when a table comes they are unwound
+ * again and replaced there.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "src/base/util.h"
+#include "src/engine/internal.h"
+
+struct waiting { /* in the buffer, followed by kernel ips, user ips, stack bytes */
+	uint64_t ticket, time_ns;
+	uint32_t process;
+	uint32_t bytes; /* of all, 8-aligned */
+	struct stack_input input;
+};
+
+struct backlog {
+	uint8_t *data;
+	size_t bytes, max_bytes;
+};
+
+struct backlog *backlog_new(size_t max_bytes)
+{
+	struct backlog *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	/* Address space only: pages come when samples wait and go when none does. */
+	b->data = mmap(NULL, max_bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (b->data == MAP_FAILED) {
+		free(b);
+		return NULL;
+	}
+	b->max_bytes = max_bytes;
+	return b;
+}
+
+struct backlog *backlog_free(struct backlog *b)
+{
+	if (!b)
+		return NULL;
+	munmap(b->data, b->max_bytes);
+	free(b);
+	return NULL;
+}
+
+/* Let the pointers of INPUT lead into the buffer behind W. */
+static void waiting_link(struct waiting *w)
+{
+	uint64_t *ips = (uint64_t *)(void *)(w + 1);
+
+	w->input.kernel_ips = ips;
+	w->input.user_ips = ips + w->input.nr_kernel_ips;
+	w->input.stack.data = (uint8_t *)(ips + w->input.nr_kernel_ips + w->input.nr_user_ips);
+}
+
+bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, uint64_t time_ns,
+		 const struct stack_input *input)
+{
+	size_t kernel_bytes = input->nr_kernel_ips * sizeof(uint64_t);
+	size_t user_bytes = input->nr_user_ips * sizeof(uint64_t);
+	size_t bytes =
+		align_up(sizeof(struct waiting) + kernel_bytes + user_bytes + input->stack.bytes,
+			 _Alignof(struct waiting));
+	struct waiting *w;
+	uint8_t *p;
+
+	if (bytes > b->max_bytes - b->bytes)
+		return false;
+	w = (struct waiting *)(void *)(b->data + b->bytes);
+	*w = (struct waiting){
+		.ticket = ticket,
+		.time_ns = time_ns,
+		.process = process,
+		.bytes = (uint32_t)bytes,
+		.input = *input,
+	};
+	p = (uint8_t *)(w + 1);
+	if (kernel_bytes > 0)
+		memcpy(p, input->kernel_ips, kernel_bytes);
+	if (user_bytes > 0)
+		memcpy(p + kernel_bytes, input->user_ips, user_bytes);
+	if (input->stack.bytes > 0)
+		memcpy(p + kernel_bytes + user_bytes, input->stack.data, input->stack.bytes);
+	b->bytes += bytes;
+	return true;
+}
+
+/* Unwind W again. Returns true when it need not wait any longer. */
+static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t give_up_ns)
+{
+	const struct process *process = procs_by_index(engine->procs, w->process);
+	enum stack_end end = STACK_END_LATE;
+	uint32_t nr = 0, used;
+
+	waiting_link(w);
+	if (process)
+		nr = stack_path(engine, process, &w->input, &end, &used);
+	if (end == STACK_END_PENDING) {
+		engine->look_for_calls = true;
+		if (w->time_ns >= give_up_ns)
+			return false;
+		end = STACK_END_LATE;
+	}
+	engine->health.ends[STACK_END_PENDING]--;
+	engine->health.ends[end]++;
+	if (process)
+		profile_replace(engine->profile, w->ticket, end, engine->path, nr);
+	return true;
+}
+
+void backlog_retry(struct backlog *b, struct engine *engine, uint64_t give_up_ns)
+{
+	size_t kept = 0, at = 0;
+
+	while (at < b->bytes) {
+		struct waiting *w = (struct waiting *)(void *)(b->data + at);
+		size_t bytes = w->bytes;
+
+		if (!waiting_retry(w, engine, give_up_ns)) {
+			memmove(b->data + kept, w, bytes);
+			kept += bytes;
+		}
+		at += bytes;
+	}
+	if (kept == 0 && b->bytes > 0)
+		madvise(b->data, b->max_bytes, MADV_DONTNEED);
+	b->bytes = kept;
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The rounds of the engine: drain the source, work on its records in time
+ * order, supply what they need, obey commands. One thread; every wait is one
+ * poll with an end.
+ */
+#include "config.h"
+
+#include "src/engine/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/engine/internal.h"
+
+/*
+ * A round every 20 ms keeps the samples of a round in the cache between the
+ * copy out of the ring and the unwinding; the rings hold more than ten such.
+ * Sideband records wake earlier (a file must be opened before its process
+ * ends), but not more often than every 2 ms.
+ */
+#define ROUND_NS	   (20 * NS_PER_MSEC)
+#define ROUND_MIN_NS	   (2 * NS_PER_MSEC)
+#define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
+#define BACKLOG_BYTES	   (24u << 20)
+#define SWEEP_NS	   (10 * NS_PER_SEC)
+#define POLL_FDS_MAX	   1024
+#define STAGE_SAMPLE_EVERY 16 /* time one record in so many, to tell unwinding from adding */
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static bool is_own(const struct engine *engine, uint32_t pid)
+{
+	for (uint32_t i = 0; i < MIN(engine->nr_own_pids, (uint32_t)OWN_PIDS_MAX); i++)
+		if ((uint32_t)engine->own_pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* --- records --- */
+
+static void count_sample(struct engine *engine, const struct record *record, enum stack_end end,
+			 uint32_t bytes_used)
+{
+	struct health *h = &engine->health;
+
+	h->samples++;
+	h->ends[end]++;
+	if (stack_end_is_user(end))
+		h->user_stacks++;
+	h->stack_bytes += record->sample.stack_bytes;
+	h->stack_bytes_used += bytes_used;
+	if (record->cpu < CPUS_MAX)
+		engine->cost.cpu_samples[record->cpu]++;
+}
+
+/*
+ * One sample into the profile. *RET_UNWOUND_NS, if not NULL, gets the time at
+ * which unwinding was done.
+ */
+static void take_sample(struct engine *engine, const struct record *record,
+			uint64_t *ret_unwound_ns)
+{
+	struct process *process = procs_of_sample(engine->procs, (pid_t)record->pid,
+						  (pid_t)record->tid, record->time_ns);
+	struct stack_input input;
+	enum stack_end end;
+	uint32_t nr, used;
+	uint64_t ticket;
+
+	if (!process) {
+		engine->health.dropped++;
+		return;
+	}
+	stack_input_of(&record->sample, &input);
+	nr = stack_path(engine, process, &input, &end, &used);
+	if (ret_unwound_ns)
+		*ret_unwound_ns = now_ns();
+	if (profile_add(engine->profile,
+			&(struct profile_sample){
+				.time_ns = record->time_ns,
+				.process = process->index,
+				.weight = record->sample.period ? record->sample.period : 1,
+				.mode = record->sample.mode,
+				.end = end,
+			},
+			engine->path, nr, &ticket) < 0) {
+		engine->health.dropped++;
+		return;
+	}
+	if (end == STACK_END_PENDING) {
+		engine->look_for_calls = true;
+		if (!backlog_add(engine->backlog, ticket, process->index, record->time_ns,
+				 &input)) {
+			end = STACK_END_LATE;
+			profile_replace(engine->profile, ticket, end, engine->path, nr);
+		}
+	}
+	count_sample(engine, record, end, used);
+}
+
+static void take_record(struct engine *engine, const struct record *record,
+			uint64_t *ret_unwound_ns)
+{
+	switch (record->kind) {
+	case RECORD_SAMPLE:
+		if (is_own(engine, record->pid))
+			engine->health.own_samples++;
+		else
+			take_sample(engine, record, ret_unwound_ns);
+		break;
+	case RECORD_MMAP:
+	case RECORD_COMM:
+	case RECORD_FORK:
+	case RECORD_EXIT:
+	case RECORD_KSYMBOL:
+		if (procs_apply(engine->procs, record) < 0)
+			procs_mark_dirty(engine->procs);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Work on all records up to the source's horizon; split the time spent by timing a few of them. */
+static void take_records(struct engine *engine)
+{
+	uint64_t cpu_ns = thread_cpu_ns();
+	uint64_t unwind_ns = 0, timed_ns = 0;
+	struct record record;
+
+	for (uint32_t i = 0; source_next(live_source(engine->live), &record); i++) {
+		uint64_t start_ns, unwound_ns;
+
+		if (i % STAGE_SAMPLE_EVERY != 0 || record.kind != RECORD_SAMPLE) {
+			take_record(engine, &record, NULL);
+			continue;
+		}
+		start_ns = unwound_ns = now_ns();
+		take_record(engine, &record, &unwound_ns);
+		unwind_ns += unwound_ns - start_ns;
+		timed_ns += now_ns() - start_ns;
+	}
+	cpu_ns = thread_cpu_ns() - cpu_ns;
+	if (timed_ns > 0) {
+		uint64_t share_ns =
+			(uint64_t)((double)cpu_ns * (double)unwind_ns / (double)timed_ns);
+
+		engine->health.stage_ns[HEALTH_STAGE_UNWIND] += share_ns;
+		cpu_ns -= MIN(share_ns, cpu_ns);
+	}
+	engine->health.stage_ns[HEALTH_STAGE_PROFILE] += cpu_ns;
+}
+
+static void follow_losses(struct engine *engine)
+{
+	struct source_stats stats;
+
+	source_stats(live_source(engine->live), &stats);
+	if (stats.lost_sideband == engine->lost_sideband_seen)
+		return;
+	engine->lost_sideband_seen = stats.lost_sideband;
+	procs_mark_dirty(engine->procs);
+}
+
+static void round_once(struct engine *engine, uint64_t time_ns)
+{
+	uint64_t cpu_ns = thread_cpu_ns();
+	uint64_t *stage_ns = engine->health.stage_ns;
+
+	source_drain(live_source(engine->live), time_ns);
+	engine->drained_ns = time_ns;
+	stage_ns[HEALTH_STAGE_DRAIN] += thread_cpu_ns() - cpu_ns;
+	take_records(engine);
+	cpu_ns = thread_cpu_ns();
+	supply_step(engine->supply, time_ns);
+	engine->is_over = live_is_over(engine->live);
+	if (time_ns >= engine->next_second_ns) {
+		engine->next_second_ns = time_ns + NS_PER_SEC;
+		live_follow_cpus(engine->live);
+		follow_losses(engine);
+		if (time_ns > SWEEP_NS)
+			procs_sweep(engine->procs, time_ns - SWEEP_NS);
+		cost_update(engine, time_ns);
+	}
+	stage_ns[HEALTH_STAGE_OTHER] += thread_cpu_ns() - cpu_ns;
+}
+
+/* --- commands --- */
+
+static void set_mode(struct engine *engine, struct channel *channel, enum stack_mode mode,
+		     uint32_t stack_bytes)
+{
+	struct err err = {0};
+
+	if (live_set_mode(engine->live, mode, stack_bytes, &err) < 0) {
+		channel_post_message(channel, err.text, true);
+		return;
+	}
+	if (mode != live_granted(engine->live)->mode)
+		return;
+	profile_set_mode(engine->profile, mode);
+}
+
+static void post_snapshot(struct engine *engine, struct channel *channel, uint64_t time_ns)
+{
+	uint64_t cpu_ns = thread_cpu_ns();
+	struct snapshot *snapshot = report_snapshot(engine, time_ns);
+
+	engine->health.stage_ns[HEALTH_STAGE_SNAPSHOT] += thread_cpu_ns() - cpu_ns;
+	if (snapshot)
+		channel_post(channel, snapshot);
+	else
+		channel_post_message(channel, "out of memory: no new picture", true);
+}
+
+/* Returns false when it is time to leave. */
+static bool obey(struct engine *engine, struct channel *channel, const struct command *command,
+		 uint64_t time_ns)
+{
+	const struct live_granted *granted = live_granted(engine->live);
+
+	switch (command->kind) {
+	case COMMAND_SNAPSHOT:
+		post_snapshot(engine, channel, time_ns);
+		break;
+	case COMMAND_MODE:
+		set_mode(engine, channel, (enum stack_mode)command->value, granted->stack_bytes);
+		break;
+	case COMMAND_STACK_BYTES:
+		set_mode(engine, channel, granted->mode, (uint32_t)command->value);
+		break;
+	case COMMAND_FREEZE:
+		engine->frozen = command->value != 0;
+		profile_freeze(engine->profile, engine->frozen, time_ns);
+		break;
+	case COMMAND_ZERO:
+		profile_zero(engine->profile, time_ns);
+		break;
+	case COMMAND_WINDOW:
+		engine->window_ns = command->value;
+		profile_set_window(engine->profile, command->value);
+		break;
+	case COMMAND_QUIT:
+		return false;
+	}
+	return true;
+}
+
+/* --- the loop --- */
+
+/* Wait for records, answers, commands, or the end of the round. */
+static void wait_round(struct engine *engine, struct channel *channel)
+{
+	struct pollfd fds[POLL_FDS_MAX];
+	uint32_t nr = 0;
+	uint64_t time_ns = now_ns();
+	uint64_t next_ns = engine->drained_ns + ROUND_NS;
+	int timeout_ms = next_ns > time_ns ? (int)((next_ns - time_ns) / NS_PER_MSEC) : 0;
+
+	fds[nr++] = (struct pollfd){.fd = channel_engine_fd(channel), .events = POLLIN};
+	fds[nr++] = (struct pollfd){.fd = broker_files_fd(engine->broker), .events = POLLIN};
+	fds[nr++] = (struct pollfd){.fd = supply_loader_fd(engine->supply), .events = POLLIN};
+	nr += live_pollfds(engine->live, fds + nr, POLL_FDS_MAX - nr);
+	poll(fds, nr, timeout_ms);
+	time_ns = now_ns();
+	if (time_ns < engine->drained_ns + ROUND_MIN_NS) {
+		uint64_t rest_ns = engine->drained_ns + ROUND_MIN_NS - time_ns;
+
+		nanosleep(&(struct timespec){.tv_nsec = (long)rest_ns}, NULL);
+	}
+}
+
+void engine_run(struct engine *engine, struct channel *channel)
+{
+	struct command command;
+	bool leave = false;
+
+	while (!leave) {
+		uint64_t time_ns;
+
+		wait_round(engine, channel);
+		time_ns = now_ns();
+		round_once(engine, time_ns);
+		while (!leave && channel_receive(channel, &command))
+			leave = !obey(engine, channel, &command, time_ns);
+	}
+}
+
+/* --- construction --- */
+
+static uint64_t kernel_max_stack(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+	unsigned long max = 127; /* the kernel's default */
+
+	if (!file)
+		return max;
+	if (fscanf(file, "%lu", &max) != 1)
+		max = 127;
+	fclose(file);
+	return max;
+}
+
+static void name_pseudo_objects(struct profile *profile)
+{
+	profile_object(profile, PROC_MODULE_KERNEL, "[kernel]", true);
+	profile_object(profile, PROC_MODULE_UNKNOWN, "[unknown]", false);
+	profile_object(profile, PROC_MODULE_JIT, "[jit]", false);
+	profile_object(profile, PROC_MODULE_VSYSCALL, "[vsyscall]", false);
+	profile_object(profile, PROC_MODULE_VDSO, "[vdso]", false);
+}
+
+static int open_by_broker(void *broker, const struct perf_event_attr *attr, pid_t pid, int cpu,
+			  size_t ring_pages)
+{
+	return broker_perf_open(broker, attr, pid, cpu, ring_pages);
+}
+
+static void mapped_by_broker(void *broker)
+{
+	broker_perf_mapped(broker);
+}
+
+static int open_live(struct engine *engine, const struct engine_config *config, struct err *err)
+{
+	struct live_config live = config->live;
+	pid_t *tids = NULL;
+	uint32_t nr_tids = 0;
+	int r;
+
+	live.opener = (struct perf_opener){
+		.open = open_by_broker, .mapped = mapped_by_broker, .context = engine->broker};
+	if (config->own_tasks || config->nr_pids > 0) {
+		r = targets_of(engine->broker, config->own_tasks ? NULL : config->pids,
+			       config->nr_pids, &tids, &nr_tids, err);
+		if (r < 0)
+			return r;
+		if (live.nr_tids > 0) {
+			pid_t *all = realloc(tids, (nr_tids + live.nr_tids) * sizeof(*tids));
+
+			if (!all) {
+				free(tids);
+				return err_set(err, -ENOMEM, "out of memory");
+			}
+			tids = all;
+			memcpy(tids + nr_tids, live.tids, live.nr_tids * sizeof(*tids));
+			nr_tids += live.nr_tids;
+		}
+		live.tids = tids;
+		live.nr_tids = nr_tids;
+	}
+	r = live_open(&live, &engine->live, err);
+	free(tids);
+	return r;
+}
+
+static int new_parts(struct engine *engine, const struct engine_config *config, struct err *err)
+{
+	engine->procs = procs_new();
+	engine->profile = profile_new(&profile_config_default);
+	engine->backlog = backlog_new(BACKLOG_BYTES);
+	if (!engine->procs || !engine->profile || !engine->backlog)
+		return err_set(err, -ENOMEM, "out of memory");
+	engine->supply = supply_new(engine);
+	if (!engine->supply)
+		return err_set(err, -ENOMEM, "out of memory");
+	name_pseudo_objects(engine->profile);
+	engine->window_ns = config->window_ns;
+	profile_set_window(engine->profile, config->window_ns);
+	profile_set_mode(engine->profile, live_granted(engine->live)->mode);
+	return 0;
+}
+
+int engine_new(const struct engine_config *config, struct broker *broker, struct engine **ret,
+	       struct err *err)
+{
+	struct engine *engine = calloc(1, sizeof(*engine));
+	int r;
+
+	if (!engine)
+		return err_set(err, -ENOMEM, "out of memory");
+	engine->broker = broker;
+	engine->own_pids[engine->nr_own_pids++] = getpid();
+	engine->own_pids[engine->nr_own_pids++] = broker_pid(broker);
+	engine->fp_ips_max = kernel_max_stack();
+	snprintf(engine->target, sizeof(engine->target), "%s", config->target);
+	r = open_live(engine, config, err);
+	if (r < 0)
+		goto fail;
+	r = new_parts(engine, config, err);
+	if (r < 0)
+		goto fail;
+	/* Sampling runs already: what comes meanwhile waits in the rings. */
+	supply_first_scan(engine->supply, FIRST_SCAN_NS);
+	engine->cost.start_ns = now_ns();
+	cost_update(engine, engine->cost.start_ns);
+	if (config->start_fd >= 0 && write_all(config->start_fd, "", 1) < 0) {
+		r = err_set(err, -EPIPE, "the command ended before it was started");
+		goto fail;
+	}
+	*ret = engine;
+	return 0;
+fail:
+	engine_free(engine);
+	return r;
+}
+
+struct engine *engine_free(struct engine *engine)
+{
+	if (!engine)
+		return NULL;
+	supply_free(engine->supply);
+	backlog_free(engine->backlog);
+	profile_free(engine->profile);
+	procs_free(engine->procs);
+	live_close(engine->live);
+	free(engine);
+	return NULL;
+}

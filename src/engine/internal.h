@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files of the engine share. Nobody outside src/engine includes this.
+ *
+ *	engine.c   the rounds: drain, records, supply, commands
+ *	stack.c    one sample: kernel and user part joined into one path
+ *	backlog.c  samples that wait for an unwind table
+ *	supply.c   what is opened and parsed elsewhere: files, tables, names, maps
+ *	targets.c  which tasks are sampled
+ *	report.c   the snapshot's settings, health and cost
+ */
+#ifndef ST_ENGINE_INTERNAL_H
+#define ST_ENGINE_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/broker/broker.h"
+#include "src/engine/engine.h"
+#include "src/loader/client.h"
+#include "src/perf/live.h"
+#include "src/proc/proc.h"
+#include "src/profile/profile.h"
+#include "unwind/unwind.h"
+
+#define OWN_PIDS_MAX	 32
+#define COST_SECONDS	 4 /* own CPU is an average over so many */
+#define CPUS_MAX	 4096
+#define KERNEL_IPS_MAX	 512
+#define STACK_FRAMES_MAX (UNWIND_FRAMES_MAX + KERNEL_IPS_MAX)
+
+struct backlog;
+struct supply;
+
+/* What report.c keeps to tell own cost and the achieved rate. */
+struct cost {
+	uint64_t start_ns, next_ns;
+	uint64_t cpu_ns[COST_SECONDS + 1], at_ns[COST_SECONDS + 1];
+	unsigned int nr;
+	uint64_t rss_bytes;
+	uint32_t cpu_samples[CPUS_MAX]; /* samples per CPU since the last look */
+	double freq_achieved_hz;
+};
+
+struct engine {
+	struct live *live;
+	struct procs *procs;
+	struct profile *profile;
+	struct broker *broker; /* borrowed */
+	struct supply *supply;
+	struct backlog *backlog;
+	struct health health;
+	struct cost cost;
+	uint64_t window_ns;
+	bool frozen, is_over;
+	bool look_for_calls; /* a stack ended PENDING: a module may want its calls */
+	char target[128];
+	pid_t own_pids[OWN_PIDS_MAX];
+	uint32_t nr_own_pids;
+	uint64_t lost_sideband_seen;
+	uint64_t drained_ns, next_second_ns;
+	uint64_t fp_ips_max; /* the kernel's limit of a callchain */
+
+	/* Scratch of one sample, here because it is too large for the stack. */
+	struct unwind_frame user[UNWIND_FRAMES_MAX];
+	struct profile_frame path[STACK_FRAMES_MAX];
+};
+
+/* --- stack.c --- */
+
+/* A sample's parts as plain data, so that it can wait in the backlog. */
+struct stack_input {
+	enum stack_mode mode;
+	enum record_abi abi;
+	const uint64_t *kernel_ips, *user_ips; /* innermost first */
+	uint32_t nr_kernel_ips, nr_user_ips;
+	struct unwind_regs regs;
+	struct unwind_stack stack;
+};
+
+/* Take the parts of SAMPLE; pointers lead into the record. */
+void stack_input_of(const struct record_sample *sample, struct stack_input *ret);
+/*
+ * Unwind and join: the path, outermost first, into engine->path. Returns its length and why the
+ * user part ended in *RET_END; *RET_USED gets the bytes of the copy that were read.
+ */
+uint32_t stack_path(struct engine *engine, const struct process *process,
+		    const struct stack_input *input, enum stack_end *ret_end, uint32_t *ret_used);
+
+/* --- backlog.c --- */
+
+struct backlog *backlog_new(size_t max_bytes);
+struct backlog *backlog_free(struct backlog *backlog);
+/* Keep a copy of a PENDING sample. False: no room, it stays as it is (LATE). */
+bool backlog_add(struct backlog *backlog, uint64_t ticket, uint32_t process, uint64_t time_ns,
+		 const struct stack_input *input);
+/*
+ * Try all waiting samples again; what is still PENDING goes on waiting until
+ * GIVE_UP_NS, the time before which samples are given up as LATE.
+ */
+void backlog_retry(struct backlog *backlog, struct engine *engine, uint64_t give_up_ns);
+
+/* --- supply.c --- */
+
+struct supply *supply_new(struct engine *engine);
+struct supply *supply_free(struct supply *supply);
+/* Scan /proc and read the maps of what is sampled, for at most TIMEOUT_NS; the rest comes later. */
+void supply_first_scan(struct supply *supply, uint64_t timeout_ns);
+/* One step: ask for what is wanted, take what has come. Never waits. */
+void supply_step(struct supply *supply, uint64_t time_ns);
+/* Descriptors to poll for POLLIN, -1 where there is none. */
+int supply_loader_fd(const struct supply *supply);
+void supply_fill_health(const struct supply *supply, struct health *health);
+/* True: kernel addresses are hidden (kptr_restrict). */
+bool supply_kernel_names_hidden(const struct supply *supply);
+/* CPU time of all loaders so far, and resident bytes of the present one. */
+void supply_cost(const struct supply *supply, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes);
+
+/* --- targets.c --- */
+
+/*
+ * The threads of PIDS, or of all of this user's processes (PIDS NULL), as a heap array owned by
+ * the caller. -ESRCH with a message when there are none.
+ */
+int targets_of(struct broker *broker, const pid_t *pids, uint32_t nr_pids, pid_t **ret_tids,
+	       uint32_t *ret_nr, struct err *err);
+/* Wait for the answer to TAG on an otherwise idle files connection. */
+int targets_ask(struct broker *broker, const struct broker_file_request *request,
+		struct broker_file_reply *ret, uint64_t timeout_ns);
+
+/* --- report.c --- */
+
+/* Look at own CPU time, memory and the achieved rate once a second. */
+void cost_update(struct engine *engine, uint64_t time_ns);
+/* The snapshot of now with everything filled in; NULL: no memory. */
+struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a snapshot says beside the profile: settings in force, health, own cost. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/cleanup.h"
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/engine/internal.h"
+
+#define REPORT_TEXT_MAX 4096
+
+static uint64_t own_rss_bytes(void)
+{
+	AUTO_CLOSE int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	unsigned long pages = 0;
+	char text[128];
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	if (sscanf(text, "%*u %lu", &pages) != 1)
+		return 0;
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t timeval_ns(struct timeval tv)
+{
+	return (uint64_t)tv.tv_sec * NS_PER_SEC + (uint64_t)tv.tv_usec * 1000;
+}
+
+static void cost_measure(struct engine *engine, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes)
+{
+	uint64_t broker_cpu_ns = 0, broker_rss = 0, loader_cpu_ns, loader_rss;
+	struct rusage self;
+
+	getrusage(RUSAGE_SELF, &self);
+	broker_usage(engine->broker, &broker_cpu_ns, &broker_rss);
+	supply_cost(engine->supply, &loader_cpu_ns, &loader_rss);
+	*ret_cpu_ns = timeval_ns(self.ru_utime) + timeval_ns(self.ru_stime) + broker_cpu_ns +
+		      loader_cpu_ns;
+	*ret_rss_bytes = own_rss_bytes() + broker_rss + loader_rss;
+}
+
+/* The busiest CPU shows the rate that is really reached: idle CPUs are not sampled. */
+static void cost_rate(struct cost *cost, uint64_t elapsed_ns)
+{
+	uint32_t most = 0;
+
+	for (unsigned int i = 0; i < CPUS_MAX; i++)
+		most = MAX(most, cost->cpu_samples[i]);
+	memset(cost->cpu_samples, 0, sizeof(cost->cpu_samples));
+	cost->freq_achieved_hz = (double)most * (double)NS_PER_SEC / (double)elapsed_ns;
+}
+
+void cost_update(struct engine *engine, uint64_t time_ns)
+{
+	struct cost *c = &engine->cost;
+	uint64_t cpu_ns, last_ns;
+
+	if (time_ns < c->next_ns)
+		return;
+	c->next_ns = time_ns + NS_PER_SEC;
+	cost_measure(engine, &cpu_ns, &c->rss_bytes);
+	last_ns = c->nr ? c->at_ns[c->nr - 1] : c->start_ns;
+	if (time_ns > last_ns)
+		cost_rate(c, time_ns - last_ns);
+	if (c->nr > COST_SECONDS) {
+		memmove(c->cpu_ns, c->cpu_ns + 1, COST_SECONDS * sizeof(c->cpu_ns[0]));
+		memmove(c->at_ns, c->at_ns + 1, COST_SECONDS * sizeof(c->at_ns[0]));
+		c->nr = COST_SECONDS;
+	}
+	c->cpu_ns[c->nr] = cpu_ns;
+	c->at_ns[c->nr++] = time_ns;
+}
+
+static double cost_pct(const struct cost *c)
+{
+	unsigned int last;
+
+	if (c->nr < 2)
+		return 0;
+	last = c->nr - 1;
+	return 100.0 * (double)(c->cpu_ns[last] - c->cpu_ns[0]) /
+	       (double)(c->at_ns[last] - c->at_ns[0]);
+}
+
+static void fill_health(struct engine *engine, uint64_t time_ns, struct health *ret)
+{
+	struct profile_stats profile;
+	struct source_stats source;
+	struct procs_stats procs;
+	struct health *h = &engine->health;
+
+	source_stats(live_source(engine->live), &source);
+	procs_stats(engine->procs, &procs);
+	profile_stats(engine->profile, &profile);
+	*ret = *h;
+	ret->complete = h->ends[STACK_END_ROOT];
+	ret->stitched = h->ends[STACK_END_STITCHED];
+	ret->lost = source.lost;
+	ret->lost_read = source.lost_read;
+	ret->lost_read_known = source.lost_read_known;
+	ret->lost_sideband = source.lost_sideband;
+	ret->lost_samples = source.lost_samples;
+	ret->dropped = h->dropped + source.dropped;
+	ret->throttled = source.throttled;
+	ret->throttled_ns = source.throttled_ns;
+	ret->bad_records = source.bad_records;
+	ret->late_records = source.late_records;
+	ret->evicted = profile.evicted;
+	ret->maps_reread = procs.maps_reread;
+	ret->modules = procs.modules;
+	ret->modules_bad = procs.modules_bad;
+	ret->names_pending = profile_nr_unnamed(engine->profile);
+	ret->nodes = profile.nodes;
+	ret->frames = profile.frames;
+	ret->log_entries = profile.log_entries;
+	supply_fill_health(engine->supply, ret);
+	ret->elapsed_ns = time_ns - engine->cost.start_ns;
+	ret->own_cpu_ns = engine->cost.nr ? engine->cost.cpu_ns[engine->cost.nr - 1] : 0;
+	ret->own_cpu_pct = cost_pct(&engine->cost);
+	ret->rss_bytes = engine->cost.rss_bytes;
+}
+
+/* Append TEXT behind the snapshot's own; answers its offset (0, the empty text, without room). */
+static uint32_t add_text(struct snapshot *s, uint32_t *left, const char *text)
+{
+	size_t len = strlen(text) + 1;
+	uint32_t at = s->nr_text;
+
+	if (len > *left)
+		return 0;
+	memcpy(s->text + at, text, len);
+	s->nr_text += (uint32_t)len;
+	*left -= (uint32_t)len;
+	return at;
+}
+
+static void make_notice(const struct engine *engine, char *out, size_t size)
+{
+	const struct live_granted *granted = live_granted(engine->live);
+
+	if (granted->notice[0])
+		snprintf(out, size, "%s", granted->notice);
+	else if (supply_kernel_names_hidden(engine->supply))
+		snprintf(out, size,
+			 "kernel names are hidden: sudo sysctl kernel.kptr_restrict=0 shows them");
+	else
+		out[0] = '\0';
+}
+
+static void fill_settings(struct engine *engine, struct snapshot *s, uint32_t *left)
+{
+	const struct live_granted *granted = live_granted(engine->live);
+	char notice[ERR_TEXT_MAX];
+
+	make_notice(engine, notice, sizeof(notice));
+	s->settings = (struct snap_settings){
+		.mode = granted->mode,
+		.stack_bytes = granted->stack_bytes,
+		.event = add_text(s, left, granted->event.name),
+		.target = add_text(s, left, engine->target),
+		.notice = add_text(s, left, notice),
+		.freq_asked_hz = (double)granted->freq_hz,
+		.period = granted->freq_hz ? 0 : granted->period,
+		.freq_achieved_hz = engine->cost.freq_achieved_hz,
+		.cpus_online = granted->cpus_online,
+		.cpus_sampled = granted->cpus_sampled,
+		.window_s = (double)engine->window_ns / (double)NS_PER_SEC,
+		.frozen = engine->frozen,
+		.user_only = granted->user_only,
+		.is_over = engine->is_over,
+	};
+}
+
+struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
+{
+	uint32_t left = REPORT_TEXT_MAX;
+	struct snapshot *s;
+	struct utsname uts;
+	struct timespec wall;
+	char text[sizeof(uts.nodename) * 3];
+
+	profile_advance(engine->profile, time_ns);
+	s = profile_snapshot(engine->profile, left);
+	if (!s)
+		return NULL;
+	if (uname(&uts) == 0) {
+		text_sanitize(uts.nodename, strlen(uts.nodename), text, sizeof(text));
+		s->hostname = add_text(s, &left, text);
+		text_sanitize(uts.release, strlen(uts.release), text, sizeof(text));
+		s->kernel = add_text(s, &left, text);
+	}
+	clock_gettime(CLOCK_REALTIME, &wall);
+	s->wall_ns = (int64_t)wall.tv_sec * (int64_t)NS_PER_SEC + wall.tv_nsec;
+	s->time_ns = time_ns;
+	fill_settings(engine, s, &left);
+	fill_health(engine, time_ns, &s->health);
+	return s;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One sample becomes one path: user frames from the root down, then the
+ * kernel frames of the same sample. Blending only: unwind/ does the steps.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "src/base/util.h"
+#include "src/engine/internal.h"
+
+/* perf's register numbers (<asm/perf_regs.h>, x86-64) by DWARF number; perf counts AX BX CX DX SI DI BP SP IP. */
+static const uint8_t perf_reg_of_dwarf[X86_NR_REGS] = {
+	[X86_RAX] = 0,	[X86_RBX] = 1,	[X86_RCX] = 2,	[X86_RDX] = 3,	[X86_RSI] = 4,
+	[X86_RDI] = 5,	[X86_RBP] = 6,	[X86_RSP] = 7,	[X86_RIP] = 8,	[X86_R8] = 16,
+	[X86_R9] = 17,	[X86_R10] = 18, [X86_R11] = 19, [X86_R12] = 20, [X86_R13] = 21,
+	[X86_R14] = 22, [X86_R15] = 23,
+};
+
+static uint64_t sample_reg(const struct record_sample *sample, unsigned int perf_reg)
+{
+	uint64_t bit = 1ull << perf_reg;
+
+	if (!(sample->regs_mask & bit))
+		return 0;
+	return sample->regs[__builtin_popcountll(sample->regs_mask & (bit - 1))];
+}
+
+void stack_input_of(const struct record_sample *sample, struct stack_input *ret)
+{
+	struct callchain_part kernel, user;
+
+	callchain_split(sample->callchain, sample->nr_callchain, &kernel, &user);
+	ret->mode = sample->mode;
+	ret->abi = sample->regs ? sample->abi : RECORD_ABI_NONE;
+	ret->kernel_ips = kernel.ips;
+	ret->nr_kernel_ips = (uint32_t)MIN(kernel.nr, (uint64_t)KERNEL_IPS_MAX);
+	ret->user_ips = user.ips;
+	ret->nr_user_ips = (uint32_t)MIN(user.nr, (uint64_t)UNWIND_FRAMES_MAX);
+	ret->stack = (struct unwind_stack){0};
+	if (ret->abi == RECORD_ABI_NONE)
+		return;
+	for (unsigned int i = 0; i < X86_NR_REGS; i++)
+		ret->regs.r[i] = sample_reg(sample, perf_reg_of_dwarf[i]);
+	ret->stack.data = sample->stack;
+	ret->stack.base = ret->regs.r[X86_RSP];
+	ret->stack.bytes = sample->stack_bytes;
+	ret->stack.is_cut = sample->stack_bytes == sample->stack_bytes_reserved;
+}
+
+/* The innermost user frame alone, for stacks that cannot be unwound. */
+static void lone_frame(const struct unwind_space *space, uint64_t pc, struct unwind_frame *frame)
+{
+	const struct unwind_map *map = unwind_map_of(space, pc);
+
+	*frame = (struct unwind_frame){.pc = pc, .off = pc, .module = UNWIND_NO_MODULE};
+	if (!map)
+		return;
+	frame->off = pc - map->start + map->file_off;
+	frame->module = map->module->id;
+}
+
+static void user_part(struct engine *engine, const struct process *process,
+		      const struct stack_input *input, struct unwind_result *ret)
+{
+	const struct unwind_space *space = process_space(process);
+
+	*ret = (struct unwind_result){.end = STACK_END_NO_REGS, .end_module = UNWIND_NO_MODULE};
+	if (process->is_kernel) {
+		ret->end = STACK_END_KERNEL;
+		return;
+	}
+	if (input->mode != STACK_MODE_DWARF) {
+		if (input->nr_user_ips > 0)
+			unwind_fp(space, input->user_ips, input->nr_user_ips, engine->fp_ips_max,
+				  engine->user, ret);
+		return;
+	}
+	if (input->abi == RECORD_ABI_NONE)
+		return;
+	if (input->abi == RECORD_ABI_32 || input->stack.bytes == 0) {
+		lone_frame(space, input->regs.r[X86_RIP], &engine->user[0]);
+		ret->nr_frames = 1;
+		ret->end = input->abi == RECORD_ABI_32 ? STACK_END_ARCH : STACK_END_NO_REGS;
+		return;
+	}
+	unwind_dwarf(space, &input->regs, &input->stack, engine->user, ret);
+}
+
+/* Pseudo-modules are one item each: an address in them means nothing to a reader. */
+static struct profile_frame user_frame(const struct unwind_frame *frame)
+{
+	if (frame->module == UNWIND_NO_MODULE)
+		return (struct profile_frame){.module = PROC_MODULE_UNKNOWN};
+	if (frame->module < PROC_MODULE_VDSO)
+		return (struct profile_frame){.module = frame->module};
+	return (struct profile_frame){.module = frame->module,
+				      .off = frame->off - frame->is_return};
+}
+
+uint32_t stack_path(struct engine *engine, const struct process *process,
+		    const struct stack_input *input, enum stack_end *ret_end, uint32_t *ret_used)
+{
+	struct unwind_result result;
+	uint32_t nr = 0;
+
+	user_part(engine, process, input, &result);
+	for (uint32_t i = result.nr_frames; i-- > 0;)
+		engine->path[nr++] = user_frame(&engine->user[i]);
+	for (uint32_t i = input->nr_kernel_ips; i-- > 0;)
+		engine->path[nr++] = (struct profile_frame){
+			.module = PROC_MODULE_KERNEL,
+			/* all but the innermost are return addresses */
+			.off = input->kernel_ips[i] - (i > 0),
+		};
+	*ret_end = result.end;
+	*ret_used = result.bytes_used;
+	return nr;
+}
