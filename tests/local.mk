@@ -1,2 +1,11 @@
 # Tests that do not belong to one layer. Each layer's own unit tests stand in its fragment.
-SCRIPT_TESTS += tests/test_layers.sh
+
+SCRIPT_TESTS += \
+	tests/test_layers.sh \
+	tests/test_live_shares.sh
+
+EXTRA_DIST += \
+	tests/lib.sh \
+	tests/live-report \
+	tests/loads.sh \
+	tests/targets/shares.c
