@@ -3,6 +3,7 @@
  * Programs with known stacks, one per argument: each spends its time in
  * spin() below a chain of calls that tests/test_live_chains.sh knows.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
