@@ -7,12 +7,12 @@
  */
 #include "config.h"
 
+#include "src/base/util.h"
+#include "src/engine/internal.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include "src/base/util.h"
-#include "src/engine/internal.h"
 
 struct waiting { /* in the buffer, followed by kernel ips, user ips, stack bytes */
 	uint64_t ticket, time_ns;

@@ -8,6 +8,10 @@
 
 #include "src/engine/engine.h"
 
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/engine/internal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,10 +20,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "src/base/io.h"
-#include "src/base/util.h"
-#include "src/engine/internal.h"
 
 /*
  * A round every 20 ms keeps the samples of a round in the cache between the
@@ -68,6 +68,18 @@ static void count_sample(struct engine *engine, const struct record *record, enu
 		engine->cost.cpu_samples[record->cpu]++;
 }
 
+/* The profile must know a module's name before frames of it come. */
+static void tell_objects(struct engine *engine)
+{
+	while (engine->nr_objects < procs_nr_modules(engine->procs)) {
+		uint32_t id = engine->nr_objects++;
+
+		if (id >= PROC_MODULE_FIRST)
+			profile_object(engine->profile, id, procs_module(engine->procs, id)->name,
+				       false);
+	}
+}
+
 /*
  * One sample into the profile. *RET_UNWOUND_NS, if not NULL, gets the time at
  * which unwinding was done.
@@ -86,6 +98,8 @@ static void take_sample(struct engine *engine, const struct record *record,
 		engine->health.dropped++;
 		return;
 	}
+	if (unlikely(engine->nr_objects < procs_nr_modules(engine->procs)))
+		tell_objects(engine);
 	stack_input_of(&record->sample, &input);
 	nr = stack_path(engine, process, &input, &end, &used);
 	if (ret_unwound_ns)

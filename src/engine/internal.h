@@ -58,6 +58,7 @@ struct engine {
 	char target[128];
 	pid_t own_pids[OWN_PIDS_MAX];
 	uint32_t nr_own_pids;
+	uint32_t nr_objects; /* modules whose names the profile knows */
 	uint64_t lost_sideband_seen;
 	uint64_t drained_ns, next_second_ns;
 	uint64_t fp_ips_max; /* the kernel's limit of a callchain */

@@ -2,6 +2,11 @@
 /* What a snapshot says beside the profile: settings in force, health, own cost. */
 #include "config.h"
 
+#include "src/base/cleanup.h"
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/engine/internal.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,11 +14,6 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "src/base/cleanup.h"
-#include "src/base/text.h"
-#include "src/base/util.h"
-#include "src/engine/internal.h"
 
 #define REPORT_TEXT_MAX 4096
 

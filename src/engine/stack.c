@@ -5,10 +5,10 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "src/base/util.h"
 #include "src/engine/internal.h"
+
+#include <string.h>
 
 /* perf's register numbers (<asm/perf_regs.h>, x86-64) by DWARF number; perf counts AX BX CX DX SI DI BP SP IP. */
 static const uint8_t perf_reg_of_dwarf[X86_NR_REGS] = {

@@ -7,6 +7,13 @@
  */
 #include "config.h"
 
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+#include "src/engine/internal.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <poll.h>
@@ -15,13 +22,6 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include "src/base/cleanup.h"
-#include "src/base/io.h"
-#include "src/base/text.h"
-#include "src/base/util.h"
-#include "src/base/vec.h"
-#include "src/engine/internal.h"
 
 #define MAPS_TEXT_MAX	  (64u << 20)
 #define SCAN_BYTES_MAX	  (64u << 20)
@@ -293,11 +293,9 @@ static void ask_modules(struct supply *s)
 			.min = want.min,
 		};
 		struct file *file = file_of(s, want.module);
-		const struct module *module = procs_module(s->engine->procs, want.module);
 
-		if (!file || !module)
+		if (!file)
 			return;
-		profile_object(s->engine->profile, want.module, module->name, false);
 		file->want = want;
 		file->state = FILE_OPENING;
 		if (ask(s, &request) < 0)

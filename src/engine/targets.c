@@ -2,17 +2,17 @@
 /* Which tasks are sampled when not all are: the threads of named processes, or of this user's. */
 #include "config.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/engine/internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define TARGETS_TIMEOUT_NS (2 * NS_PER_SEC)
 #define TARGETS_MAX	   65536
