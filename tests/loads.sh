@@ -20,9 +20,11 @@ load_start()
 		-perm -1 2>/dev/null | head -n 1)")
 		[ -x "$load_pg_bin/initdb" ] || return 77 ;;
 	esac
-	setsid bash -c '. "$1"; cd "$2"; "load_$3" "$4"' load "$(readlink -f "${BASH_SOURCE[0]}")" \
+	# setsid may fork: the group's leader tells its pid itself.
+	setsid bash -c '. "$1"; cd "$2"; echo $$ >pid; "load_$3" "$4"' load "$(readlink -f "${BASH_SOURCE[0]}")" \
 		"$load_dir" "$1" "${load_pg_bin:-}" >"$load_dir/log" 2>&1 &
-	load_pid=$!
+	until [ -s "$load_dir/pid" ]; do sleep 0.05; done
+	load_pid=$(cat "$load_dir/pid")
 }
 
 load_stop()
@@ -31,7 +33,6 @@ load_stop()
 	kill -TERM -- "-$load_pid" 2>/dev/null
 	sleep 0.3
 	kill -KILL -- "-$load_pid" 2>/dev/null
-	wait "$load_pid" 2>/dev/null
 	rm -rf "$load_dir"
 	load_pid=
 }
