@@ -25,10 +25,10 @@
  * A round every 20 ms keeps the samples of a round in the cache between the
  * copy out of the ring and the unwinding; the rings hold more than ten such.
  * Sideband records wake earlier (a file must be opened before its process
- * ends), but not more often than every 2 ms.
+ * ends), but not more often than every 5 ms.
  */
 #define ROUND_NS	   (20 * NS_PER_MSEC)
-#define ROUND_MIN_NS	   (2 * NS_PER_MSEC)
+#define ROUND_MIN_NS	   (5 * NS_PER_MSEC)
 #define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
 #define BACKLOG_BYTES	   (24u << 20)
 #define SWEEP_NS	   (10 * NS_PER_SEC)

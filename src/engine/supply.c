@@ -32,6 +32,7 @@
 #define VDSO_BYTES_MAX	  65536
 #define GIVE_UP_NS	  (3 * NS_PER_SEC) /* a sample waits so long for a table */
 #define RETRY_NS	  (NS_PER_SEC / 4)
+#define NAMES_PAUSE_NS	  (NS_PER_SEC / 10)
 
 /* How far a module has come on its way from a mapping to a name. */
 enum file_state {
@@ -67,7 +68,7 @@ struct supply {
 	uint32_t nr_batches; /* names at the loader */
 	bool tables_came;    /* since the backlog was last tried */
 	bool kernel_names_hidden;
-	uint64_t scan_time_ns, next_retry_ns;
+	uint64_t scan_time_ns, next_retry_ns, next_names_ns;
 	uint64_t nr_bad, calls_bytes, table_bytes, table_rows;
 };
 
@@ -224,11 +225,15 @@ static void release_held(struct supply *s, uint32_t module)
 	want_names(s, module, offs, nr);
 }
 
-static void ask_names(struct supply *s)
+/* A little patience makes few large requests of many small ones. */
+static void ask_names(struct supply *s, uint64_t time_ns)
 {
 	uint64_t offs[LOADER_NAMES_MAX];
 	uint32_t module, nr;
 
+	if (time_ns < s->next_names_ns)
+		return;
+	s->next_names_ns = time_ns + NAMES_PAUSE_NS;
 	while (s->nr_batches < NAMES_BATCHES_MAX &&
 	       (nr = profile_unnamed(s->engine->profile, &module, offs, LOADER_NAMES_MAX)) > 0)
 		want_names(s, module, offs, nr);
@@ -596,7 +601,7 @@ void supply_step(struct supply *s, uint64_t time_ns)
 	ask_modules(s);
 	take_loader(s, time_ns);
 	ask_calls(s);
-	ask_names(s);
+	ask_names(s, time_ns);
 	loader_tick(s->loader, time_ns);
 	if (!s->tables_came && time_ns < s->next_retry_ns)
 		return;
