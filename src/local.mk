@@ -15,3 +15,8 @@ tests_test_main_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_main_options_LDADD = libmain.a $(LINK_OUT) $(CMOCKA_LIBS)
 
 SCRIPT_TESTS += tests/test_main_docs.sh
+
+UNIT_TESTS += tests/test_main_keys
+tests_test_main_keys_SOURCES = tests/test_main_keys.c
+tests_test_main_keys_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_main_keys_LDADD = $(LINK_UI) $(CMOCKA_LIBS)
