@@ -8,18 +8,23 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-#define MIN(a, b)                                \
-	({                                       \
-		__typeof__(a) _min_a = (a);      \
-		__typeof__(b) _min_b = (b);      \
+#ifdef __cppcheck__ /* whose parser stops at statement expressions */
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#else
+#define MIN(a, b)                                  \
+	({                                         \
+		__typeof__(a) _min_a = (a);        \
+		__typeof__(b) _min_b = (b);        \
 		_min_a < _min_b ? _min_a : _min_b; \
 	})
-#define MAX(a, b)                                \
-	({                                       \
-		__typeof__(a) _max_a = (a);      \
-		__typeof__(b) _max_b = (b);      \
+#define MAX(a, b)                                  \
+	({                                         \
+		__typeof__(a) _max_a = (a);        \
+		__typeof__(b) _max_b = (b);        \
 		_max_a > _max_b ? _max_a : _max_b; \
 	})
+#endif
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
