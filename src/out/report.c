@@ -18,6 +18,7 @@
 #define CELL_MAX   4096 /* bytes of one cell; longer names are cut by view_cell */
 #define INDENT_MAX 512
 #define HEADER_MAX 2048
+#define PAD_MAX	   64 /* columns: a longer name moves the rest of its line only, not of all lines */
 
 struct layout {
 	FILE *stream;
@@ -26,7 +27,7 @@ struct layout {
 	const struct view_query *query;
 	bool ascii;
 	uint32_t columns;	  /* bit set of enum view_column */
-	int widths[COLUMN_COUNT]; /* what the widest cell takes */
+	int widths[COLUMN_COUNT]; /* what the widest cell takes, within bounds */
 };
 
 static void put_time(FILE *stream, int64_t wall_ns)
@@ -133,7 +134,7 @@ static void measure(struct layout *l)
 		l->widths[c] = MAX(text_width(view_columns[c].title), view_columns[c].width);
 		for (uint32_t i = 0; i < l->view->nr_rows; i++) {
 			fill_cell(l, &l->view->rows[i], c, cell, sizeof(cell));
-			l->widths[c] = MAX(l->widths[c], text_width(cell));
+			l->widths[c] = MAX(l->widths[c], MIN(text_width(cell), PAD_MAX));
 		}
 	}
 }
@@ -141,7 +142,7 @@ static void measure(struct layout *l)
 /* No blanks at the end of a line. */
 static void put_cell(const struct layout *l, int column, const char *text)
 {
-	int pad = l->widths[column] - text_width(text);
+	int pad = MAX(l->widths[column] - text_width(text), 0);
 	bool is_last = l->columns >> column == 1;
 
 	if (l->columns & ((1u << column) - 1))
