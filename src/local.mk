@@ -1,7 +1,10 @@
 # What main is made of, as a library so that tests reach it. main.c alone exits.
 noinst_LIBRARIES += libmain.a
 libmain_a_SOURCES = \
-	src/options.c src/options.h
+	src/batch.c src/batch.h \
+	src/launch.c src/launch.h \
+	src/options.c src/options.h \
+	src/saver.c src/saver.h
 
 bin_PROGRAMS += stacktop
 stacktop_SOURCES = src/main.c
@@ -13,6 +16,14 @@ UNIT_TESTS += tests/test_main_options
 tests_test_main_options_SOURCES = tests/test_main_options.c
 tests_test_main_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_main_options_LDADD = libmain.a $(LINK_OUT) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_main_launch
+tests_test_main_launch_SOURCES = tests/test_main_launch.c
+tests_test_main_launch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_main_launch_LDADD = libmain.a $(LINK_BROKER) $(CMOCKA_LIBS)
+
+TEST_HELPERS += tests/have_perf
+tests_have_perf_SOURCES = tests/have_perf.c
 
 SCRIPT_TESTS += tests/test_main_docs.sh
 

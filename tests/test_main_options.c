@@ -2,6 +2,9 @@
 /* The command line: what is understood, and that every refusal names the word at fault and what would be right. */
 #include "config.h"
 
+#include "src/base/util.h"
+#include "src/options.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#include "src/base/util.h"
-#include "src/options.h"
 
 #define WORDS_MAX 16
 
@@ -94,7 +94,8 @@ static void numbers_and_modes_are_read(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(parse("-d .25 --window=1.5 -n 3 --call-graph dwarf,65528 -F 49", &o, &err), 0);
+	assert_int_equal(parse("-d .25 --window=1.5 -n 3 --call-graph dwarf,65528 -F 49", &o, &err),
+			 0);
 	assert_int_equal(o.delay_ns, 250000000);
 	assert_int_equal(o.window_ns, 1500000000);
 	assert_int_equal(o.count, 3);
@@ -102,8 +103,9 @@ static void numbers_and_modes_are_read(void **state)
 	assert_int_equal(o.stack_bytes, 65528);
 	assert_int_equal(o.freq_hz, 49);
 	options_done(&o);
-	assert_int_equal(parse("--call-graph fp -c 1000 --view callers --sort total --limit 20", &o,
-			       &err), 0);
+	assert_int_equal(
+		parse("--call-graph fp -c 1000 --view callers --sort total --limit 20", &o, &err),
+		0);
 	assert_int_equal(o.mode, STACK_MODE_FP);
 	assert_int_equal(o.freq_hz, 0);
 	assert_int_equal(o.period, 1000);

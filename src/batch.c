@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Batch mode: see batch.h. One loop on one thread: it asks for a snapshot when
+ * a block is due, and writes it when it has come. "Closing" means that the last
+ * block has been asked for: of that one only a snapshot will do that was made
+ * after the reason to close, so that the end of a command is in it.
+ */
+#include "config.h"
+
+#include "src/batch.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/model/snapshot.h"
+#include "src/out/out.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* With targets that may end, look whether they have so often, however long the delay is. */
+#define LOOK_NS NS_PER_SEC
+/* The engine answers within milliseconds; if it does not at all, leave without the last block. */
+#define CLOSING_MAX_NS (5 * NS_PER_SEC)
+/* The last block waits so long for names and unwind tables that are on their way, and looks so often. */
+#define SETTLE_MAX_NS  (2 * NS_PER_SEC)
+#define SETTLE_STEP_NS (20 * NS_PER_MSEC)
+
+struct batch {
+	const struct batch_config *config;
+	struct channel *channel;
+	struct view view;
+	int signal_fd;
+	uint64_t block_ns; /* when the next block is due */
+	uint64_t look_ns;  /* when a snapshot is asked for, block or not */
+	uint64_t nr_blocks;
+	uint64_t closing_ns; /* since when, 0: not yet */
+	bool may_end;	     /* has targets that may */
+	bool is_asked;	     /* a snapshot is on its way */
+	bool is_done;
+	int signal; /* that ends us, 0: none */
+	int error;  /* of the stream */
+};
+
+void batch_signals(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGTERM);
+	sigaddset(ret, SIGHUP);
+	sigaddset(ret, SIGCHLD);
+}
+
+/* --- blocks --- */
+
+static int write_block(struct batch *b, const struct snapshot *snapshot)
+{
+	const struct options *o = b->config->options;
+	struct view_query query = {.kind = o->view, .sort = o->sort, .limit = o->limit};
+	int r;
+
+	if (o->format == OPTIONS_JSON)
+		return out_json(b->config->stream, snapshot, &query);
+	r = view_build(&b->view, snapshot, &query);
+	if (r < 0)
+		return r;
+	return out_text(b->config->stream, snapshot, &b->view, &query, b->config->ascii);
+}
+
+static void ask(struct batch *b)
+{
+	if (!b->is_asked &&
+	    channel_send(b->channel, (struct command){.kind = COMMAND_SNAPSHOT}) == 0)
+		b->is_asked = true;
+}
+
+/* Ask for the last block, unless that has been done. */
+static void start_closing(struct batch *b)
+{
+	if (b->closing_ns)
+		return;
+	b->closing_ns = now_ns();
+	b->look_ns = b->closing_ns;
+	b->is_asked = false; /* what is on its way was made too early */
+	ask(b);
+}
+
+static void put_block(struct batch *b, const struct snapshot *snapshot)
+{
+	b->error = write_block(b, snapshot);
+	b->nr_blocks++;
+	if (b->error < 0 ||
+	    (b->config->options->count && b->nr_blocks >= b->config->options->count))
+		b->is_done = true;
+}
+
+/* Every stack has its tables and every function its name, as far as they are to be had. */
+static bool is_settled(const struct snapshot *snapshot)
+{
+	const struct health *health = &snapshot->health;
+
+	return health->names_pending == 0 && health->ends[STACK_END_PENDING] == 0;
+}
+
+static void take_last(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
+{
+	bool is_late = time_ns >= b->closing_ns + SETTLE_MAX_NS;
+
+	if (snapshot->time_ns >= b->closing_ns && (is_late || is_settled(snapshot))) {
+		put_block(b, snapshot);
+		b->is_done = true;
+	} else {
+		b->look_ns = time_ns + SETTLE_STEP_NS;
+	}
+}
+
+static void take_snapshot(struct batch *b, uint64_t time_ns)
+{
+	struct snapshot *snapshot = channel_take(b->channel);
+	uint64_t delay_ns = b->config->options->delay_ns;
+
+	if (!snapshot)
+		return;
+	b->is_asked = false;
+	if (b->closing_ns) {
+		take_last(b, snapshot, time_ns);
+	} else if (snapshot->settings.is_over) {
+		start_closing(b);
+	} else if (time_ns >= b->block_ns) {
+		put_block(b, snapshot);
+		b->block_ns += delay_ns;
+		if (b->block_ns <= time_ns) /* late by more than a block: leave those out */
+			b->block_ns = time_ns + delay_ns;
+	}
+	snapshot_free(snapshot);
+}
+
+static void take_messages(struct batch *b)
+{
+	char text[ERR_TEXT_MAX];
+	bool is_error;
+
+	if (channel_take_message(b->channel, text, sizeof(text), &is_error))
+		b->config->say(text);
+}
+
+/* --- events --- */
+
+static void look_at_command(struct batch *b)
+{
+	struct err err = {0};
+	int status;
+
+	if (b->config->launch && launch_reap(b->config->launch, false, &status, &err))
+		start_closing(b);
+}
+
+/*
+ * A signal that only we got is passed on to the command; what the terminal sends, it
+ * has got itself. The second one ends us without waiting for anything.
+ */
+static void take_signal(struct batch *b, const struct signalfd_siginfo *info)
+{
+	struct launch *launch = b->config->launch;
+	struct err err = {0};
+	int status;
+
+	if (info->ssi_signo == SIGCHLD) {
+		look_at_command(b);
+		return;
+	}
+	if (b->signal)
+		b->is_done = true;
+	b->signal = (int)info->ssi_signo;
+	if (launch && info->ssi_code == SI_USER && !launch_reap(launch, false, &status, &err))
+		kill(launch_pid(launch), b->signal);
+	start_closing(b);
+}
+
+static void take_signals(struct batch *b)
+{
+	struct signalfd_siginfo info;
+
+	while (read(b->signal_fd, &info, sizeof(info)) == sizeof(info))
+		take_signal(b, &info);
+}
+
+/* When a snapshot is to be asked for next. */
+static uint64_t ask_ns(const struct batch *b)
+{
+	return b->closing_ns ? b->look_ns : MIN(b->block_ns, b->look_ns);
+}
+
+static int wait_ms(const struct batch *b, uint64_t time_ns)
+{
+	uint64_t until_ns = b->is_asked ? UINT64_MAX : ask_ns(b);
+
+	if (b->closing_ns)
+		until_ns = MIN(until_ns, b->closing_ns + CLOSING_MAX_NS);
+	if (until_ns == UINT64_MAX)
+		return -1;
+	return until_ns <= time_ns ? 0
+				   : (int)((until_ns - time_ns + NS_PER_MSEC - 1) / NS_PER_MSEC);
+}
+
+static void step(struct batch *b)
+{
+	struct pollfd fds[] = {
+		{.fd = channel_main_fd(b->channel), .events = POLLIN},
+		{.fd = b->signal_fd, .events = POLLIN},
+		{.fd = fileno(b->config->stream)}, /* its reader is gone */
+	};
+	uint64_t time_ns = now_ns();
+
+	if (poll(fds, ARRAY_SIZE(fds), wait_ms(b, time_ns)) < 0 && errno != EINTR) {
+		b->error = -errno;
+		b->is_done = true;
+		return;
+	}
+	if (fds[1].revents)
+		take_signals(b);
+	if (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)) {
+		b->error = -EPIPE;
+		b->is_done = true;
+		return;
+	}
+	time_ns = now_ns();
+	if (fds[0].revents) {
+		take_messages(b);
+		take_snapshot(b, time_ns);
+	}
+	if (b->closing_ns && time_ns >= b->closing_ns + CLOSING_MAX_NS)
+		b->is_done = true;
+	if (b->is_done || b->is_asked || time_ns < ask_ns(b))
+		return;
+	if (time_ns >= b->look_ns)
+		b->look_ns = b->may_end ? time_ns + LOOK_NS : UINT64_MAX;
+	ask(b);
+}
+
+/* --- the way out --- */
+
+/* Sampling is over; the command may go on for as long as it likes. */
+static int wait_for_command(struct batch *b, struct err *err)
+{
+	struct launch *launch = b->config->launch;
+	int status, forwarded = b->signal ? 1 : 0;
+
+	while (!launch_reap(launch, false, &status, err)) {
+		struct pollfd fd = {.fd = b->signal_fd, .events = POLLIN};
+		struct signalfd_siginfo info;
+
+		poll(&fd, 1, -1);
+		while (read(b->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+			if (info.ssi_signo == SIGCHLD)
+				continue;
+			if (forwarded++ > 0)
+				return 128 + (int)info.ssi_signo;
+			if (info.ssi_code == SI_USER)
+				kill(launch_pid(launch), (int)info.ssi_signo);
+		}
+	}
+	return status;
+}
+
+static int finish(struct batch *b, struct err *err)
+{
+	const struct options *o = b->config->options;
+
+	channel_send(b->channel, (struct command){.kind = COMMAND_QUIT});
+	take_messages(b);
+	if (b->error < 0 && b->error != -EPIPE && b->signal != SIGHUP) {
+		err_set(err, b->error, "cannot write %s: %s",
+			o->output ? "the file given by -o" : "the output", strerror(-b->error));
+		return 1;
+	}
+	if (b->config->launch)
+		return wait_for_command(b, err);
+	return b->signal ? 128 + b->signal : 0;
+}
+
+int batch_run(const struct batch_config *config, struct channel *channel, struct err *err)
+{
+	uint64_t time_ns = now_ns();
+	bool may_end = config->options->nr_pids || config->options->nr_tids;
+	struct batch batch = {
+		.config = config,
+		.channel = channel,
+		.block_ns = time_ns + config->options->delay_ns,
+		.look_ns = may_end ? time_ns + LOOK_NS : UINT64_MAX,
+		.may_end = may_end,
+	};
+	sigset_t signals;
+	int status;
+
+	batch_signals(&signals);
+	batch.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (batch.signal_fd < 0) {
+		err_set(err, -errno, "signalfd: %s", strerror(errno));
+		channel_send(channel, (struct command){.kind = COMMAND_QUIT});
+		return 1;
+	}
+	look_at_command(&batch);
+	while (!batch.is_done)
+		step(&batch);
+	status = finish(&batch, err);
+	view_done(&batch.view);
+	close(batch.signal_fd);
+	return status;
+}

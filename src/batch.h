@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Batch mode: a block of text or a line of JSON per refresh to a stream. Sees snapshots, never the engine. */
+#ifndef ST_BATCH_H
+#define ST_BATCH_H
+
+#include "src/base/err.h"
+#include "src/launch.h"
+#include "src/model/command.h"
+#include "src/options.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+struct batch_config {
+	const struct options *options; /* view, sort, limit, delay, count, format */
+	FILE *stream;
+	bool ascii;
+	struct launch *launch;	       /* the command, or NULL */
+	void (*say)(const char *text); /* one line for the person, beside the stream */
+};
+
+/* The signals that batch mode takes itself: to be blocked before any thread is started. */
+void batch_signals(sigset_t *ret);
+
+/*
+ * Write blocks until the count is reached, the command or the targets have ended, a signal
+ * comes or the reader is gone; then tell the engine to quit and wait for the command.
+ * Returns the exit status: the command's, 128 + n for signal n, 0, or 1 with ERR set.
+ */
+int batch_run(const struct batch_config *config, struct channel *channel, struct err *err);
+
+#endif
