@@ -36,6 +36,7 @@ static void plain_names_stay(void **state)
 	assert_shown("memcpy@@GLIBC_2.14", "memcpy");
 	assert_shown("read@GLIBC_2.2.5", "read");
 	assert_shown(".weird", ".weird");
+	assert_shown("read@plt", "read@plt");
 }
 
 static void suffixes_are_kept_when_they_say_something(void **state)
@@ -67,6 +68,7 @@ static void mangled_names_are_unfolded(void **state)
 		     "core::fmt::Write::write_fmt");
 	assert_shown("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.77",
 		     "core::fmt::Formatter::pad");
+	assert_shown("_ZN3foo3barEi@plt", "foo::bar@plt");
 	assert_shown("_D3foo3barFZv", "foo.bar");
 }
 

@@ -174,6 +174,7 @@ static void show(const char *text, size_t len, char *out, size_t out_size)
 
 void demangle(const char *mangled, char *out, size_t out_size)
 {
+	static const char plt[] = "@plt";
 	size_t len = strcspn(mangled, "@"), base;
 	char name[DEMANGLE_IN_MAX + 1], suffix[128];
 	struct sink sink;
@@ -187,7 +188,9 @@ void demangle(const char *mangled, char *out, size_t out_size)
 	base = suffix_at(mangled, len);
 	memcpy(name, mangled, len);
 	name[len] = '\0';
-	suffix_keep(name + base, suffix, sizeof(suffix));
+	suffix_keep(name + base, suffix, sizeof(suffix) - sizeof(plt));
+	if (strcmp(mangled + len, plt) == 0)
+		strcat(suffix, plt);
 	name[base] = '\0';
 	if (!demangle_to(name, &sink)) {
 		memcpy(sink.text, name, base);

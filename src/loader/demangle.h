@@ -14,7 +14,7 @@
 
 /*
  * Write what to call MANGLED to OUT (OUT_SIZE bytes, at least 8), sanitized and
- * NUL-terminated; a name that is not mangled is copied. Symbol versions ("@GLIBC_2.2.5") and
+ * NUL-terminated; a name that is not mangled is copied. Symbol versions ("@GLIBC_2.2.5", but not "@plt") and
  * the link-time optimizer's suffixes are dropped, ".cold", ".part.0",
  * ".constprop.0" and ".isra.0" are kept. A name that is cut ends in "...".
  */

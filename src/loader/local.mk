@@ -9,6 +9,7 @@ libloader_a_SOURCES = \
 	src/loader/kallsyms.c src/loader/kallsyms.h \
 	src/loader/loader.h \
 	src/loader/names.c src/loader/names.h \
+	src/loader/plt.c src/loader/plt.h \
 	src/loader/protocol.h \
 	src/loader/sandbox.c src/loader/sandbox.h \
 	src/loader/server.c \

@@ -14,6 +14,7 @@
 #include "src/loader/elf_file.h"
 #include "src/loader/loader.h"
 #include "src/loader/names.h"
+#include "src/loader/plt.h"
 #include "src/loader/protocol.h"
 #include "src/loader/sandbox.h"
 
@@ -188,6 +189,8 @@ static int symbols_collect(struct server *server, struct symbols *symbols,
 
 	if (r == 0)
 		r = symbols_add_debugdata(symbols, file, table);
+	if (r == 0)
+		r = plt_add(symbols, file);
 	for (uint32_t i = 0; i < server->attached.nr_debug && r == 0; i++) {
 		struct elf_file debug;
 

@@ -113,13 +113,39 @@ static bool symbol_is_function(const GElf_Sym *sym, const char *name, const stru
 	}
 }
 
+static int symbol_put(struct symbols *s, const struct symbol *symbol, const char *name)
+{
+	size_t len = strnlen(name, MANGLED_BYTES_MAX);
+	int r = vec_reserve(&s->all, &s->cap, s->nr + 1, SYMBOLS_MAX);
+
+	if (r == 0)
+		r = vec_reserve(&s->names, &s->cap_names, s->nr_names + len + 1, NAMES_MAX_BYTES);
+	if (r < 0)
+		return r;
+	s->all[s->nr] = *symbol;
+	s->all[s->nr++].name = (uint32_t)s->nr_names;
+	memcpy(s->names + s->nr_names, name, len);
+	s->names[s->nr_names + len] = '\0';
+	s->nr_names += len + 1;
+	return 0;
+}
+
+int symbols_add_stub(struct symbols *s, uint64_t off, uint64_t bytes, const char *name)
+{
+	return symbol_put(s,
+			  &(struct symbol){
+				  .start = off,
+				  .bytes = (uint32_t)bytes,
+				  .rank = UINT16_MAX, /* a real symbol is better */
+				  .has_size = true,
+			  },
+			  name);
+}
+
 static int symbols_add_one(struct symbols *s, const GElf_Sym *sym, const char *name,
 			   const struct elf_file *file, const struct table *table)
 {
-	size_t len = strnlen(name, MANGLED_BYTES_MAX);
 	uint64_t off, end = 0, bytes;
-	struct symbol *symbol;
-	int r;
 
 	if (!elf_file_off_of(file, sym->st_value, &off) ||
 	    !symbol_is_function(sym, name, table, off))
@@ -127,23 +153,14 @@ static int symbols_add_one(struct symbols *s, const GElf_Sym *sym, const char *n
 	bytes = sym->st_size;
 	if (bytes == 0 && fde_end(table, off, &end))
 		bytes = end - off;
-	r = vec_reserve(&s->all, &s->cap, s->nr + 1, SYMBOLS_MAX);
-	if (r == 0)
-		r = vec_reserve(&s->names, &s->cap_names, s->nr_names + len + 1, NAMES_MAX_BYTES);
-	if (r < 0)
-		return r;
-	symbol = &s->all[s->nr++];
-	*symbol = (struct symbol){
-		.start = off,
-		.bytes = (uint32_t)MIN(bytes, (uint64_t)UINT32_MAX),
-		.name = (uint32_t)s->nr_names,
-		.rank = rank_of(sym, name),
-		.has_size = sym->st_size > 0,
-	};
-	memcpy(s->names + s->nr_names, name, len);
-	s->names[s->nr_names + len] = '\0';
-	s->nr_names += len + 1;
-	return 0;
+	return symbol_put(s,
+			  &(struct symbol){
+				  .start = off,
+				  .bytes = (uint32_t)MIN(bytes, (uint64_t)UINT32_MAX),
+				  .rank = rank_of(sym, name),
+				  .has_size = sym->st_size > 0,
+			  },
+			  name);
 }
 
 static int symbols_add_section(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr,

@@ -27,6 +27,9 @@ struct symbols *symbols_free(struct symbols *symbols);
 int symbols_add(struct symbols *symbols, const struct elf_file *source, const struct elf_file *file,
 		const struct table *table);
 
+/* Take one function that no symbol table has: NAME at offset OFF. 0, -ENOMEM, -E2BIG. */
+int symbols_add_stub(struct symbols *symbols, uint64_t off, uint64_t bytes, const char *name);
+
 /* Sort, choose among symbols of one place, and make the whole ready for symbols_find. 0 or -ENOMEM. */
 int symbols_finish(struct symbols *symbols);
 
