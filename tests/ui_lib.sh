@@ -41,10 +41,9 @@ begin() {
 	cat >"$work/run.sh" <<-END
 		cd '$work'
 		stty -g >before
-		(sh -c 'echo \$\$ >pid; exec "\$@"' sh $*) 2>stderr
+		(sh -c 'echo \$\$ >pid; exec "\$@"' sh $*)
 		echo \$? >status
 		stty -g >after
-		cat stderr
 		echo END-OF-RUN
 		exec sleep 1000
 	END

@@ -181,6 +181,8 @@ void screen_resume(struct screen *screen)
 {
 	/* The shell may have changed what was the terminal's own state. */
 	reset_prog_mode();
+	/* curses would do so only when it reads a key: too late for that key. */
+	keypad(stdscr, TRUE);
 	guard_arm(&screen->guard, screen->output_fd);
 	screen_resize(screen);
 	screen_repaint(screen);
