@@ -52,16 +52,16 @@ some_snapshots() {
 more_snapshots() { [ "$(grep -c '^snapshot' "$work/log")" -ge "$1" ]; }
 
 sorting() {
-	see '▾self%'
+	see 'self▾'
 	key s
-	see '▾total%'
+	see 'total▾'
 	key s
 	see 'function▾'
 	key s
 	# The column of objects may have no room.
 	see_not 'function▾'
 	key s
-	see '▾self%'
+	see 'self▾'
 }
 searching() {
 	key /

@@ -45,7 +45,7 @@ counters() {
 	for word in 'complete 99.0%' 'lost 123' 'drop 45' 'cost 0.6%'; do
 		screen | head -1 | grep -qF "$word" || fail "no '$word' in the first line"
 	done
-	see 'sudo sysctl kernel.kptr_restrict=0'
+	see 'kernel.kptr_restrict=0'
 	# Loss is in another colour, and the hottest function too.
 	styled | head -1 | grep -qE $'\033\\[[0-9;]*7[0-9;]*m[^\033]*lost 123' ||
 		styled | head -1 | grep -q $'\033\\[3[0-9;]*m.*lost' || fail "loss looks like anything else"
@@ -130,6 +130,12 @@ stopping() {
 	cursor_on leaf_20
 	key q
 	see_end 0
+	# A shell ends a stopped job by the signal and SIGCONT, and keeps the terminal.
+	begin 80x24 bash -m -c "'$fake & fake=\$!; echo \$fake >pid; fg >/dev/null; echo STOPPED;
+		kill %1; wait \$fake'"
+	see leaf_70
+	key C-z
+	see_end 143
 	# Stopped from outside, without a chance to restore anything.
 	start 80x24
 	key Down
@@ -166,8 +172,10 @@ crashes() {
 	until_true "no guard" guard_of "$(pid)" >/dev/null
 	guard=$(guard_of "$(pid)")
 	kill -KILL "$(pid)"
-	see_end 137
 	until_true "the guard outlives the program" gone "$guard"
+	until_true "the terminal's modes are not restored" modes_are_back
+	see END-OF-RUN
+	[ "$(cat "$work/status")" = 137 ] || fail "status $(cat "$work/status")"
 
 	# The guard leaves with the program, and the program does without it.
 	start 80x24
@@ -182,6 +190,11 @@ crashes() {
 	key q
 	see_end 0
 	gone "$guard" || fail "the guard is still there"
+}
+
+# Now: the guard and the program's parent learn of its end at the same time.
+modes_are_back() {
+	[ "$(stty -g -F "$(mux display-message -p '#{pane_tty}')")" = "$(cat "$work/before")" ]
 }
 
 # The terminal goes away without a signal to us.
@@ -214,7 +227,7 @@ at_rest() {
 }
 enough_snapshots() { [ "$(grep -c '^snapshot' "$work/log")" -ge "$1" ]; }
 
-[ "$1" ] || resizing
+resizing
 counters
 poor_terminals
 silent_engine

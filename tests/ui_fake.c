@@ -238,9 +238,11 @@ static struct snap_settings settings(struct fake *fake)
 		.stack_bytes = fake->stack_bytes,
 		.event = add_text(fake, "cpu-clock"),
 		.target = add_text(fake, "all CPUs"),
-		.notice = fake->notice ? add_text(fake, "kernel addresses are hidden: sudo sysctl "
-							"kernel.kptr_restrict=0")
-				       : 0,
+		.notice = fake->notice
+				  ? add_text(fake, "the names of kernel functions are hidden from "
+						   "this user; to see them: sudo sysctl "
+						   "kernel.kptr_restrict=0")
+				  : 0,
 		.freq_asked_hz = 999,
 		.freq_achieved_hz = 998,
 		.cpus_online = 2,
@@ -306,8 +308,10 @@ static void note(struct fake *fake, const char *what, uint64_t value)
 static void set_mode(struct fake *fake, enum stack_mode mode)
 {
 	if (mode == STACK_MODE_LBR) {
-		channel_post_message(fake->channel,
-				     "lbr: this CPU keeps no branch records; the mode stays", true);
+		channel_post_message(
+			fake->channel,
+			"lbr: this CPU keeps no branch records in call-stack mode, or the kernel does not let us use them; the mode stays dwarf",
+			true);
 		return;
 	}
 	fake->mode = mode;

@@ -57,7 +57,7 @@ int draw_text(struct screen *screen, int line, int column, int width, enum style
 	if (screen->ascii)
 		text = draw_plain(screen, text, plain, sizeof(plain));
 	bytes = text_fit(text, MIN(width, screen->columns - column), &columns);
-	if (bytes == 0 || bytes > DRAW_TEXT_MAX)
+	if (bytes == 0)
 		return 0;
 	set_look(screen, style, added);
 	mvaddnstr(line, column, text, (int)bytes);
@@ -71,6 +71,53 @@ void draw_text_right(struct screen *screen, int line, int column, int width, enu
 
 	draw_text(screen, line, column + MAX(width - columns, 0), MIN(width, columns), style, added,
 		  text);
+}
+
+/* The bytes of TEXT that go on one line: up to the last space that fits, or as many as fit. */
+static size_t line_of(const struct screen *screen, const char *text)
+{
+	size_t fits = text_fit(text, screen->columns, NULL), at = fits;
+
+	if (!text[fits])
+		return fits;
+	while (at > 0 && text[at] != ' ')
+		at--;
+	return at ? at : fits;
+}
+
+static const char *next_line(const struct screen *screen, const char *text)
+{
+	text += line_of(screen, text);
+	while (*text == ' ')
+		text++;
+	return text;
+}
+
+int draw_count_lines(const struct screen *screen, const char *text, int max)
+{
+	int nr = 0;
+	const char *next;
+
+	for (; *text && nr < max; nr++, text = next) {
+		next = next_line(screen, text);
+		if (next == text) /* not one character fits */
+			return 1;
+	}
+	return nr;
+}
+
+void draw_lines(struct screen *screen, int line, int nr, enum style style, const char *text)
+{
+	char part[DRAW_TEXT_MAX];
+
+	for (int i = 0; i < nr && *text; i++) {
+		size_t bytes =
+			i == nr - 1 ? text_fit(text, screen->columns, NULL) : line_of(screen, text);
+
+		snprintf(part, sizeof(part), "%.*s", (int)bytes, text);
+		draw_text(screen, line + i, 0, screen->columns, style, A_NORMAL, part);
+		text = next_line(screen, text);
+	}
 }
 
 void draw_fill(struct screen *screen, int line, int column, int width, enum style style)

@@ -18,6 +18,10 @@ int draw_text(struct screen *screen, int line, int column, int width, enum style
 /* The same, flush right within WIDTH. */
 void draw_text_right(struct screen *screen, int line, int column, int width, enum style style,
 		     attr_t added, const char *text);
+/* How many lines TEXT takes when it is broken at spaces, at most MAX. */
+int draw_count_lines(const struct screen *screen, const char *text, int max);
+/* Write TEXT over at most NR lines of the screen, from LINE on; the rest of it is cut off. */
+void draw_lines(struct screen *screen, int line, int nr, enum style style, const char *text);
 /* Fill with spaces. */
 void draw_fill(struct screen *screen, int line, int column, int width, enum style style);
 /* Change the look of text that is already there. */

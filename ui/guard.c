@@ -161,7 +161,7 @@ int guard_start(struct guard *guard, const struct restore *restore)
 	return ret;
 }
 
-static void guard_send(struct guard *guard, const struct guard_note *note)
+static void guard_send(const struct guard *guard, const struct guard_note *note)
 {
 	if (guard->sock < 0)
 		return;
@@ -170,7 +170,7 @@ static void guard_send(struct guard *guard, const struct guard_note *note)
 		return;
 }
 
-void guard_arm(struct guard *guard, int tty_fd)
+void guard_arm(const struct guard *guard, int tty_fd)
 {
 	struct guard_note note = {.is_armed = true};
 
@@ -178,7 +178,7 @@ void guard_arm(struct guard *guard, int tty_fd)
 		guard_send(guard, &note);
 }
 
-void guard_disarm(struct guard *guard)
+void guard_disarm(const struct guard *guard)
 {
 	const struct guard_note note = {.is_armed = false};
 

@@ -50,9 +50,9 @@ struct guard {
  * else, blocks all signals, and ends with the calling process. 0 or -errno.
  */
 int guard_start(struct guard *guard, const struct restore *restore);
-/* The terminal is in curses modes from now on, or no longer. */
-void guard_arm(struct guard *guard, int tty_fd);
-void guard_disarm(struct guard *guard);
+/* The terminal is in curses modes from now on, or no longer. Safe in a signal handler. */
+void guard_arm(const struct guard *guard, int tty_fd);
+void guard_disarm(const struct guard *guard);
 /* End the guard, which leaves the terminal alone. A guard that was not started is a no-op. */
 void guard_stop(struct guard *guard);
 

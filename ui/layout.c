@@ -18,32 +18,53 @@
 #define HEADER_TEXT_MAX	 2048
 #define NOTE_TEXT_MAX	 160
 #define NOTES_MAX	 6
+#define ROOMY_LINES	 12 /* from here on a message may take more than one line */
+#define WRAP_MAX	 3
 #define TABS_TEXT_MAX	 128
 #define COMPLETE_LOW_PCT 90.0
 
 /* The line on which each part stands, -1: nowhere. */
 struct plan {
-	int tabs, notice, titles, rows, nr_rows, last;
+	int tabs, notice, nr_notice, titles, rows, nr_rows, last, nr_last;
 };
+
+/* Long lines go on where there is room for that. */
+static int count_lines(const struct ui *ui, const char *text)
+{
+	return draw_count_lines(&ui->screen, text, ui->screen.lines >= ROOMY_LINES ? WRAP_MAX : 1);
+}
+
+static void plan_bottom(const struct ui *ui, struct plan *plan)
+{
+	bool is_prompt = ui->prompt.kind != PROMPT_NONE;
+	int lines = ui->screen.lines;
+
+	if (!is_prompt && ui->message.text[0])
+		plan->nr_last = count_lines(ui, ui->message.text);
+	else if (is_prompt || lines >= 4)
+		plan->nr_last = 1;
+	plan->last = lines - plan->nr_last;
+}
 
 static struct plan plan_lines(const struct ui *ui)
 {
 	const struct snapshot *s = ui->snapshot;
-	bool has_notice = s && snapshot_text(s, s->settings.notice)[0];
-	bool must_speak = ui->prompt.kind != PROMPT_NONE || ui->message.text[0];
+	const char *notice = s ? snapshot_text(s, s->settings.notice) : "";
 	int lines = ui->screen.lines, next = 1;
-	struct plan plan = {.tabs = -1, .notice = -1, .titles = -1, .last = -1};
+	struct plan plan = {.tabs = -1, .notice = -1, .titles = -1};
 
 	if (lines >= 6)
 		plan.tabs = next++;
-	if (has_notice && lines >= 8)
-		plan.notice = next++;
+	if (*notice && lines >= 8) {
+		plan.nr_notice = count_lines(ui, notice);
+		plan.notice = next;
+		next += plan.nr_notice;
+	}
 	if (lines >= 5)
 		plan.titles = next++;
 	plan.rows = next;
-	if (lines >= 4 || must_speak)
-		plan.last = lines - 1;
-	plan.nr_rows = MAX((plan.last >= 0 ? plan.last : lines) - plan.rows, 0);
+	plan_bottom(ui, &plan);
+	plan.nr_rows = MAX(plan.last - plan.rows, 0);
 	return plan;
 }
 
@@ -233,16 +254,16 @@ static void draw_hints(struct screen *screen, int line)
 	}
 }
 
-static void draw_last(struct ui *ui, int line)
+static void draw_last(struct ui *ui, const struct plan *plan)
 {
 	struct screen *screen = &ui->screen;
+	int line = plan->last;
 
 	if (ui->prompt.kind != PROMPT_NONE)
 		prompt_draw(&ui->prompt, screen, line);
 	else if (ui->message.text[0])
-		draw_text(screen, line, 0, screen->columns,
-			  ui->message.is_error ? STYLE_WARNING : STYLE_NOTICE, A_NORMAL,
-			  ui->message.text);
+		draw_lines(screen, line, plan->nr_last,
+			   ui->message.is_error ? STYLE_WARNING : STYLE_NOTICE, ui->message.text);
 	else if (ui->snapshot && ui->snapshot->settings.is_over)
 		draw_text(screen, line, 1, screen->columns, STYLE_NOTICE, A_NORMAL,
 			  "nothing is left to sample: w writes this, q leaves");
@@ -272,7 +293,6 @@ static void draw_body(struct ui *ui, const struct plan *plan)
 
 void layout_draw(struct ui *ui)
 {
-	struct screen *screen = &ui->screen;
 	const struct plan plan = plan_lines(ui);
 
 	werase(stdscr);
@@ -285,13 +305,13 @@ void layout_draw(struct ui *ui)
 	if (plan.tabs >= 0)
 		draw_tabs(ui, plan.tabs);
 	if (plan.notice >= 0)
-		draw_text(screen, plan.notice, 0, screen->columns, STYLE_NOTICE, A_NORMAL,
-			  snapshot_text(ui->snapshot, ui->snapshot->settings.notice));
+		draw_lines(&ui->screen, plan.notice, plan.nr_notice, STYLE_NOTICE,
+			   snapshot_text(ui->snapshot, ui->snapshot->settings.notice));
 	list_set_height(ui_list(ui), (uint32_t)MAX(plan.nr_rows, 1));
 	row_measure(ui, plan.nr_rows);
 	if (plan.titles >= 0)
 		row_draw_titles(ui, plan.titles);
 	draw_body(ui, &plan);
-	if (plan.last >= 0)
-		draw_last(ui, plan.last);
+	if (plan.nr_last > 0)
+		draw_last(ui, &plan);
 }

@@ -22,6 +22,7 @@
 
 /* On wide screens names and objects are to be read together. */
 #define NAME_WIDE_MIN	 64
+#define NAME_WIDE_MAX	 112
 #define NAME_WIDE_STEP	 16
 #define OBJECT_WIDTH_MAX 40
 
@@ -34,7 +35,7 @@ struct places {
 /* The function takes what it needs of the room, the object some of what is left over. */
 static void share_room(struct places *places, int room, int wanted)
 {
-	int name = MIN(room, MAX(wanted, NAME_WIDE_MIN)), spare = room - name;
+	int name = MIN(room, wanted), spare = room - name;
 
 	places->width[COLUMN_FUNCTION] = MAX(name, 1);
 	if (places->set & 1u << COLUMN_OBJECT) {
@@ -57,7 +58,7 @@ static struct places place_columns(const struct ui *ui)
 			places.width[i] = view_columns[i].width;
 		}
 	}
-	share_room(&places, rest, ui->lists[ui->here].name_columns);
+	share_room(&places, rest, MAX(ui->lists[ui->here].name_columns, NAME_WIDE_MIN));
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		if (!(places.set & 1u << i))
 			continue;
@@ -223,6 +224,7 @@ void row_measure(struct ui *ui, int nr_rows)
 		columns = text_width(name) + text_width(indent);
 		if (columns > list->name_columns)
 			list->name_columns = (int)align_up((uint64_t)columns, NAME_WIDE_STEP);
+		list->name_columns = MIN(list->name_columns, NAME_WIDE_MAX);
 	}
 }
 
@@ -246,7 +248,7 @@ static bool is_sorted_by(const struct ui *ui, enum view_column column)
 	return sort_columns[row_can_sort(ui->here, sort) ? sort : VIEW_SORT_SELF] == column;
 }
 
-/* The mark of the sorted column stands before a right-aligned title, behind any other. */
+/* The mark of the sorted column stands behind its title, in place of a '%'. */
 static void draw_title(struct ui *ui, int line, int column, int width, enum view_column which)
 {
 	struct screen *screen = &ui->screen;
@@ -254,15 +256,17 @@ static void draw_title(struct ui *ui, int line, int column, int width, enum view
 	enum style style = is_sorted ? STYLE_SORTED : STYLE_TITLE;
 	const char *title =
 		which == COLUMN_FUNCTION ? ui_ops(ui)->item_title : view_columns[which].title;
+	char text[CELL_TEXT_MAX];
 
-	if (view_columns[which].right_aligned) {
-		draw_text_right(screen, line, column, width, style, A_NORMAL, title);
-		column += width - text_width(title) - 1;
-	} else {
-		column += draw_text(screen, line, column, width - 1, style, A_NORMAL, title);
-	}
 	if (is_sorted)
-		draw_text(screen, line, column, 1, style, A_NORMAL, screen->ascii ? "*" : "▾");
+		snprintf(text, sizeof(text), "%.*s%s", (int)strcspn(title, "%"), title,
+			 screen->ascii ? "*" : "▾");
+	else
+		snprintf(text, sizeof(text), "%s", title);
+	if (view_columns[which].right_aligned)
+		draw_text_right(screen, line, column, width, style, A_NORMAL, text);
+	else
+		draw_text(screen, line, column, width, style, A_NORMAL, text);
 }
 
 void row_draw_titles(struct ui *ui, int line)

@@ -19,6 +19,10 @@
 
 #define ESCAPE_DELAY_MS 25
 
+/* A terminal may claim any size; this is a wall of them. */
+#define LINES_MAX   1000
+#define COLUMNS_MAX 2000
+
 struct look {
 	short foreground; /* -1: the terminal's own */
 	attr_t colour, mono;
@@ -114,12 +118,12 @@ int screen_open(struct screen *screen, bool no_color, struct err *err)
 	if (ret < 0)
 		goto fail;
 	guard_start(&screen->guard, &screen->restore); /* without one, only kill -9 is worse */
-	signals_on_crash(&screen->restore);
+	signals_on_crash(&screen->restore, &screen->guard);
 	screen->term = newterm(NULL, stdout, screen->input ? screen->input : stdin);
 	if (!screen->term) {
 		ret = err_set(err, -EINVAL, "terminal type '%s' cannot show a screen", term);
 		err_hint(err, "use --batch");
-		signals_on_crash(NULL);
+		signals_on_crash(NULL, NULL);
 		goto fail;
 	}
 	set_escdelay(ESCAPE_DELAY_MS);
@@ -134,20 +138,36 @@ fail:
 	return ret;
 }
 
+static void leave_curses(struct screen *screen)
+{
+	curs_set(1);
+	endwin();
+	signals_on_crash(NULL, NULL);
+	guard_disarm(&screen->guard);
+}
+
 void screen_close(struct screen *screen)
 {
 	if (!screen->term)
 		return;
-	curs_set(1);
-	endwin();
-	signals_on_crash(NULL);
-	/* Whatever curses believes, the modes are what they were. */
-	tcsetattr(screen->output_fd, TCSADRAIN, &screen->restore.shell);
-	guard_disarm(&screen->guard);
+	/* In the background the modes are somebody else's, and touching them would stop us. */
+	if (!screen->is_suspended && screen_is_ours(screen)) {
+		leave_curses(screen);
+		/* Whatever curses believes, the modes are what they were. */
+		tcsetattr(screen->output_fd, TCSADRAIN, &screen->restore.shell);
+	}
+	signals_on_crash(NULL, NULL);
 	guard_stop(&screen->guard);
 	delscreen(screen->term);
 	screen->term = NULL;
 	close_input(screen);
+}
+
+bool screen_is_ours(const struct screen *screen)
+{
+	pid_t foreground = tcgetpgrp(screen->output_fd);
+
+	return foreground < 0 || foreground == getpgrp();
 }
 
 void screen_resize(struct screen *screen)
@@ -156,7 +176,7 @@ void screen_resize(struct screen *screen)
 
 	if (ioctl(screen->output_fd, TIOCGWINSZ, &size) < 0 || size.ws_row == 0 || size.ws_col == 0)
 		return;
-	resizeterm(size.ws_row, size.ws_col);
+	resizeterm(MIN((int)size.ws_row, LINES_MAX), MIN((int)size.ws_col, COLUMNS_MAX));
 	note_size(screen);
 }
 
@@ -166,15 +186,10 @@ void screen_repaint(struct screen *screen)
 	clearok(curscr, TRUE);
 }
 
-void screen_stop(struct screen *screen)
+void screen_suspend(struct screen *screen)
 {
-	curs_set(1);
-	endwin();
-	guard_disarm(&screen->guard);
-	signals_on_crash(NULL);
-	signals_stop_self();
-	signals_on_crash(&screen->restore);
-	screen_resume(screen);
+	leave_curses(screen);
+	screen->is_suspended = true;
 }
 
 void screen_resume(struct screen *screen)
@@ -183,6 +198,8 @@ void screen_resume(struct screen *screen)
 	reset_prog_mode();
 	/* curses would do so only when it reads a key: too late for that key. */
 	keypad(stdscr, TRUE);
+	screen->is_suspended = false;
+	signals_on_crash(&screen->restore, &screen->guard);
 	guard_arm(&screen->guard, screen->output_fd);
 	screen_resize(screen);
 	screen_repaint(screen);

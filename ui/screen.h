@@ -36,7 +36,8 @@ enum style {
 
 struct screen {
 	SCREEN *term; /* NULL: not open */
-	FILE *input;  /* NULL: standard input */
+	bool is_suspended;
+	FILE *input; /* NULL: standard input */
 	int input_fd, output_fd;
 	int lines, columns;
 	bool ascii; /* no UTF-8 in this locale */
@@ -55,10 +56,12 @@ void screen_close(struct screen *screen);
 void screen_resize(struct screen *screen);
 /* Write everything anew with the next update. */
 void screen_repaint(struct screen *screen);
-/* Give the terminal back, stop the process, and come back when it is continued. */
-void screen_stop(struct screen *screen);
+/* Give the terminal back, for as long as the process is stopped. */
+void screen_suspend(struct screen *screen);
 /* Enter curses modes again after somebody else had the terminal. */
 void screen_resume(struct screen *screen);
+/* We are in the foreground of the terminal: only then may its modes be touched. */
+bool screen_is_ours(const struct screen *screen);
 /* Send what changed. */
 void screen_update(struct screen *screen);
 

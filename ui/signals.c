@@ -23,6 +23,7 @@ static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
 static _Atomic int pipe_write = -1;
 static const struct restore *_Atomic crash_restore;
+static const struct guard *crash_guard; /* set before crash_restore is */
 
 static int pipe_read = -1;
 static struct sigaction old_caught[ARRAY_SIZE(caught)];
@@ -47,6 +48,8 @@ static void on_crash(int signal_nr)
 	const struct restore *restore = atomic_exchange(&crash_restore, NULL);
 
 	if (restore) {
+		/* Done twice it would put the cursor back over what is printed now. */
+		guard_disarm(crash_guard);
 		restore_apply(restore, NULL);
 		if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0) {
 			/* Nowhere to say it. */
@@ -105,12 +108,14 @@ static bool leaves_to_sanitizer(int signal_nr)
 #endif
 }
 
-void signals_on_crash(const struct restore *restore)
+void signals_on_crash(const struct restore *restore, const struct guard *guard)
 {
 	struct sigaction action = {.sa_handler = on_crash,
 				   .sa_flags = SA_RESETHAND | SA_NODEFER | SA_ONSTACK};
 	bool was_on = atomic_load(&crash_restore);
 
+	if (restore)
+		crash_guard = guard;
 	atomic_store(&crash_restore, restore);
 	for (size_t i = 0; i < ARRAY_SIZE(crashes); i++) {
 		if (leaves_to_sanitizer(crashes[i]))

@@ -19,8 +19,11 @@ void signals_close(void);
 /* The next signal that came, 0: none. */
 int signals_next(void);
 
-/* From now on a crash applies RESTORE (kept by the caller) first; NULL: no longer. */
-void signals_on_crash(const struct restore *restore);
+/*
+ * From now on a crash applies RESTORE first and spares GUARD the work (both kept
+ * by the caller); NULL: no longer.
+ */
+void signals_on_crash(const struct restore *restore, const struct guard *guard);
 
 /* Stop like a program without a handler would; returns when continued. */
 void signals_stop_self(void);

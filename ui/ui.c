@@ -25,7 +25,7 @@
 #define SAVE_POLL_NS	(50 * NS_PER_MSEC)
 #define MESSAGE_NS	(6 * NS_PER_SEC)
 #define ERROR_NS	(20 * NS_PER_SEC)
-#define KEYS_PER_TURN	256
+#define KEYS_PER_TURN	64
 #define DELAY_MIN_NS	(50 * NS_PER_MSEC)
 #define EMPTY_READS_MAX 3
 #define WINDOW_FULL	0.95 /* from this share on nobody needs to be told */
@@ -185,26 +185,62 @@ static void on_channel(struct ui *ui)
 	}
 }
 
-static void on_signals(struct ui *ui)
+struct told {
+	bool stop, resume, resize;
+};
+
+/* Take all signals that came; the first that ends the program makes the status. */
+static struct told read_signals(struct ui *ui)
 {
+	struct told told = {0};
 	int signal_nr;
 
-	while ((signal_nr = signals_next()) != 0 && ui->status < 0) {
-		switch (signal_nr) {
-		case SIGWINCH:
-			screen_resize(&ui->screen);
-			break;
-		case SIGTSTP:
-			screen_stop(&ui->screen);
-			break;
-		case SIGCONT:
-			screen_resume(&ui->screen);
-			break;
-		default:
+	while ((signal_nr = signals_next()) != 0) {
+		if (signal_nr == SIGWINCH)
+			told.resize = true;
+		else if (signal_nr == SIGTSTP)
+			told.stop = true;
+		else if (signal_nr == SIGCONT)
+			told.resume = true;
+		else if (ui->status < 0)
 			ui->status = 128 + signal_nr;
-		}
-		ui->is_dirty = true;
 	}
+	return told;
+}
+
+/*
+ * Stop until the terminal is ours again. A shell that kills a stopped job sends
+ * the signal and SIGCONT: then there is no terminal to come back to.
+ */
+static void stop(struct ui *ui)
+{
+	screen_suspend(&ui->screen);
+	do {
+		struct told told;
+
+		signals_stop_self();
+		told = read_signals(ui);
+		/* In an orphaned group a stop is no stop, and nobody will continue us. */
+		if (ui->status < 0 && !told.resume && !screen_is_ours(&ui->screen))
+			ui->status = 128 + SIGHUP;
+	} while (ui->status < 0 && !screen_is_ours(&ui->screen));
+	if (ui->status < 0)
+		screen_resume(&ui->screen);
+}
+
+static void on_signals(struct ui *ui)
+{
+	struct told told = read_signals(ui);
+
+	if (ui->status >= 0)
+		return;
+	if (told.stop || (told.resume && !screen_is_ours(&ui->screen)))
+		stop(ui);
+	else if (told.resume)
+		screen_resume(&ui->screen);
+	else if (told.resize)
+		screen_resize(&ui->screen);
+	ui->is_dirty = true;
 }
 
 /* EMPTY_READS: how often in a row there was something to read and nothing came. */

@@ -48,7 +48,7 @@ int ui_run(const struct ui_config *config, struct channel *channel, struct err *
 
 /*
  * The table of keys: the screen obeys it, and the help screen, the README and
- * the manual are made from it. A row without `help` repeats the one above.
+ * the manual are made from it.
  */
 struct ui_key {
 	const char *keys;  /* "Up", "PgDn", "[ ]" ... as shown */
