@@ -132,7 +132,8 @@ stopping() {
 	see_end 0
 	# A shell ends a stopped job by the signal and SIGCONT, and keeps the terminal.
 	begin 80x24 bash -m -c "'$fake & fake=\$!; echo \$fake >pid; fg >/dev/null; echo STOPPED;
-		kill %1; wait \$fake'"
+		kill %1; status=148; while [ \$status = 148 ]; do wait \$fake; status=\$?; done;
+		exit \$status'"
 	see leaf_70
 	key C-z
 	see_end 143
