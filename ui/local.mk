@@ -28,3 +28,8 @@ tests_ui_fake_LDADD = $(LINK_UI)
 
 SCRIPT_TESTS += tests/test_ui_keys.sh tests/test_ui_terminal.sh
 EXTRA_DIST += tests/ui_lib.sh
+
+UNIT_TESTS += tests/test_ui_list
+tests_test_ui_list_SOURCES = tests/test_ui_list.c
+tests_test_ui_list_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(NCURSES_CFLAGS) -DNCURSES_NOMACROS
+tests_test_ui_list_LDADD = $(LINK_UI) $(CMOCKA_LIBS)
