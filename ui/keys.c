@@ -89,10 +89,11 @@ const size_t nr_key_hints = ARRAY_SIZE(key_hints);
 
 enum request keys_request(int key, bool is_code)
 {
-	int wanted = is_code ? CODE(key) : key;
+	int wanted;
 
 	if (key <= 0)
 		return REQUEST_NONE;
+	wanted = is_code ? CODE(key) : key;
 	for (size_t i = 0; i < ARRAY_SIZE(bindings); i++) {
 		for (size_t j = 0; j < BINDINGS_MAX && bindings[i].on[j].key; j++) {
 			if (bindings[i].on[j].key == wanted)
