@@ -11,6 +11,7 @@
 #include "src/perf/live.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -199,7 +200,8 @@ static void modes_are_swapped(void **state)
 		if (live_set_mode(live, steps[i].mode, steps[i].stack_bytes, &err) < 0)
 			fail_msg("%s", err.text);
 		assert_int_equal(live_granted(live)->mode, steps[i].mode);
-		assert_int_equal(live_granted(live)->stack_bytes, steps[i].stack_bytes);
+		if (steps[i].stack_bytes)
+			assert_int_equal(live_granted(live)->stack_bytes, steps[i].stack_bytes);
 		run_rounds(live, 10, &seen);
 		assert_true(seen.by_mode[steps[i].mode] > before);
 	}
@@ -551,6 +553,69 @@ static void the_sideband_wakes_at_once(void **state)
 	close(go[1]);
 }
 
+/* --- CPUs that come and go: changes the machine, so only when asked (tests/root_perf_hotplug.sh) --- */
+
+static void set_online(int cpu, char value)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, &value, 1) != 1)
+		print_message("%s: %s\n", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+static uint64_t samples_on(struct live *live, int cpu)
+{
+	struct record record;
+	uint64_t nr = 0;
+
+	for (int i = 0; i < 15; i++) {
+		sleep_ms(20);
+		source_drain(live_source(live), now_ns());
+		while (source_next(live_source(live), &record))
+			nr += record.kind == RECORD_SAMPLE && record.cpu == (uint32_t)cpu;
+	}
+	return nr;
+}
+
+static void cpus_are_followed(void **state)
+{
+	struct live_config config = config_of(STACK_MODE_DWARF);
+	const char *cpu_text = getenv("STACKTOP_TEST_CPU");
+	pid_t spinners[2];
+	struct live *live;
+	uint32_t nr_cpus;
+	int cpu;
+
+	(void)state;
+	if (!cpu_text)
+		skip();
+	cpu = (int)strtol(cpu_text, NULL, 10);
+	live = open_or_skip(&config);
+	nr_cpus = live_granted(live)->cpus_sampled;
+	spinners[0] = start_spinner();
+	spinners[1] = start_spinner();
+	assert_false(live_follow_cpus(live));
+	assert_true(samples_on(live, cpu) > 0);
+	set_online(cpu, '0');
+	assert_true(live_follow_cpus(live));
+	assert_int_equal(live_granted(live)->cpus_sampled, nr_cpus - 1);
+	samples_on(live, cpu);
+	assert_int_equal(samples_on(live, cpu), 0);
+	assert_false(live_follow_cpus(live));
+	set_online(cpu, '1');
+	assert_true(live_follow_cpus(live));
+	assert_int_equal(live_granted(live)->cpus_sampled, nr_cpus);
+	assert_true(samples_on(live, cpu) > 0);
+	stop(spinners[0]);
+	stop(spinners[1]);
+	live_close(live);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -564,9 +629,14 @@ int main(void)
 		cmocka_unit_test(a_command_counts_from_its_exec),
 		cmocka_unit_test(a_task_that_does_not_exist),
 		cmocka_unit_test(the_sideband_wakes_at_once),
+		cmocka_unit_test(cpus_are_followed),
 	};
 
-	int nr_failed = cmocka_run_group_tests(tests, NULL, NULL);
+	int nr_failed;
+
+	if (getenv("STACKTOP_TEST_CPU"))
+		cmocka_set_test_filter("cpus_are_followed");
+	nr_failed = cmocka_run_group_tests(tests, NULL, NULL);
 
 	return nr_failed == 0 && nr_opened == 0 ? 77 : nr_failed;
 }

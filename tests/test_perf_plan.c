@@ -497,7 +497,13 @@ static void a_failed_change_of_mode_changes_nothing(void **state)
 	m.refuse_all = 0;
 	assert_int_equal(live_set_mode(live, STACK_MODE_FP, 0, &err), 0);
 	assert_int_equal(live_granted(live)->mode, STACK_MODE_FP);
-	assert_int_equal(live_granted(live)->stack_bytes, 0);
+	assert_int_equal(live_granted(live)->stack_bytes, 16384); /* for the way back */
+	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 32768, &err), 0);
+	assert_int_equal(live_set_mode(live, STACK_MODE_FP, 0, &err), 0);
+	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 0, &err), 0);
+	assert_int_equal(m.last_sampling.sample_stack_user, 32768);
+	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 100, &err), 0);
+	assert_int_equal(live_granted(live)->stack_bytes, LIVE_STACK_BYTES_MIN);
 	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 1u << 20, &err), 0);
 	assert_int_equal(live_granted(live)->stack_bytes, LIVE_STACK_BYTES_MAX);
 	assert_int_equal(count_fds(), nr_fds);

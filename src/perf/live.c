@@ -173,7 +173,8 @@ static int fill_tasks(struct live *live, struct event_set *set, const struct pla
 
 		if (r == 0)
 			r = tasks_add(&live->intake.tasks, targets->tids[i], now_ns());
-		if (r == -EACCES || r == -EPERM)
+		/* Busy: in the middle of an exec that hangs. */
+		if (r == -EACCES || r == -EPERM || r == -EBUSY)
 			set->nr_refused++;
 		else if (r < 0 && r != -ESRCH)
 			return r;
@@ -500,7 +501,8 @@ int live_set_mode(struct live *live, enum stack_mode mode, uint32_t stack_bytes,
 	live->rings_halved = live->sideband_halved;
 	for (size_t i = 0; i < live->intake.tasks.nr; i++)
 		live->intake.tasks.list[i].opened_ns = 0;
-	r = open_samples(live, mode, stack_bytes, &targets, &set, &plan, err);
+	r = open_samples(live, mode, stack_bytes ? stack_bytes : live->plan.stack_bytes, &targets,
+			 &set, &plan, err);
 	free_targets(&targets);
 	if (r < 0) {
 		live->rings_halved = halved_before;

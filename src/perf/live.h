@@ -43,7 +43,7 @@ struct live_config {
 	uint64_t freq_hz; /* 0: use period */
 	uint64_t period;
 	enum stack_mode mode;
-	uint32_t stack_bytes; /* dwarf mode */
+	uint32_t stack_bytes; /* dwarf mode; 0: the default */
 	bool user_only;	      /* never ask for kernel samples */
 	const int *cpus;      /* NULL: all online CPUs, followed as they come and go */
 	uint32_t nr_cpus;
@@ -61,9 +61,9 @@ struct live_granted {
 	struct event_spec event;  /* cpu-clock where cycles are missing */
 	uint64_t freq_hz, period; /* lowered to the kernel's limit */
 	enum stack_mode mode;
-	uint32_t stack_bytes;
-	bool user_only;	    /* the kernel refused kernel samples */
-	uint32_t max_stack; /* ips of a callchain, kernel and user together: more are cut off */
+	uint32_t stack_bytes; /* of dwarf mode; kept while another mode is in force */
+	bool user_only;	      /* the kernel refused kernel samples */
+	uint32_t max_stack;   /* ips of a callchain, kernel and user together: more are cut off */
 	uint32_t cpus_online, cpus_sampled;
 	uint64_t rings_bytes;
 	char notice[ERR_TEXT_MAX]; /* one line for the person, or "" */
@@ -83,7 +83,7 @@ struct source *live_source(struct live *live);
 const struct live_granted *live_granted(const struct live *live);
 
 /*
- * Swap the sampling events for ones of another mode or stack size; the
+ * Swap the sampling events for ones of another mode or stack size (0: as it was); the
  * sideband goes on, samples already taken stay, each with its mode. On error
  * (message in ERR, "lbr: ...") everything stays as it was. Invalidates records
  * handed out earlier, as source_drain does.

@@ -43,3 +43,5 @@ UNIT_TESTS += tests/test_perf_stage
 tests_test_perf_stage_SOURCES = tests/test_perf_stage.c
 tests_test_perf_stage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_perf_stage_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
+ROOT_TESTS += tests/root_perf_hotplug.sh

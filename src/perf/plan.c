@@ -52,8 +52,10 @@ struct attr_plan plan_make(const struct live_config *config, enum stack_mode mod
 		plan.period = MAX(config->period, 1ull);
 	plan.max_stack = max_stack > 0 ? (uint32_t)MIN(max_stack, (int64_t)MAX_STACK_LIMIT)
 				       : MAX_STACK_DEFAULT;
-	if (mode == STACK_MODE_DWARF)
-		plan.stack_bytes = MIN(MAX(stack_bytes & ~7u, 8u), LIVE_STACK_BYTES_MAX);
+	if (stack_bytes == 0)
+		stack_bytes = LIVE_STACK_BYTES_DEFAULT;
+	stack_bytes = MIN(MAX(stack_bytes, LIVE_STACK_BYTES_MIN), LIVE_STACK_BYTES_MAX);
+	plan.stack_bytes = stack_bytes & ~7u;
 	return plan;
 }
 
@@ -167,7 +169,8 @@ static int probe_targets(const struct perf_opener *opener, const struct plan_tar
 			r = probe_one(opener, tid, cpu, plan);
 		else
 			r = probe_one_sideband(opener, tid, cpu, targets->tids, features);
-		if (targets->tids ? r != -ESRCH && r != -EACCES && r != -EPERM : r != -ENODEV)
+		if (targets->tids ? r != -ESRCH && r != -EACCES && r != -EPERM && r != -EBUSY
+				  : r != -ENODEV)
 			break;
 	}
 	return r;
