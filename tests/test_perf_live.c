@@ -372,6 +372,20 @@ static pid_t start_family(int nr_children)
 	return pid;
 }
 
+/* A machine that stays as it is: nothing to follow, busy or idle. */
+static void cpus_that_stay(void **state)
+{
+	struct live_config config = config_of(STACK_MODE_FP);
+	struct live *live = open_or_skip(&config);
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		sleep_ms(20);
+		assert_false(live_follow_cpus(live));
+	}
+	live_close(live);
+}
+
 /* One task and what it forks, not the rest of the machine. */
 static void only_the_tasks_asked_for(void **state)
 {
@@ -379,15 +393,17 @@ static void only_the_tasks_asked_for(void **state)
 	struct seen seen = {.of = start_spinner()};
 	pid_t other = start_spinner();
 	struct live *live;
+	uint64_t start_ns;
 
 	(void)state;
-	config.tids = &seen.of;
-	config.nr_tids = 1;
+	config.tids = (const pid_t[]){seen.of, seen.of, seen.of}; /* said thrice, counted once */
+	config.nr_tids = 3;
+	start_ns = now_ns();
 	live = open_or_skip(&config);
 	run_rounds(live, 15, &seen);
 	assert_true(is_spinning(seen.of));
 	assert_false(live_is_over(live));
-	assert_true(seen.samples > 20);
+	assert_in_range(seen.samples, 20, (now_ns() - start_ns) / NS_PER_MSEC * 3 / 2);
 	assert_int_equal(seen.samples_of, seen.samples);
 	stop(other);
 	stop(seen.of);
@@ -611,6 +627,18 @@ static void cpus_are_followed(void **state)
 	assert_true(live_follow_cpus(live));
 	assert_int_equal(live_granted(live)->cpus_sampled, nr_cpus);
 	assert_true(samples_on(live, cpu) > 0);
+	/* Gone and back between two looks: the events are silent, as the next two looks tell. */
+	assert_false(live_follow_cpus(live));
+	set_online(cpu, '0');
+	set_online(cpu, '1');
+	sleep_ms(20);
+	if (!live_follow_cpus(live)) {
+		sleep_ms(20);
+		assert_true(live_follow_cpus(live));
+	}
+	assert_int_equal(live_granted(live)->cpus_sampled, nr_cpus);
+	assert_true(samples_on(live, cpu) > 0);
+	assert_false(live_follow_cpus(live));
 	stop(spinners[0]);
 	stop(spinners[1]);
 	live_close(live);
@@ -624,6 +652,7 @@ int main(void)
 		cmocka_unit_test(modes_are_swapped),
 		cmocka_unit_test(losses_are_counted_twice_and_alike),
 		cmocka_unit_test(a_child_is_seen_from_fork_to_exit),
+		cmocka_unit_test(cpus_that_stay),
 		cmocka_unit_test(only_the_tasks_asked_for),
 		cmocka_unit_test(descendants_are_sampled_across_swaps),
 		cmocka_unit_test(a_command_counts_from_its_exec),

@@ -121,6 +121,8 @@ void attr_sideband(const struct attr_features *features, bool inherit, struct pe
 {
 	/* wakeup_events would count samples only; a watermark of one byte wakes at every record. */
 	attr_dummy(features, 1, ret);
+	/* Tells whether the event still lives: see set_ring_is_dead. */
+	ret->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED;
 	ret->inherit = inherit;
 	/* No build_id: identity must compare with the device and inode of /proc/PID/maps. */
 	ret->mmap = 1;

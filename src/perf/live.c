@@ -13,9 +13,8 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/perf/cpus.h"
+#include "src/perf/fill.h"
 #include "src/perf/intake.h"
-#include "src/perf/plan.h"
-#include "src/perf/set.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -151,39 +150,6 @@ static int wanted_cpus(const struct live *live, int **ret)
 	return nr;
 }
 
-/* Rings for all CPUs. CPUs that left since the list was made are passed over. */
-static int fill_cpus(struct event_set *set, const struct plan_targets *targets)
-{
-	for (size_t i = 0; i < targets->nr_cpus; i++) {
-		int r = set_add_cpu(set, targets->cpus[i]);
-
-		if (r < 0 && r != -ENODEV)
-			return r;
-	}
-	return set->nr_rings > 0 ? 0 : -ENODEV;
-}
-
-/* Events for all tasks; some may have ended, or be somebody else's. */
-static int fill_tasks(struct live *live, struct event_set *set, const struct plan_targets *targets)
-{
-	int last = -ESRCH;
-
-	for (size_t i = 0; i < targets->nr_tids; i++) {
-		int r = set_add_task(set, targets->tids[i]);
-
-		if (r == 0)
-			r = tasks_add(&live->intake.tasks, targets->tids[i], now_ns());
-		/* Busy: in the middle of an exec that hangs. */
-		if (r == -EACCES || r == -EPERM || r == -EBUSY)
-			set->nr_refused++;
-		else if (r < 0 && r != -ESRCH)
-			return r;
-		if (r < 0)
-			last = r;
-	}
-	return set->nr_events > 0 ? 0 : last;
-}
-
 /*
  * SET has events on the tasks that were alive when it was opened; follow those
  * that forked meanwhile, whose parents had no event yet to hand on.
@@ -208,55 +174,23 @@ static void follow_forks(struct live *live, struct event_set *set)
 	}
 }
 
-/*
- * Fill *SET; with smaller rings when the kernel does not lock so much memory.
- * ATTR's watermark follows the ring's size when IS_SAMPLES.
- */
-static int open_set(struct live *live, struct event_set *set, struct perf_event_attr *attr,
-		    const struct plan_targets *targets, const struct attr_plan *plan, size_t pages,
-		    size_t min_pages, struct err *err)
-{
-	uint32_t page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
-	bool is_samples = plan != NULL;
-
-	for (;; pages /= 2, live->rings_halved = true) {
-		struct perf_event_attr holder;
-		int r;
-
-		if (is_samples)
-			attr->wakeup_watermark = (uint32_t)pages * page_bytes / 4;
-		attr_ring_holder(attr->wakeup_watermark, &holder);
-		set_init(set, &live->config.opener, attr, &holder, pages, targets->tids);
-		r = fill_cpus(set, targets);
-		live->config.opener.mapped(live->config.opener.context);
-		if (r == 0 && targets->tids) {
-			r = fill_tasks(live, set, targets);
-			if (r < 0) {
-				set_done(set);
-				return plan_explain(r, plan, targets, err);
-			}
-		}
-		if (r == 0)
-			return 0;
-		set_done(set);
-		if (r != -EPERM && r != -ENOMEM)
-			return plan_explain(r, plan, targets, err);
-		if (pages / 2 < min_pages)
-			return plan_explain_ring(r, pages, err);
-	}
-}
-
 static int open_sideband(struct live *live, const struct plan_targets *targets, struct err *err)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	struct fill_request request = {
+		.targets = targets,
+		.pages = SIDEBAND_RING_BYTES / page_bytes,
+		.min_pages = MAX(SIDEBAND_RING_BYTES_MIN / page_bytes, (size_t)1),
+		.tasks = &live->intake.tasks,
+	};
 	struct perf_event_attr attr;
 	int r = plan_probe_sideband(&live->config.opener, targets, &live->features, err);
 
 	if (r < 0)
 		return r;
 	attr_sideband(&live->features, targets->tids, &attr);
-	r = open_set(live, &live->sideband, &attr, targets, NULL, SIDEBAND_RING_BYTES / page_bytes,
-		     MAX(SIDEBAND_RING_BYTES_MIN / page_bytes, (size_t)1), err);
+	r = fill_set(&live->sideband, &live->config.opener, &attr, &request, &live->rings_halved,
+		     err);
 	if (r < 0)
 		return r;
 	live->sideband_halved = live->rings_halved;
@@ -272,6 +206,8 @@ static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_
 {
 	struct attr_plan plan = plan_make(&live->config, mode, stack_bytes, &live->features);
 	struct record_format *format = &live->intake.formats[INTAKE_SAMPLES + mode];
+	struct fill_request request = {
+		.targets = targets, .plan = &plan, .tasks = &live->intake.tasks};
 	struct perf_event_attr attr;
 	int r;
 
@@ -279,11 +215,11 @@ static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_
 	r = plan_probe(&live->config.opener, targets, &plan, err);
 	if (r < 0)
 		return r;
+	request.pages = plan_ring_pages(&plan, live->config.stall_ns, live->config.rings_max_bytes,
+					targets->nr_cpus);
+	request.min_pages = plan_ring_pages_min(&plan);
 	attr_sampling(&plan, 0, &attr);
-	r = open_set(live, ret_set, &attr, targets, &plan,
-		     plan_ring_pages(&plan, live->config.stall_ns, live->config.rings_max_bytes,
-				     targets->nr_cpus),
-		     plan_ring_pages_min(&plan), err);
+	r = fill_set(ret_set, &live->config.opener, &attr, &request, &live->rings_halved, err);
 	if (r < 0)
 		return r;
 	ret_set->format = (uint8_t)(INTAKE_SAMPLES + mode);
@@ -321,6 +257,26 @@ static void bound_stage(struct live *live, uint64_t extra_bytes)
 	stage_bound(live->intake.stage, 2 * (sideband + samples), 2 * sideband);
 }
 
+/* Each once: two events on one task would count it twice. */
+static int copy_tids(struct live *live, const struct live_config *config)
+{
+	struct u64map seen = {0};
+	uint32_t nr = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < config->nr_tids && r == 0; i++) {
+		uint64_t tid = (uint64_t)config->tids[i];
+
+		if (u64map_get(&seen, tid) != U64MAP_NONE)
+			continue;
+		r = u64map_set(&seen, tid, i);
+		live->tids[nr++] = config->tids[i];
+	}
+	live->config.nr_tids = nr;
+	u64map_done(&seen);
+	return r;
+}
+
 static int copy_config(struct live *live, const struct live_config *config)
 {
 	live->config = *config;
@@ -336,8 +292,8 @@ static int copy_config(struct live *live, const struct live_config *config)
 		live->tids = calloc(config->nr_tids + 1, sizeof(*live->tids));
 		if (!live->tids)
 			return -ENOMEM;
-		memcpy(live->tids, config->tids, config->nr_tids * sizeof(*live->tids));
 		live->config.tids = live->tids;
+		return copy_tids(live, config);
 	}
 	return 0;
 }
@@ -571,10 +527,10 @@ bool live_follow_cpus(struct live *live)
 	live->granted.cpus_online = (uint32_t)nr;
 	/* Events of tasks wait where they are while a CPU is away; those of the CPU itself die. */
 	for (size_t i = live->tids ? 0 : live->sideband.nr_rings; i-- > 0;) {
-		int cpu = live->sideband.rings[i].cpu;
+		struct set_ring *ring = &live->sideband.rings[i];
 
-		if (!list_has(wanted, nr, cpu)) {
-			leave_cpu(live, cpu);
+		if (!list_has(wanted, nr, ring->cpu) || set_ring_is_dead(ring)) {
+			leave_cpu(live, ring->cpu);
 			changed = true;
 		}
 	}

@@ -3,6 +3,7 @@ libperf_a_SOURCES = \
 	src/perf/attr.c src/perf/attr.h \
 	src/perf/cpus.c src/perf/cpus.h \
 	src/perf/event.c src/perf/event.h \
+	src/perf/fill.c src/perf/fill.h \
 	src/perf/intake.c src/perf/intake.h \
 	src/perf/live.c src/perf/live.h \
 	src/perf/plan.c src/perf/plan.h \

@@ -165,6 +165,18 @@ int set_add_cpu_tasks(struct event_set *set, int cpu, const pid_t *tids, size_t 
 	return r;
 }
 
+/* With read_format TOTAL_TIME_ENABLED: value, time enabled. */
+bool set_ring_is_dead(struct set_ring *ring)
+{
+	uint64_t values[4] = {0};
+	uint64_t before_ns = ring->enabled_ns;
+
+	if (read(ring->fd, values, sizeof(values)) <= 0)
+		return false;
+	ring->enabled_ns = values[1];
+	return before_ns != 0 && values[1] == before_ns;
+}
+
 static void control(const struct event_set *set, int cpu, unsigned long request)
 {
 	for (size_t i = 0; i < set->nr_events; i++)

@@ -21,6 +21,7 @@ struct set_ring {
 	int cpu;
 	uint64_t throttled_since_ns; /* 0: not throttled */
 	uint64_t lost_told;	     /* sum of its LOST records */
+	uint64_t enabled_ns;	     /* of its event, when last looked at; sideband only */
 };
 
 struct event_set {
@@ -60,6 +61,13 @@ bool set_has_cpu(const struct event_set *set, int cpu);
 int set_add_task(struct event_set *set, pid_t tid);
 /* The same on one CPU (that has a ring) for each task of FROM that is in it. */
 int set_add_cpu_tasks(struct event_set *set, int cpu, const pid_t *tids, size_t nr_tids);
+
+/*
+ * True when RING's event (of a sideband on CPUs) has not counted time since the
+ * last call: its CPU was away in between, and an event never wakes up from
+ * that. Not for calls in quick succession; the first call after it may not see it yet.
+ */
+bool set_ring_is_dead(struct set_ring *ring);
 
 void set_enable(const struct event_set *set, int cpu);
 void set_disable(const struct event_set *set, int cpu);
