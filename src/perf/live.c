@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define SIDEBAND_RING_BYTES	(512u << 10)
-#define SIDEBAND_RING_BYTES_MIN (16u << 10)
+#define SIDEBAND_RING_BYTES_MIN (64u << 10) /* pages have 64 KB at most */
 
 /*
  * The kernel stamps a record before it writes it, and its CPU may be taken away
@@ -180,7 +180,7 @@ static int open_sideband(struct live *live, const struct plan_targets *targets, 
 	struct fill_request request = {
 		.targets = targets,
 		.pages = SIDEBAND_RING_BYTES / page_bytes,
-		.min_pages = MAX(SIDEBAND_RING_BYTES_MIN / page_bytes, (size_t)1),
+		.min_pages = SIDEBAND_RING_BYTES_MIN / page_bytes,
 		.tasks = &live->intake.tasks,
 	};
 	struct perf_event_attr attr;
@@ -482,21 +482,28 @@ static void leave_cpu(struct live *live, int cpu)
 	set_remove_cpu(&live->sideband, cpu);
 }
 
+static int join_cpu_tasks(struct live *live, int cpu)
+{
+	struct plan_targets targets = {0};
+	int r = current_targets(live, &targets);
+
+	if (r == 0)
+		r = set_add_cpu_tasks(&live->sideband, cpu, targets.tids, targets.nr_tids);
+	if (r == 0)
+		r = set_add_cpu_tasks(&live->samples, cpu, targets.tids, targets.nr_tids);
+	free_targets(&targets);
+	return r;
+}
+
 /* Open on CPU what the sets have elsewhere. Returns 0 or -errno, with nothing open then. */
 static int join_cpu(struct live *live, int cpu)
 {
-	AUTO_FREE pid_t *tids = calloc(live->intake.tasks.nr + 1, sizeof(*tids));
-	int r = tids ? set_add_cpu(&live->sideband, cpu) : -ENOMEM;
+	int r = set_add_cpu(&live->sideband, cpu);
 
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < live->intake.tasks.nr; i++)
-		tids[i] = live->intake.tasks.list[i].tid;
-	r = set_add_cpu(&live->samples, cpu);
+	if (r == 0)
+		r = set_add_cpu(&live->samples, cpu);
 	if (r == 0 && live->tids)
-		r = set_add_cpu_tasks(&live->sideband, cpu, tids, live->intake.tasks.nr);
-	if (r == 0 && live->tids)
-		r = set_add_cpu_tasks(&live->samples, cpu, tids, live->intake.tasks.nr);
+		r = join_cpu_tasks(live, cpu);
 	if (r < 0) {
 		set_remove_cpu(&live->samples, cpu);
 		set_remove_cpu(&live->sideband, cpu);

@@ -151,44 +151,56 @@ static int probe_one_sideband(const struct perf_opener *opener, pid_t tid, int c
 	}
 }
 
-/*
- * The first target that opens decides; a task may have ended or belong to
- * somebody else, a CPU may have left. PLAN NULL: the sideband.
- */
-static int probe_targets(const struct perf_opener *opener, const struct plan_targets *targets,
-			 struct attr_plan *plan, struct attr_features *features)
+static size_t nr_trials(const struct plan_targets *targets)
 {
-	size_t nr = targets->tids ? targets->nr_tids : targets->nr_cpus;
-	int r = targets->tids ? -ESRCH : -ENODEV;
+	return targets->tids ? targets->nr_tids : targets->nr_cpus;
+}
 
-	for (size_t i = 0; i < nr; i++) {
-		pid_t tid = targets->tids ? targets->tids[i] : -1;
-		int cpu = targets->tids ? targets->cpus[0] : targets->cpus[i];
+static pid_t trial_tid(const struct plan_targets *targets, size_t i)
+{
+	return targets->tids ? targets->tids[i] : -1;
+}
 
-		if (plan)
-			r = probe_one(opener, tid, cpu, plan);
-		else
-			r = probe_one_sideband(opener, tid, cpu, targets->tids, features);
-		if (targets->tids ? r != -ESRCH && r != -EACCES && r != -EPERM && r != -EBUSY
-				  : r != -ENODEV)
-			break;
-	}
-	return r;
+static int trial_cpu(const struct plan_targets *targets, size_t i)
+{
+	return targets->cpus[targets->tids ? 0 : i];
+}
+
+/*
+ * The first target that opens decides, but a task may have ended, belong to
+ * somebody else or hang in an exec, and a CPU may have left: then the next.
+ */
+static bool is_of_target(const struct plan_targets *targets, int code)
+{
+	if (!targets->tids)
+		return code == -ENODEV;
+	return code == -ESRCH || code == -EACCES || code == -EPERM || code == -EBUSY;
 }
 
 int plan_probe(const struct perf_opener *opener, const struct plan_targets *targets,
 	       struct attr_plan *plan, struct err *err)
 {
-	int r = probe_targets(opener, targets, plan, NULL);
+	int r = targets->tids ? -ESRCH : -ENODEV;
 
+	for (size_t i = 0; i < nr_trials(targets); i++) {
+		r = probe_one(opener, trial_tid(targets, i), trial_cpu(targets, i), plan);
+		if (!is_of_target(targets, r))
+			break;
+	}
 	return r < 0 ? plan_explain(r, plan, targets, err) : 0;
 }
 
 int plan_probe_sideband(const struct perf_opener *opener, const struct plan_targets *targets,
 			struct attr_features *features, struct err *err)
 {
-	int r = probe_targets(opener, targets, NULL, features);
+	int r = targets->tids ? -ESRCH : -ENODEV;
 
+	for (size_t i = 0; i < nr_trials(targets); i++) {
+		r = probe_one_sideband(opener, trial_tid(targets, i), trial_cpu(targets, i),
+				       targets->tids, features);
+		if (!is_of_target(targets, r))
+			break;
+	}
 	return r < 0 ? plan_explain(r, NULL, targets, err) : 0;
 }
 
