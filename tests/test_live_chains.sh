@@ -29,10 +29,11 @@ profile()
 	scenario_pid=$!
 	test_pids="$test_pids $scenario_pid"
 	sleep 0.2
+	[ "$scenario" != fork ] || scenario_pid=$(pgrep -P "$scenario_pid")
 	"$STACKTOP" -b --format=json -n 1 -d 1 -p "$scenario_pid" --call-graph dwarf,65528 "$@" \
 		>"$tmp/json" 2>"$tmp/err" || fail "$scenario: $(cat "$tmp/err")"
-	kill -KILL "$scenario_pid" 2>/dev/null
-	wait "$scenario_pid" 2>/dev/null
+	kill -KILL "$!" 2>/dev/null
+	wait "$!" 2>/dev/null
 }
 
 # Share (percent) of the weight whose path, functions of object regex $2 only, is regex $1.

@@ -21,7 +21,7 @@ for cc in gcc clang; do
 			static) flags=-static ;;
 			stripped) flags=-s ;;
 			esac
-			name=sh-$cc-$opt-$kind
+			name=sh$$-$cc-$opt-$kind
 			# shellcheck disable=SC2086
 			$cc -$opt -fno-omit-frame-pointer $flags -o "$tmp/$name" "$src" ||
 				skip "$cc $flags cannot build here"
@@ -77,7 +77,7 @@ done
 pass "functions and tree of $(echo "$variants" | wc -w) programs"
 
 # The same rows as text, in the callers view: dispatch stands below work_70.
-pid=$(pgrep -x sh-gcc-O2-pie | head -n 1)
+pid=$(pgrep -f "$tmp/sh$$-gcc-O2-pie")
 "$STACKTOP" -b -n 1 -d 3 -p "$pid" --view callers >"$tmp/callers" 2>&1 || fail "callers: $(cat "$tmp/callers")"
 grep -q 'work_70' "$tmp/callers" || fail "callers view: no work_70"
 "$STACKTOP" -b -n 1 -d 3 -p "$pid" --view tree >"$tmp/tree" 2>&1 || fail "tree: $(cat "$tmp/tree")"
