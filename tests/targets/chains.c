@@ -282,7 +282,7 @@ static NOINLINE void plugins(void)
 		if (!symbol)
 			_exit(1);
 		memcpy(&run, &symbol, sizeof(symbol));
-		for (int n = 0; n < 1000; n++)
+		for (int n = 0; n < 100; n++)
 			run();
 		dlclose(library);
 	}
