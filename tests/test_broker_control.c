@@ -2,12 +2,12 @@
 /* The broker keeps exactly its privileges, its loaders none; everybody ends when they should. */
 #include "config.h"
 
+#include "tests/broker_fixture.h"
+
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-
-#include "tests/broker_fixture.h"
 
 /* PERFMON, SYS_PTRACE, DAC_READ_SEARCH, SYSLOG, CHECKPOINT_RESTORE, IPC_LOCK, SETUID, SETGID, SETPCAP, KILL */
 #define BROKER_CAPS                                                                               \

@@ -2,13 +2,13 @@
 /* The broker opens the files that processes really have mapped, and nothing else. */
 #include "config.h"
 
+#include "tests/broker_fixture.h"
+
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-
-#include "tests/broker_fixture.h"
 
 #define SLEEP "/bin/sleep"
 

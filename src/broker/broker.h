@@ -58,7 +58,7 @@ int broker_usage(struct broker *broker, uint64_t *ret_cpu_ns, uint64_t *ret_rss_
 enum broker_file_kind {
 	BROKER_SCAN,	 /* all processes: a memory file of struct broker_process */
 	BROKER_TASKS,	 /* threads of PID: a memory file of pid_t */
-	BROKER_MAPS,	 /* /proc/PID/maps: a memory file with its text */
+	BROKER_MAPS,	 /* /proc/PID/maps: a memory file with its text; empty for a kernel thread or one that ends */
 	BROKER_MAPPED,	 /* the ELF file that PID has mapped at [start, end) */
 	BROKER_DEBUG,	 /* a debug file on this machine by build-id */
 	BROKER_DEBUGLINK,/* a debug file by the name in .gnu_debuglink, beside the mapped file */

@@ -4,15 +4,15 @@
 
 #include "src/broker/children.h"
 
+#include "src/base/cleanup.h"
+#include "src/broker/process.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "src/base/cleanup.h"
-#include "src/broker/process.h"
 
 #define CHILD_STATUS_FAILED 71 /* EX_OSERR: could not give up its privileges */
 

@@ -6,13 +6,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
@@ -20,6 +13,13 @@
 #include "src/broker/broker.h"
 #include "src/broker/protocol.h"
 #include "src/broker/server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #define QUEUED_MAX 65536u
 /*
@@ -74,6 +74,7 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 {
 	struct server_socks here = {-1, -1, -1}, there = {-1, -1, -1};
 	struct broker *broker = calloc(1, sizeof(*broker));
+	uint64_t cpu_ns, rss_bytes;
 	pid_t client = getpid();
 	int r = broker ? make_pairs(&here, &there) : -ENOMEM;
 
@@ -90,6 +91,12 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 	broker->control = here.control;
 	broker->files = here.files;
 	broker->save = here.save;
+	/* The first answer tells that it is ready: privileges kept and dropped as they should be. */
+	if (broker_usage(broker, &cpu_ns, &rss_bytes) < 0) {
+		waitpid(broker->pid, NULL, 0);
+		broker_stop(broker);
+		return err_set(err, -EPIPE, "the broker process ended at its start");
+	}
 	*ret = broker;
 	return 0;
 fail:

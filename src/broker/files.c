@@ -9,6 +9,10 @@
 
 #include "src/broker/files.h"
 
+#include "src/base/cleanup.h"
+#include "src/base/util.h"
+#include "src/broker/proc_dir.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +26,6 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-
-#include "src/base/cleanup.h"
-#include "src/base/util.h"
-#include "src/broker/proc_dir.h"
 
 #define DEBUG_DIR    "/usr/lib/debug"
 #define DELETED	     " (deleted)" /* what the kernel adds to the path of an unlinked file */

@@ -9,6 +9,8 @@
 
 #include "src/broker/identity.h"
 
+#include "src/base/util.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <grp.h>
@@ -19,8 +21,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "src/base/util.h"
 
 /* Newer than some headers: Linux 5.8 and 5.9. */
 #ifndef CAP_PERFMON

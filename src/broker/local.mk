@@ -24,3 +24,26 @@ UNIT_TESTS += tests/test_broker_files
 tests_test_broker_files_SOURCES = tests/test_broker_files.c
 tests_test_broker_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_broker_files_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_broker_hang
+tests_test_broker_hang_SOURCES = tests/test_broker_hang.c
+tests_test_broker_hang_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_hang_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_broker_identity
+tests_test_broker_identity_SOURCES = tests/test_broker_identity.c
+tests_test_broker_identity_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_identity_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_broker_save
+tests_test_broker_save_SOURCES = tests/test_broker_save.c
+tests_test_broker_save_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_save_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
+# The test that uses it skips without.
+if FUSE
+TEST_HELPERS += tests/fuse_hang
+tests_fuse_hang_SOURCES = tests/fuse_hang.c
+tests_fuse_hang_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
+tests_fuse_hang_LDADD = $(FUSE_LIBS)
+endif

@@ -4,16 +4,17 @@
 
 #include "src/broker/pool.h"
 
+#include "src/base/io.h"
+#include "src/base/util.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "src/base/io.h"
-#include "src/base/util.h"
 
 #define STUCK_NS    (100 * NS_PER_MSEC) /* busy for so long: another thread */
 #define GIVE_UP_NS  (2 * NS_PER_SEC)	/* and all threads for so long: refuse */
@@ -76,7 +77,11 @@ static void *worker_main(void *arg)
 	struct worker *worker = arg;
 	struct pool *pool = worker->pool;
 	struct broker_file_request request;
+	sigset_t all;
 
+	/* Signals are for the main thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	for (;;) {
 		pthread_mutex_lock(&pool->lock);
 		pool->nr_idle++;

@@ -4,6 +4,12 @@
 
 #include "src/broker/proc_dir.h"
 
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+#include "src/broker/broker.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,12 +17,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-
-#include "src/base/cleanup.h"
-#include "src/base/io.h"
-#include "src/base/util.h"
-#include "src/base/vec.h"
-#include "src/broker/broker.h"
 
 #define PROCESSES_MAX	(1u << 20)
 #define TASKS_MAX	(1u << 22)

@@ -4,6 +4,8 @@
 
 #include "src/broker/process.h"
 
+#include "src/base/util.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -11,8 +13,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "src/base/util.h"
 
 #ifdef SANITIZED
 #define NR_STD 2 /* a sanitizer's report must reach somebody */

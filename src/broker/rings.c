@@ -4,6 +4,9 @@
 
 #include "src/broker/rings.h"
 
+#include "src/base/cleanup.h"
+#include "src/base/vec.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,9 +14,6 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include "src/base/cleanup.h"
-#include "src/base/vec.h"
 
 #define KEPT_MAX       16384u
 #define RING_PAGES_MAX (1u << 16) /* 256 MB of 4 KB pages */

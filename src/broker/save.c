@@ -4,18 +4,19 @@
 
 #include "src/broker/save.h"
 
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/broker/files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-
-#include "src/base/cleanup.h"
-#include "src/base/io.h"
-#include "src/broker/files.h"
 
 #define SAVE_BYTES_MAX	 (256u << 20)
 #define SAVE_THREADS_MAX 2
@@ -84,7 +85,7 @@ static int save_file(const struct save *save)
 	return r;
 }
 
-static void reply(int sock, int status)
+void save_reply(int sock, int status)
 {
 	const struct save_reply message = {.status = status};
 
@@ -94,8 +95,12 @@ static void reply(int sock, int status)
 static void *save_main(void *arg)
 {
 	struct save *save = arg;
+	sigset_t all;
 
-	reply(save->sock, save_file(save));
+	/* Signals are for the main thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	save_reply(save->sock, save_file(save));
 	close(save->memfd);
 	free(save);
 	atomic_fetch_sub(&nr_threads, 1);
@@ -137,5 +142,5 @@ void save_start(int dir, const struct save_request *request, int memfd, int sock
 	}
 	if (memfd >= 0)
 		close(memfd);
-	reply(sock, r);
+	save_reply(sock, r);
 }

@@ -10,5 +10,7 @@
  * on SOCK, later or, when no thread can be had, at once.
  */
 void save_start(int dir, const struct save_request *request, int memfd, int sock);
+/* Answer one request with STATUS: 0 or -errno. */
+void save_reply(int sock, int status);
 
 #endif

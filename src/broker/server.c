@@ -9,6 +9,18 @@
 
 #include "src/broker/server.h"
 
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/broker/children.h"
+#include "src/broker/files.h"
+#include "src/broker/pool.h"
+#include "src/broker/proc_dir.h"
+#include "src/broker/process.h"
+#include "src/broker/protocol.h"
+#include "src/broker/rings.h"
+#include "src/broker/save.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,18 +33,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
-
-#include "src/base/cleanup.h"
-#include "src/base/io.h"
-#include "src/base/util.h"
-#include "src/broker/children.h"
-#include "src/broker/files.h"
-#include "src/broker/pool.h"
-#include "src/broker/proc_dir.h"
-#include "src/broker/process.h"
-#include "src/broker/protocol.h"
-#include "src/broker/rings.h"
-#include "src/broker/save.h"
 
 #define STATUS_FAILED 71 /* EX_OSERR */
 
@@ -209,6 +209,10 @@ static bool on_save(struct server *server)
 
 	if (n == -EAGAIN)
 		return true;
+	if (n == -EMSGSIZE) { /* no room for the descriptor: RLIMIT_NOFILE */
+		save_reply(server->socks.save, -EMFILE);
+		return true;
+	}
 	if (n != sizeof(request)) {
 		if (fd >= 0)
 			close(fd);
