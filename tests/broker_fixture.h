@@ -6,6 +6,12 @@
 #ifndef ST_TESTS_BROKER_FIXTURE_H
 #define ST_TESTS_BROKER_FIXTURE_H
 
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/broker/broker.h"
+#include "src/broker/proc_dir.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,12 +31,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "src/base/cleanup.h"
-#include "src/base/io.h"
-#include "src/base/util.h"
-#include "src/broker/broker.h"
-#include "src/broker/proc_dir.h"
 
 /* clang-format off: after what it needs */
 #include <cmocka.h>
@@ -177,9 +177,16 @@ static inline pid_t start_sleeper(void)
 	return pid;
 }
 
+/* A signal to one child; never what a failed fork would make of it: to everybody. */
+static inline void signal_child(pid_t pid, int sig)
+{
+	assert_true(pid > 1);
+	assert_int_equal(kill(pid, sig), 0);
+}
+
 static inline void end_child(pid_t pid)
 {
-	kill(pid, SIGKILL);
+	signal_child(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
 

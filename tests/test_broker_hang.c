@@ -72,8 +72,10 @@ static bool set_up_mount(struct hang *hang)
 		_exit(127);
 	}
 	for (int i = 0; i < PATIENCE_MS / 10 && !is_mounted(hang->folder); i++) {
-		if (waitpid(hang->daemon, NULL, WNOHANG) != 0)
+		if (waitpid(hang->daemon, NULL, WNOHANG) != 0) {
+			hang->daemon = 0;
 			return false;
+		}
 		usleep(10000);
 	}
 	snprintf(program, sizeof(program), "%s/program", hang->folder);
@@ -134,7 +136,7 @@ static void other_requests_are_answered(void **state)
 		skip();
 	assert_int_equal(ask_file(hang->broker, &hang->request, &fd), 0);
 	close(fd);
-	assert_int_equal(kill(hang->daemon, SIGUSR1), 0);
+	signal_child(hang->daemon, SIGUSR1);
 	/* more than there are threads to begin with: others have to be started */
 	for (int i = 0; i < NR_STUCK - 1; i++) {
 		hang->request.tag = 100 + (uint64_t)i;
@@ -174,7 +176,7 @@ static void the_end_does_not_wait(void **state)
 		skip();
 	pid = broker_pid(hang->broker);
 	assert_int_equal(broker_start_loader(hang->broker, &sock, &loader), 0);
-	assert_int_equal(kill(hang->daemon, SIGUSR1), 0);
+	signal_child(hang->daemon, SIGUSR1);
 	assert_int_equal(broker_file_ask(hang->broker, &hang->request), 0);
 	assert_int_equal(ask_kind(hang->broker, BROKER_CPUS, 0, &fd), 0);
 	close(fd);

@@ -74,8 +74,11 @@ int children_start(struct children *children, const char *name, const struct ide
 
 void children_kill(struct children *children, pid_t pid)
 {
-	if (pid > 0 && find(children, pid) >= 0)
-		kill(pid, SIGKILL);
+	int slot = pid > 0 ? find(children, pid) : -1;
+
+	/* By the table's number, not by the request's. */
+	if (slot >= 0)
+		kill(children->pids[slot], SIGKILL);
 	children_reap(children);
 }
 
