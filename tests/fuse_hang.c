@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A file system of one file, "program", which is /bin/sleep: it works until
- * the process gets SIGUSR1; from then on nobody's open of it comes back.
+ * the process gets SIGUSR1; from then on nobody's open of it comes back, and
+ * there is a file "hangs".
  * Usage: fuse_hang -f FOLDER
  */
 #include "config.h"
@@ -35,7 +36,7 @@ static int hang_getattr(const char *path, struct stat *st, struct fuse_file_info
 		st->st_nlink = 2;
 		return 0;
 	}
-	if (strcmp(path, "/program") != 0)
+	if (strcmp(path, "/program") != 0 && !(hangs && strcmp(path, "/hangs") == 0))
 		return -ENOENT;
 	return stat(PROGRAM, st) < 0 ? -errno : 0;
 }

@@ -125,6 +125,21 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void begin_to_hang(const struct hang *hang)
+{
+	char path[128];
+	bool hangs = false;
+
+	snprintf(path, sizeof(path), "%s/hangs", hang->folder);
+	signal_child(hang->daemon, SIGUSR1);
+	for (int i = 0; i < PATIENCE_MS / 10 && !hangs; i++) {
+		hangs = access(path, F_OK) == 0;
+		if (!hangs)
+			usleep(10000);
+	}
+	assert_true(hangs);
+}
+
 static void other_requests_are_answered(void **state)
 {
 	struct hang *hang = *state;
@@ -136,7 +151,7 @@ static void other_requests_are_answered(void **state)
 		skip();
 	assert_int_equal(ask_file(hang->broker, &hang->request, &fd), 0);
 	close(fd);
-	signal_child(hang->daemon, SIGUSR1);
+	begin_to_hang(hang);
 	/* more than there are threads to begin with: others have to be started */
 	for (int i = 0; i < NR_STUCK - 1; i++) {
 		hang->request.tag = 100 + (uint64_t)i;
@@ -176,7 +191,7 @@ static void the_end_does_not_wait(void **state)
 		skip();
 	pid = broker_pid(hang->broker);
 	assert_int_equal(broker_start_loader(hang->broker, &sock, &loader), 0);
-	signal_child(hang->daemon, SIGUSR1);
+	begin_to_hang(hang);
 	assert_int_equal(broker_file_ask(hang->broker, &hang->request), 0);
 	assert_int_equal(ask_kind(hang->broker, BROKER_CPUS, 0, &fd), 0);
 	close(fd);
