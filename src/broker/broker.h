@@ -30,7 +30,8 @@ struct broker_config {
 
 /*
  * Fork the broker. Call while single-threaded and still privileged; afterwards
- * the caller gives up its own privileges. The broker ends when the caller does
+ * the caller gives up its own privileges. Returns when the broker is ready (its
+ * privileges kept and dropped as they should be). The broker ends when the caller does
  * (end of the connections, parent death signal), and takes its loaders along.
  */
 int broker_start(const struct broker_config *config, struct broker **ret, struct err *err);
