@@ -56,6 +56,10 @@ static void assert_complete(void)
 	assert_int_equal(frames[0].pc, shot.regs.r[X86_RIP]);
 	assert_false(frames[0].is_return);
 	assert_like_libgcc(1);
+	for (uint32_t i = 0; i < result.nr_frames; i++)
+		if (frames[i].is_return)
+			assert_true(
+				calls_check(&self.modules[frames[i].module].calls, frames[i].off));
 }
 
 /* Is the code of FUNC among the frames? (its first bytes are enough: all are small) */

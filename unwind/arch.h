@@ -15,12 +15,15 @@
 #include <stdint.h>
 #include <string.h>
 
+/* No frame is that large: a CFA so far up comes from a wrong register. */
+#define FRAME_BYTES_MAX (1ull << 30)
+
 struct unwind_cursor {
 	uint64_t regs[UNWIND_REGS_MAX];
 	uint64_t known;	 /* bit n: regs[n] is the register's value in this frame */
 	bool is_exact;	 /* pc is an instruction about to run, not a return address */
 	bool keep_saved; /* restore the callee-saved registers too: some rule needs one */
-	bool read_above; /* a read failed above the copy, not below */
+	bool read_above; /* a read failed just above the copy, not below or far away */
 	bool had_signal; /* a signal frame was stepped over */
 	const uint8_t *data;
 	uint64_t base;
@@ -56,9 +59,6 @@ struct unwind_arch {
 
 extern const struct unwind_arch arch_x86_64;
 
-/* No frame is that large: a CFA so far up comes from a wrong register. */
-#define FRAME_BYTES_MAX (1ull << 30)
-
 static inline bool cursor_peek(const struct unwind_cursor *c, uint64_t addr, uint64_t *ret)
 {
 	uint64_t at = addr - c->base;
@@ -74,7 +74,7 @@ static inline bool cursor_read(struct unwind_cursor *c, uint64_t addr, uint64_t 
 	uint64_t at = addr - c->base;
 
 	if (unlikely(!cursor_peek(c, addr, ret))) {
-		c->read_above = addr >= c->base;
+		c->read_above = at < FRAME_BYTES_MAX;
 		return false;
 	}
 	c->used = MAX(c->used, at + sizeof(*ret));

@@ -184,7 +184,7 @@ int cfi_compile_calls(const struct cfi_input *input, void **ret_blob, size_t *re
 	size_t nr = 0;
 	int r;
 
-	if (input->machine != TABLE_MACHINE_X86_64)
+	if (input->machine != TABLE_MACHINE_X86_64 || input->nr_segments > CFI_SEGMENTS_MAX)
 		return -EINVAL;
 	order = calloc(input->nr_segments + 1, sizeof(*order));
 	if (!order)

@@ -268,6 +268,8 @@ static bool segments_are_sane(const struct cfi_input *input)
 {
 	uint64_t end;
 
+	if (input->nr_segments > CFI_SEGMENTS_MAX)
+		return false;
 	for (size_t i = 0; i < input->nr_segments; i++) {
 		const struct cfi_segment *seg = &input->segments[i];
 

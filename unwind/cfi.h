@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CFI_SEGMENTS_MAX 64 /* executable ones: a file has one, rarely three */
+
 struct cfi_segment { /* an executable PT_LOAD */
 	uint64_t file_off, vaddr, bytes; /* p_offset, p_vaddr, p_filesz */
 	const uint8_t *text; /* its bytes, for entry, PLT, sigreturn and call detection; NULL: unknown */
@@ -44,7 +46,8 @@ struct cfi_stats {
 /*
  * Compile INPUT into a blob (heap, owned by the caller) of the format in
  * table.h. A damaged FDE is skipped and counted, never fatal. Returns 0,
- * -ENOMEM, -E2BIG (bounds of the format), -EINVAL (machine not supported).
+ * -ENOMEM, -E2BIG (bounds of the format), -EINVAL (machine not supported, or
+ * segments that cannot be).
  */
 int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 		struct cfi_stats *ret_stats);

@@ -34,3 +34,13 @@ tests_test_unwind_singlestep_SOURCES = tests/test_unwind_singlestep.c tests/unwi
 tests_test_unwind_singlestep_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_singlestep_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,lazy
 tests_test_unwind_singlestep_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS) -lm -ldl
+
+UNIT_TESTS += tests/test_unwind_cfi
+tests_test_unwind_cfi_SOURCES = tests/test_unwind_cfi.c tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_cfi_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_cfi_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_table
+tests_test_unwind_table_SOURCES = tests/test_unwind_table.c tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_table_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_table_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)

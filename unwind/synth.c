@@ -218,6 +218,22 @@ static int gap_search(const struct cfi_input *input, const struct gap *gap, stru
 	return r == -E2BIG ? 0 : r; /* a million stubs are enough */
 }
 
+/* The first of NR sorted, disjoint ranges that ends after OFF. */
+static size_t first_after(const struct cfi_fde *covered, size_t nr, uint64_t off)
+{
+	size_t low = 0;
+
+	while (low < nr) {
+		size_t mid = low + (nr - low) / 2;
+
+		if (covered[mid].end > off)
+			nr = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
 int synth_find(const struct cfi_input *input, const struct cfi_fde *covered, size_t nr_covered,
 	       struct cfi_frames *frames)
 {
@@ -229,15 +245,13 @@ int synth_find(const struct cfi_input *input, const struct cfi_fde *covered, siz
 		const struct cfi_segment *seg = &input->segments[i];
 		struct gap gap = {.seg = seg, .start = seg->file_off};
 		uint64_t seg_end = seg->file_off + seg->bytes;
+		size_t c = first_after(covered, nr_covered, seg->file_off);
 
-		for (size_t c = 0; r == 0 && c <= nr_covered; c++) {
-			uint64_t end = c < nr_covered ? covered[c].start : seg_end;
-
-			gap.end = MIN(end, seg_end);
+		for (; r == 0 && gap.start < seg_end; c++) {
+			gap.end = c < nr_covered ? MIN(covered[c].start, seg_end) : seg_end;
 			if (gap.start < gap.end)
 				r = gap_search(input, &gap, frames);
-			if (c < nr_covered)
-				gap.start = MAX(gap.start, covered[c].end);
+			gap.start = c < nr_covered ? MAX(gap.start, covered[c].end) : seg_end;
 		}
 	}
 	return r;

@@ -70,7 +70,8 @@ static int rows_check(const struct table *t)
 
 			if (next == 0 ? at != 0 : next > t->pages[page] && at <= last)
 				return -EBADMSG;
-			if ((t->rows[next] & TABLE_RULE_MASK) >= h->nr_rules)
+			if (at >= TABLE_PAGE_BYTES ||
+			    (t->rows[next] & TABLE_RULE_MASK) >= h->nr_rules)
 				return -EBADMSG;
 			last = at;
 		}
@@ -148,13 +149,9 @@ size_t table_bytes(const struct table *table)
 
 const struct table_rule *table_find(const struct table *table, uint64_t off)
 {
-	const uint32_t *row = table_row(table, off);
-	const struct table_rule *rule;
+	const struct table_rule *rule = table_rule_at(table, off);
 
-	if (!row)
-		return NULL;
-	rule = &table->rules[*row & TABLE_RULE_MASK];
-	return rule->cfa_op == RULE_CFA_GAP ? NULL : rule;
+	return rule && rule->cfa_op != RULE_CFA_GAP ? rule : NULL;
 }
 
 bool table_func_of(const struct table *table, uint64_t off, uint64_t *ret_start, uint64_t *ret_end)

@@ -5,7 +5,7 @@
  *
  *	header
  *	page[nr_pages + 1]	u32: index of the first row of each KiB of code
- *	row[nr_rows]		u32: offset in the page (10 bits), rule (22 bits)
+ *	row[nr_rows]		u32: offset in the page (10 bits), rule (21 bits)
  *	rule[nr_rules]		16 bytes
  *	saved[nr_rules][8]	s8: slots of callee-saved registers, from the CFA
  *	func[nr_funcs]		u64: start (40 bits), length (24 bits)
@@ -21,13 +21,14 @@
 #include "unwind/table.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #define TABLE_MAGIC   0x31627473u /* "stb1" */
 #define TABLE_VERSION 1
 
 #define TABLE_PAGE_BITS	 10
 #define TABLE_PAGE_BYTES (1u << TABLE_PAGE_BITS)
-#define TABLE_RULE_BITS	 22
+#define TABLE_RULE_BITS	 21
 #define TABLE_RULE_MASK	 ((1u << TABLE_RULE_BITS) - 1)
 #define TABLE_RULES_MAX	 65536
 #define TABLE_SAVED_REGS 8
@@ -102,26 +103,41 @@ _Static_assert(sizeof(struct table_rule) == 16, "four rules per cache line");
 #define SAVED_SAME INT8_MAX /* the register still holds the caller's value */
 #define SAVED_LOST INT8_MIN /* not expressible in a byte */
 
-/* The row of file offset OFF, for table_find and what needs to know where a gap begins. */
+typedef int32_t table_lanes __attribute__((vector_size(16)));
+
+/*
+ * The row of file offset OFF, for table_find and what needs to know where a gap
+ * begins. Counts the rows of the page that begin at OFF or before, four at a
+ * time: a page has some 16, and a binary search waits for each of its loads.
+ */
 static inline const uint32_t *table_row(const struct table *table, uint64_t off)
 {
 	uint64_t rel = off - table->header->base;
-	const uint32_t *row;
-	uint32_t first, nr, key;
+	table_lanes end, row, left = {0, -1, -2, -3}, count = {0};
+	const uint32_t *page, *first;
+	int32_t nr;
 
 	if (rel >= table->header->end - table->header->base)
 		return NULL;
-	first = table->pages[rel >> TABLE_PAGE_BITS];
-	nr = table->pages[(rel >> TABLE_PAGE_BITS) + 1] - first;
-	key = ((uint32_t)rel & (TABLE_PAGE_BYTES - 1)) << TABLE_RULE_BITS | TABLE_RULE_MASK;
-	row = table->rows + first;
-	while (nr > 0) { /* upper bound; compiles to conditional moves */
-		uint32_t half = (nr + 1) >> 1;
-
-		row += row[half - 1] <= key ? half : 0;
-		nr -= half;
+	page = &table->pages[rel >> TABLE_PAGE_BITS];
+	first = table->rows + page[0];
+	nr = (int32_t)(page[1] - page[0]);
+	end = (table_lanes){0} +
+	      (int32_t)((rel & (TABLE_PAGE_BYTES - 1)) << TABLE_RULE_BITS | TABLE_RULE_MASK);
+	left += nr;
+	for (int32_t i = 0; i < nr; i += 4, left -= 4) {
+		memcpy(&row, first + i, sizeof(row)); /* may reach into the rules: they follow */
+		count -= (row < end) & (left > 0);
 	}
-	return row - 1;
+	return first + (count[0] + count[1] + count[2] + count[3]) - 1;
+}
+
+/* As table_find, but a gap is a rule like another; NULL outside the table. */
+static inline const struct table_rule *table_rule_at(const struct table *table, uint64_t off)
+{
+	const uint32_t *row = table_row(table, off);
+
+	return row ? &table->rules[*row & TABLE_RULE_MASK] : NULL;
 }
 
 static inline const int8_t *table_saved(const struct table *table, const struct table_rule *rule)

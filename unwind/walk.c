@@ -37,7 +37,7 @@ const struct unwind_map *unwind_map_of(const struct unwind_space *space, uint64_
 	while (nr > 0) {
 		uint32_t half = (nr + 1) >> 1;
 
-		map += map[half - 1].start <= pc ? half : 0;
+		map += half & -(uint32_t)(map[half - 1].start <= pc);
 		nr -= half;
 	}
 	return map > space->maps && pc < map[-1].end ? &map[-1] : NULL;
@@ -180,8 +180,8 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 		return end_at(w, module->state, module);
 	if (module->table.header->machine != w->arch->machine)
 		return end_at(w, STACK_END_ARCH, module);
-	rule = table_find(&module->table, off - !is_exact);
-	if (unlikely(!rule))
+	rule = table_rule_at(&module->table, off - !is_exact);
+	if (unlikely(!rule || rule->cfa_op == RULE_CFA_GAP))
 		return step_gap(w, module, off);
 	return step_rule(w, module, rule, frame);
 }
