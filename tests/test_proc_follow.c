@@ -519,6 +519,120 @@ static void run_time_symbols_come_and_go(void **state)
 		procs_ksymbol(procs, 0xffffffffa0000000 + (19999 * 7919 % 20000) * 0x100, NULL));
 }
 
+static uint64_t seed = 3;
+
+static uint32_t pick(uint32_t nr)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(seed >> 33) % nr;
+}
+
+static void check_process(const struct process *process)
+{
+	const struct unwind_space *space = process_space(process);
+
+	for (uint32_t i = 0; i < space->nr_maps; i++) {
+		assert_true(space->maps[i].start < space->maps[i].end);
+		assert_true(i == 0 || space->maps[i - 1].end <= space->maps[i].start);
+		assert_non_null(space->maps[i].module);
+	}
+	assert_true(strlen(process->comm) > 0);
+}
+
+/* One thing that can happen, at a time that jumps back now and then as /proc and lost records make it. */
+static void something_happens(struct procs *procs, uint64_t time_ns)
+{
+	static const char *const paths[] = {LIBC, "//anon", "[vdso]", "/bin/sh",
+					    "/tmp/x (deleted)"};
+	pid_t pid = (pid_t)(10 + pick(12)), other = (pid_t)(10 + pick(12));
+	uint32_t path = pick(ARRAY_SIZE(paths));
+	struct module_want want;
+	uint64_t start_time;
+	pid_t wanted;
+
+	switch (pick(16)) {
+	case 0:
+		if (pid != other)
+			do_fork(procs, pid, other, time_ns);
+		break;
+	case 1:
+		do_thread(procs, pid, pid + 100, time_ns);
+		break;
+	case 2:
+		do_exec(procs, pid, "exec", time_ns);
+		break;
+	case 3:
+		do_comm(procs, pid, pid + (pid_t)pick(2), "comm", false, time_ns);
+		break;
+	case 4:
+		do_exit(procs, pid, pid + (pid_t)pick(2) * 100, time_ns);
+		break;
+	case 5:
+		assert_int_equal(procs_seen(procs, pid, pick(4), "seen", pick(8) == 0, time_ns), 0);
+		break;
+	case 6:
+		assert_int_equal(procs_maps_text(procs, pid, pick(4) ? shell_maps : NULL,
+						 pick(sizeof(shell_maps)), time_ns),
+				 0);
+		break;
+	case 7:
+		if (pick(20) == 0)
+			procs_mark_dirty(procs);
+		break;
+	case 8:
+		if (pick(10) == 0)
+			procs_sweep(procs, time_ns - pick(200));
+		break;
+	case 9:
+		if (procs_next_module_want(procs, &want) && pick(2))
+			module_failed(procs, procs_module(procs, want.module), STACK_END_NO_FILE,
+				      "test", pick(4) > 0);
+		break;
+	case 10:
+		procs_next_maps_want(procs, time_ns * 1000000, &wanted, &start_time);
+		break;
+	case 11:
+		if (pick(20) == 0)
+			procs_scanned(procs, time_ns);
+		break;
+	case 12:
+	case 13:
+		do_mmap(procs, pid, pick(64) * 0x1000ull, (1 + pick(16)) * 0x1000ull, paths[path],
+			path == 1 || path == 2 ? 0 : 100 + pick(50), time_ns);
+		break;
+	default:
+		check_process(procs_of_sample(procs, pid, pid, time_ns));
+		break;
+	}
+}
+
+static void random_histories_do_no_harm(void **state)
+{
+	struct procs *procs = *state;
+	struct procs_stats stats;
+	uint32_t named = 0;
+
+	for (uint64_t i = 1; i < 300000; i++) {
+		something_happens(procs, 1000 + i - (pick(4) == 0 ? pick(100) : 0));
+		if (i % 1000 == 0)
+			for (uint32_t index = 0; index < 2000; index++)
+				check_process(procs_by_index(procs, index));
+	}
+	procs_stats(procs, &stats);
+	assert_true(stats.live_processes <= 14);
+	/* Whatever happened, who was sampled has kept a name. */
+	for (uint32_t index = 0; index < 60000; index++)
+		named += strcmp(procs_by_index(procs, index)->comm, "[exited]") != 0;
+	assert_true(named > 1000);
+	for (pid_t pid = 10; pid < 22; pid++)
+		do_exit(procs, pid, pid, 10000000);
+	procs_mark_dirty(procs);
+	procs_sweep(procs, UINT64_MAX);
+	procs_stats(procs, &stats);
+	assert_int_equal(stats.live_processes, 0);
+	assert_int_equal(stats.maps, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -543,6 +657,7 @@ int main(void)
 		TEST(names_of_the_dead_are_bounded),
 		TEST(processes_are_bounded),
 		TEST(data_mappings_leave_nothing),
+		TEST(random_histories_do_no_harm),
 		TEST(run_time_symbols_come_and_go),
 	};
 

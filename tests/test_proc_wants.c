@@ -274,9 +274,9 @@ static void tables_come_and_go_when_nobody_maps_the_file(void **state)
 	struct procs_stats stats;
 	struct module_want want;
 	struct module *module, *first = NULL;
-	size_t len, nr_made = 0;
+	size_t len = 0, nr_made = 0;
 	char path[64];
-	void *blob;
+	void *blob = NULL;
 
 	if (!unwind_elf_open("/proc/self/exe", &elf) ||
 	    cfi_compile(&elf.input, &blob, &len, &cfi_stats) < 0)

@@ -81,6 +81,8 @@ static struct process_entry *exec(struct procs *procs, struct process_entry *ent
 			return NULL;
 		entry->process.start_time = old->process.start_time;
 		entry->scanned_ns = old->scanned_ns;
+		/* A name read after the exec is the new program's; an older one is replaced. */
+		memcpy(entry->process.comm, old->process.comm, sizeof(entry->process.comm));
 		entry->named_ns = old->named_ns;
 		entry->is_named = old->is_named;
 	} else {
