@@ -202,7 +202,12 @@ static void round_once(struct engine *engine, uint64_t time_ns)
 	take_records(engine);
 	cpu_ns = thread_cpu_ns();
 	supply_step(engine->supply, time_ns);
-	engine->is_over = live_is_over(engine->live);
+	if (!engine->is_over && live_is_over(engine->live)) {
+		engine->is_over = true;
+		/* Nothing more can come: what waits behind the horizon is the end. */
+		source_drain(live_source(engine->live), UINT64_MAX);
+		take_records(engine);
+	}
 	if (time_ns >= engine->next_second_ns) {
 		engine->next_second_ns = time_ns + NS_PER_SEC;
 		live_follow_cpus(engine->live);
@@ -216,6 +221,7 @@ static void round_once(struct engine *engine, uint64_t time_ns)
 
 /* --- commands --- */
 
+/* STACK_BYTES 0: as it was. */
 static void set_mode(struct engine *engine, struct channel *channel, enum stack_mode mode,
 		     uint32_t stack_bytes)
 {
@@ -225,8 +231,6 @@ static void set_mode(struct engine *engine, struct channel *channel, enum stack_
 		channel_post_message(channel, err.text, true);
 		return;
 	}
-	if (mode != live_granted(engine->live)->mode)
-		return;
 	profile_set_mode(engine->profile, mode);
 }
 
@@ -246,17 +250,16 @@ static void post_snapshot(struct engine *engine, struct channel *channel, uint64
 static bool obey(struct engine *engine, struct channel *channel, const struct command *command,
 		 uint64_t time_ns)
 {
-	const struct live_granted *granted = live_granted(engine->live);
-
 	switch (command->kind) {
 	case COMMAND_SNAPSHOT:
 		post_snapshot(engine, channel, time_ns);
 		break;
 	case COMMAND_MODE:
-		set_mode(engine, channel, (enum stack_mode)command->value, granted->stack_bytes);
+		set_mode(engine, channel, (enum stack_mode)command->value, 0);
 		break;
 	case COMMAND_STACK_BYTES:
-		set_mode(engine, channel, granted->mode, (uint32_t)command->value);
+		set_mode(engine, channel, live_granted(engine->live)->mode,
+			 (uint32_t)command->value);
 		break;
 	case COMMAND_FREEZE:
 		engine->frozen = command->value != 0;
@@ -317,19 +320,6 @@ void engine_run(struct engine *engine, struct channel *channel)
 
 /* --- construction --- */
 
-static uint64_t kernel_max_stack(void)
-{
-	FILE *file = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
-	unsigned long max = 127; /* the kernel's default */
-
-	if (!file)
-		return max;
-	if (fscanf(file, "%lu", &max) != 1)
-		max = 127;
-	fclose(file);
-	return max;
-}
-
 static void name_pseudo_objects(struct profile *profile)
 {
 	profile_object(profile, PROC_MODULE_KERNEL, "[kernel]", true);
@@ -380,6 +370,8 @@ static int open_live(struct engine *engine, const struct engine_config *config, 
 	}
 	r = live_open(&live, &engine->live, err);
 	free(tids);
+	if (r == 0)
+		engine->fp_ips_max = live_granted(engine->live)->max_stack;
 	return r;
 }
 
@@ -411,7 +403,6 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 	engine->broker = broker;
 	engine->own_pids[engine->nr_own_pids++] = getpid();
 	engine->own_pids[engine->nr_own_pids++] = broker_pid(broker);
-	engine->fp_ips_max = kernel_max_stack();
 	snprintf(engine->target, sizeof(engine->target), "%s", config->target);
 	r = open_live(engine, config, err);
 	if (r < 0)
