@@ -124,6 +124,8 @@ static void take_sample(struct engine *engine, const struct record *record,
 			profile_replace(engine->profile, ticket, end, engine->path, nr);
 		}
 	}
+	if (end == STACK_END_NO_MAP || end == STACK_END_BAD_RA)
+		procs_doubt(engine->procs, (pid_t)record->pid);
 	count_sample(engine, record, end, used);
 }
 
@@ -188,7 +190,7 @@ static void follow_losses(struct engine *engine)
 	if (stats.lost_sideband == engine->lost_sideband_seen)
 		return;
 	engine->lost_sideband_seen = stats.lost_sideband;
-	procs_mark_dirty(engine->procs);
+	supply_rescan(engine->supply, now_ns());
 }
 
 static void round_once(struct engine *engine, uint64_t time_ns)

@@ -108,6 +108,8 @@ struct supply *supply_new(struct engine *engine);
 struct supply *supply_free(struct supply *supply);
 /* Scan /proc and read the maps of what is sampled, for at most TIMEOUT_NS; the rest comes later. */
 void supply_first_scan(struct supply *supply, uint64_t timeout_ns);
+/* After a loss of sideband records: all maps are doubtful, and exits may have been missed. */
+void supply_rescan(struct supply *supply, uint64_t time_ns);
 /* One step: ask for what is wanted, take what has come. Never waits. */
 void supply_step(struct supply *supply, uint64_t time_ns);
 /* Descriptors to poll for POLLIN, -1 where there is none. */

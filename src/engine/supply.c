@@ -32,6 +32,7 @@
 #define VDSO_BYTES_MAX	  65536
 #define GIVE_UP_NS	  (3 * NS_PER_SEC) /* a sample waits so long for a table */
 #define RETRY_NS	  (NS_PER_SEC / 4)
+#define MAPS_OF_SCAN	  (1ull << 63) /* in the tag of maps asked for by the first scan */
 #define NAMES_PAUSE_NS	  (NS_PER_SEC / 10)
 
 /* How far a module has come on its way from a mapping to a name. */
@@ -57,6 +58,9 @@ struct held {
 	uint64_t off;
 };
 
+static void take_broker(struct supply *s);
+static void take_scan(struct supply *s, int fd, uint64_t time_ns, uint64_t until_ns);
+
 struct supply {
 	struct engine *engine;
 	struct loader_client *loader;
@@ -68,8 +72,8 @@ struct supply {
 	uint32_t nr_batches; /* names at the loader */
 	bool tables_came;    /* since the backlog was last tried */
 	bool kernel_names_hidden;
-	uint64_t scan_time_ns, next_retry_ns, next_names_ns;
-	uint64_t nr_bad, calls_bytes, table_bytes, table_rows;
+	uint64_t scan_time_ns, rescan_time_ns, next_retry_ns, next_names_ns;
+	uint64_t table_rows;
 };
 
 static int start_loader(void *context, int *ret_sock, pid_t *ret_pid)
@@ -395,7 +399,6 @@ static void take_table(struct supply *s, struct loader_reply *reply)
 		return;
 	}
 	if (r == 0) {
-		s->table_bytes += len;
 		s->table_rows += table_nr_rows(&m->unwind.table);
 	} else {
 		module_failed(s->engine->procs, m, STACK_END_ARCH,
@@ -421,10 +424,8 @@ static void take_calls(struct supply *s, struct loader_reply *reply)
 		return;
 	s->tables_came = true;
 	if (reply->status == LOADER_OK && memfd_map(fd, CALLS_BYTES_MAX, &blob, &len) == 0 &&
-	    module_calls_ready(m, blob, len) == 0) {
-		s->calls_bytes += len;
+	    module_calls_ready(m, blob, len) == 0)
 		return;
-	}
 	if (blob)
 		munmap((void *)(uintptr_t)blob, len);
 	m->unwind.calls_failed = true;
@@ -452,11 +453,11 @@ static void ask_calls(struct supply *s)
 
 /* --- processes --- */
 
-static void ask_maps_of(struct supply *s, pid_t pid, uint64_t start_time)
+static void ask_maps_of(struct supply *s, pid_t pid, uint64_t start_time, uint64_t flag)
 {
 	struct broker_file_request request = {
 		.kind = BROKER_MAPS,
-		.tag = (uint64_t)pid,
+		.tag = (uint64_t)pid | flag,
 		.pid = pid,
 		.start_time = start_time,
 	};
@@ -471,7 +472,7 @@ static void ask_maps(struct supply *s, uint64_t time_ns)
 
 	while (s->nr_asked < ASKED_MAX &&
 	       procs_next_maps_want(s->engine->procs, time_ns, &pid, &start_time))
-		ask_maps_of(s, pid, start_time);
+		ask_maps_of(s, pid, start_time, 0);
 }
 
 static void take_maps(struct supply *s, const struct broker_file_reply *reply)
@@ -481,7 +482,8 @@ static void take_maps(struct supply *s, const struct broker_file_reply *reply)
 
 	if (reply->status == 0 && read_all(reply->fd, MAPS_TEXT_MAX, &text, &len) < 0)
 		text = NULL;
-	procs_maps_text(s->engine->procs, (pid_t)reply->tag, text, len, now_ns());
+	procs_maps_text(s->engine->procs, (pid_t)(uint32_t)reply->tag, text, len,
+			reply->tag & MAPS_OF_SCAN ? s->scan_time_ns : now_ns());
 }
 
 static void take_reply(struct supply *s, struct broker_file_reply *reply)
@@ -507,6 +509,9 @@ static void take_reply(struct supply *s, struct broker_file_reply *reply)
 			s->files[LOADER_KERNEL].state = FILE_FAILED;
 		break;
 	case BROKER_SCAN:
+		if (reply->status == 0)
+			take_scan(s, reply->fd, s->rescan_time_ns, 0);
+		break;
 	case BROKER_TASKS:
 	case BROKER_CPUS:
 		break;
@@ -543,7 +548,19 @@ static void take_loader(struct supply *s, uint64_t time_ns)
 	}
 }
 
-static void take_scan(struct supply *s, int fd, uint64_t until_ns)
+/* Let answers come in while too many are outstanding; only the first scan may wait. */
+static void wait_for_room(struct supply *s, uint64_t until_ns)
+{
+	while (s->nr_asked >= ASKED_MAX && now_ns() < until_ns) {
+		struct pollfd pfd = {.fd = broker_files_fd(s->engine->broker), .events = POLLIN};
+
+		poll(&pfd, 1, 10);
+		take_broker(s);
+	}
+}
+
+/* Processes of a scan asked for at TIME_NS. UNTIL_NS 0: their maps are asked for when they are needed. */
+static void take_scan(struct supply *s, int fd, uint64_t time_ns, uint64_t until_ns)
 {
 	AUTO_FREE char *data = NULL;
 	size_t len = 0;
@@ -558,18 +575,23 @@ static void take_scan(struct supply *s, int fd, uint64_t until_ns)
 		if (p.is_own)
 			continue;
 		p.comm[sizeof(p.comm) - 1] = '\0';
-		procs_seen(s->engine->procs, p.pid, p.start_time, p.comm, p.is_kernel,
-			   s->scan_time_ns);
-		while (s->nr_asked >= ASKED_MAX && now_ns() < until_ns) {
-			struct pollfd pfd = {.fd = broker_files_fd(s->engine->broker),
-					     .events = POLLIN};
-
-			poll(&pfd, 1, 10);
-			take_broker(s);
-		}
-		if (!p.is_kernel && s->nr_asked < ASKED_MAX)
-			ask_maps_of(s, p.pid, p.start_time);
+		procs_seen(s->engine->procs, p.pid, p.start_time, p.comm, p.is_kernel, time_ns);
+		if (p.is_kernel || !until_ns)
+			continue;
+		wait_for_room(s, until_ns);
+		if (s->nr_asked < ASKED_MAX)
+			ask_maps_of(s, p.pid, p.start_time, MAPS_OF_SCAN);
 	}
+	procs_scanned(s->engine->procs, time_ns);
+}
+
+void supply_rescan(struct supply *s, uint64_t time_ns)
+{
+	struct broker_file_request scan = {.kind = BROKER_SCAN};
+
+	procs_mark_dirty(s->engine->procs);
+	if (ask(s, &scan) == 0)
+		s->rescan_time_ns = time_ns;
 }
 
 void supply_first_scan(struct supply *s, uint64_t timeout_ns)
@@ -581,7 +603,7 @@ void supply_first_scan(struct supply *s, uint64_t timeout_ns)
 
 	s->scan_time_ns = now_ns();
 	if (targets_ask(s->engine->broker, &scan, &reply, timeout_ns) == 0)
-		take_scan(s, reply.fd, until_ns);
+		take_scan(s, reply.fd, s->scan_time_ns, until_ns);
 	if (reply.fd >= 0)
 		close(reply.fd);
 	if (file_of(s, LOADER_KERNEL) && ask(s, &kallsyms) == 0)
@@ -624,10 +646,12 @@ bool supply_kernel_names_hidden(const struct supply *s)
 void supply_fill_health(const struct supply *s, struct health *health)
 {
 	struct loader_stats stats;
+	struct procs_stats procs;
 
 	loader_stats(s->loader, &stats);
+	procs_stats(s->engine->procs, &procs);
 	health->loader_restarts = stats.restarts;
-	health->tables_bytes = s->table_bytes + s->calls_bytes;
+	health->tables_bytes = procs.tables_bytes;
 	health->tables_rows = s->table_rows;
 }
 
