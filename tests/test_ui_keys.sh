@@ -35,6 +35,11 @@ moving() {
 	until_true "PgDn did not move" cursor_not leaf_70
 	key PPage
 	cursor_on leaf_70
+	# Long names scroll sideways.
+	key Right
+	see_not leaf_70
+	key Left
+	see leaf_70
 	# Escape lets go of the row.
 	key Down
 	cursor_on leaf_20
@@ -201,6 +206,9 @@ engine_keys() {
 	see 'FROZEN'
 	key Space
 	see_command 'freeze 0'
+	see_not 'FROZEN'
+	# Two at once: the second does not wait to see what the first has done.
+	key Space Space
 	see_not 'FROZEN'
 	key z
 	see_command 'zero 0'

@@ -91,6 +91,9 @@ poor_terminals() {
 		see 'use --batch'
 		see_end 1
 	done
+	begin 80x24 env TERM=dumb "$fake"
+	see "cannot place its cursor"
+	see_end 1
 }
 
 # Without an answer from the engine keys are obeyed all the same.
@@ -226,6 +229,16 @@ at_rest() {
 	until_true "no more snapshots" enough_snapshots 60
 	after=$(stat -c %s "$work/bytes")
 	[ $((after - before)) -lt 1000 ] || fail "$((after - before)) bytes for 40 equal screens"
+	key q
+	see_end 0
+	# Where every figure changes, a screen of 80x24 takes less than a kilobyte.
+	start 80x24 --delay 100 --noise
+	mux pipe-pane -o "cat >>'$work/noise'"
+	until_true "no more snapshots" enough_snapshots 20
+	before=$(stat -c %s "$work/noise")
+	until_true "no more snapshots" enough_snapshots 40
+	after=$(stat -c %s "$work/noise")
+	[ $((after - before)) -lt 20000 ] || fail "$((after - before)) bytes for 20 screens"
 	key q
 	see_end 0
 }

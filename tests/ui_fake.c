@@ -4,10 +4,11 @@
  * and no privileges, so that tests can say what must stand where. Commands that
  * the screen sends are written to --log, one per line.
  *
- *   ui_fake [--log FILE] [--delay MS] [--moves] [--lost] [--notice] [--over]
+ *   ui_fake [--log FILE] [--delay MS] [--moves] [--noise] [--lost] [--notice] [--over]
  *           [--empty COUNT] [--silent] [--no-color] [--functions COUNT]
  *
- * --moves: two functions change places with every snapshot. --empty: so many
+ * --moves: two functions change places with every snapshot. --noise: all weights
+ * sway by some percent, like those of a real machine at work. --empty: so many
  * snapshots without samples come first. --silent: never answers.
  */
 #include "config.h"
@@ -45,7 +46,7 @@ struct fake {
 	struct channel *channel;
 	FILE *log;
 	uint64_t delay_ns;
-	bool moves, lost, notice, over, silent, no_color;
+	bool moves, noise, lost, notice, over, silent, no_color;
 	uint32_t empty, functions;
 	_Atomic bool stop;
 
@@ -140,6 +141,8 @@ static void add_stack(struct fake *fake, uint64_t weight, const char *frames)
 	uint32_t node = 0, func = 0;
 	char spec[512];
 
+	if (fake->noise)
+		weight = weight * (95 + hash_text(frames) * (fake->step + 1) % 1009 % 11) / 10;
 	fake->nodes[0].total += weight;
 	while (*frames) {
 		size_t len = strcspn(frames, ";");
@@ -443,6 +446,7 @@ static int parse(struct fake *fake, int argc, char **argv)
 		const char *word = argv[i];
 
 		if (is_option(word, "--moves", &fake->moves) ||
+		    is_option(word, "--noise", &fake->noise) ||
 		    is_option(word, "--lost", &fake->lost) ||
 		    is_option(word, "--notice", &fake->notice) ||
 		    is_option(word, "--over", &fake->over) ||

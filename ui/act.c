@@ -28,6 +28,9 @@ static void toggle_freeze(struct ui *ui)
 {
 	bool frozen = ui->snapshot && ui->snapshot->settings.frozen;
 
+	if (ui->asked_freeze != ASKED_NOTHING)
+		frozen = ui->asked_freeze == ASKED_FROZEN;
+	ui->asked_freeze = frozen ? ASKED_LIVE : ASKED_FROZEN;
 	ui_command(ui, COMMAND_FREEZE, !frozen);
 }
 
@@ -62,7 +65,7 @@ static void ask_search(struct ui *ui)
 	prompt_open(&ui->prompt, PROMPT_SEARCH, "");
 }
 
-/* Not remembered at all rather than half: the cursor and the text of the search. */
+/* Out of everything that was begun: the search, the row that was chosen. */
 static void escape(struct ui *ui)
 {
 	ui->search[0] = '\0';

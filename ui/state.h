@@ -58,8 +58,13 @@ struct ui {
 	enum view_sort sorts[VIEW_COUNT];
 	bool hide_kernel;
 	char search[PROMPT_TEXT_MAX];
-	uint32_t asked_stack_bytes; /* 0: as the snapshot says */
-	bool is_switched;	    /* the mode was changed and the window is not full of it yet */
+
+	/* Asked for and not in a snapshot yet, until asked_until_ns: keys go on from here. */
+	uint32_t asked_stack_bytes; /* 0: nothing */
+	enum { ASKED_NOTHING, ASKED_LIVE, ASKED_FROZEN } asked_freeze;
+	uint64_t asked_until_ns;
+
+	bool is_switched; /* the mode was changed and the window is not full of it yet */
 
 	bool is_stale; /* rows must be built anew */
 	bool is_dirty; /* the screen must be drawn anew */

@@ -37,6 +37,11 @@ int restore_prepare(struct restore *restore, int tty_fd, const char *term, struc
 			      "or use --batch");
 		return -EINVAL;
 	}
+	if (!capability("cup")) {
+		err_set(err, -EINVAL, "terminal type '%s' cannot place its cursor", term);
+		err_hint(err, "use --batch");
+		return -EINVAL;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		restore_add(restore, capability(names[i]));
 	if (!capability("rmcup"))

@@ -25,6 +25,7 @@
 #define SAVE_POLL_NS	(50 * NS_PER_MSEC)
 #define MESSAGE_NS	(6 * NS_PER_SEC)
 #define ERROR_NS	(20 * NS_PER_SEC)
+#define ASKED_NS	(1 * NS_PER_SEC) /* then what was asked for is not going to come */
 #define KEYS_PER_TURN	64
 #define DELAY_MIN_NS	(50 * NS_PER_MSEC)
 #define EMPTY_READS_MAX 3
@@ -67,6 +68,7 @@ void ui_command(struct ui *ui, enum command_kind kind, uint64_t value)
 		ui_say(ui, true, "the sampler is busy: try again");
 		return;
 	}
+	ui->asked_until_ns = ui->now_ns + ASKED_NS;
 	ask(ui);
 }
 
@@ -160,8 +162,10 @@ static void take_over(struct ui *ui, struct snapshot *snapshot)
 		ui->is_switched = true;
 	if (window_covered_s(snapshot) >= now->window_s * WINDOW_FULL)
 		ui->is_switched = false;
-	if (now->stack_bytes == ui->asked_stack_bytes)
+	if (now->stack_bytes == ui->asked_stack_bytes || ui->now_ns >= ui->asked_until_ns)
 		ui->asked_stack_bytes = 0;
+	if (now->frozen == (ui->asked_freeze == ASKED_FROZEN) || ui->now_ns >= ui->asked_until_ns)
+		ui->asked_freeze = ASKED_NOTHING;
 	if (!ui->first_samples_ns && snapshot->nr_samples)
 		ui->first_samples_ns = ui->now_ns;
 	snapshot_free(ui->snapshot);
