@@ -125,6 +125,7 @@ static bool act_on_engine(struct ui *ui, enum request request)
 		return true;
 	case REQUEST_ZERO:
 		ui_command(ui, COMMAND_ZERO, 0);
+		ui_hurry(ui);
 		return true;
 	default:
 		return false;

@@ -21,6 +21,7 @@
 #define ROOMY_LINES	 12 /* from here on a message may take more than one line */
 #define WRAP_MAX	 3
 #define TABS_TEXT_MAX	 128
+#define COLLECTING_NS	 (5 * NS_PER_SEC) /* then there is nothing, and that is the news */
 #define COMPLETE_LOW_PCT 90.0
 
 /* The line on which each part stands, -1: nowhere. */
@@ -288,7 +289,8 @@ static void draw_body(struct ui *ui, const struct plan *plan)
 	if (list->view.nr_rows == 0 && plan->nr_rows > 0)
 		draw_text(screen, plan->rows + MIN(1, plan->nr_rows - 1), 2, screen->columns,
 			  STYLE_DIM, A_NORMAL,
-			  ui->first_samples_ns ? "no samples in this window" : "collecting ...");
+			  ui->now_ns - ui->hurry_ns < COLLECTING_NS ? "collecting ..."
+								    : "no samples in this window");
 }
 
 void layout_draw(struct ui *ui)

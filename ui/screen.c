@@ -121,7 +121,7 @@ int screen_open(struct screen *screen, bool no_color, struct err *err)
 	signals_on_crash(&screen->restore, &screen->guard);
 	screen->term = newterm(NULL, stdout, screen->input ? screen->input : stdin);
 	if (!screen->term) {
-		ret = err_set(err, -EINVAL, "terminal type '%s' cannot show a screen", term);
+		ret = err_set(err, -EINVAL, "this terminal cannot show a screen");
 		err_hint(err, "use --batch");
 		signals_on_crash(NULL, NULL);
 		goto fail;

@@ -76,7 +76,8 @@ struct ui {
 
 	uint64_t next_ask_ns;	   /* when a snapshot is due */
 	uint64_t asked_ns;	   /* when one was asked for that has not come, 0: none */
-	uint64_t first_samples_ns; /* when the first samples were on the screen, 0: not yet */
+	uint64_t hurry_ns;	   /* since when first samples are waited for */
+	uint64_t first_samples_ns; /* when these were on the screen, 0: not yet */
 };
 
 /* --- ui.c --- */
@@ -86,6 +87,8 @@ void ui_say(struct ui *ui, bool is_error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Send a command, and ask for a snapshot that shows its effect. */
 void ui_command(struct ui *ui, enum command_kind kind, uint64_t value);
+/* Ask often until there are samples again: at the start, after a switch. */
+void ui_hurry(struct ui *ui);
 /* The list on the screen; what its rows are made from. */
 struct list *ui_list(struct ui *ui);
 const struct view_ops *ui_ops(const struct ui *ui);

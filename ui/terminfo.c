@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "src/base/text.h"
 #include "src/base/util.h"
 #include "ui/guard.h"
 
@@ -14,6 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <term.h>
+
+#define TERM_SHOWN_MAX 64
 
 static const char *capability(const char *name)
 {
@@ -24,21 +27,23 @@ static const char *capability(const char *name)
 int restore_prepare(struct restore *restore, int tty_fd, const char *term, struct err *err)
 {
 	static const char *const names[] = {"sgr0", "rmacs", "cnorm", "rmkx", "rmcup"};
+	char shown[TERM_SHOWN_MAX];
 	TERMINAL *terminal;
 	int problem = 0;
 
+	text_sanitize(term, strlen(term), shown, sizeof(shown));
 	*restore = (struct restore){.tty_fd = tty_fd};
 	if (tcgetattr(tty_fd, &restore->shell) < 0)
 		return err_set(err, -errno, "standard output is not a terminal: %s",
 			       strerror(errno));
 	if (!*term || setupterm(term, tty_fd, &problem) != OK) {
-		err_set(err, -EINVAL, "terminal type '%s' is unknown", term);
+		err_set(err, -EINVAL, "terminal type '%s' is unknown", shown);
 		err_hint(err, "set TERM to a type that this machine knows (xterm, vt100), "
 			      "or use --batch");
 		return -EINVAL;
 	}
 	if (!capability("cup")) {
-		err_set(err, -EINVAL, "terminal type '%s' cannot place its cursor", term);
+		err_set(err, -EINVAL, "terminal type '%s' cannot place its cursor", shown);
 		err_hint(err, "use --batch");
 		return -EINVAL;
 	}

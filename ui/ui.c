@@ -19,8 +19,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define EARLY_NS	(100 * NS_PER_MSEC) /* between snapshots until the first samples */
-#define YOUNG_NS	(250 * NS_PER_MSEC) /* and in the second after these */
+#define EARLY_NS	(100 * NS_PER_MSEC) /* between snapshots until the first samples, */
+#define HURRY_NS	(3 * NS_PER_SEC)    /* for so long: perhaps there are none to come */
+#define YOUNG_DELAY_NS	(250 * NS_PER_MSEC) /* and with the first ones, */
+#define YOUNG_NS	(1 * NS_PER_SEC)    /* for so long */
 #define UNANSWERED_NS	(1 * NS_PER_SEC)    /* then an unanswered request is repeated */
 #define SAVE_POLL_NS	(50 * NS_PER_MSEC)
 #define MESSAGE_NS	(6 * NS_PER_SEC)
@@ -111,14 +113,21 @@ void ui_show(struct ui *ui, enum view_kind kind)
 
 /* --- time --- */
 
+void ui_hurry(struct ui *ui)
+{
+	ui->hurry_ns = ui->now_ns;
+	ui->first_samples_ns = 0;
+	ui->next_ask_ns = ui->now_ns;
+}
+
 static uint64_t interval_ns(const struct ui *ui)
 {
 	uint64_t delay_ns = MAX(ui->config->delay_ns, (uint64_t)DELAY_MIN_NS);
 
-	if (!ui->first_samples_ns)
+	if (!ui->first_samples_ns && ui->now_ns - ui->hurry_ns < HURRY_NS)
 		return MIN(delay_ns, (uint64_t)EARLY_NS);
-	if (ui->now_ns - ui->first_samples_ns < NS_PER_SEC)
-		return MIN(delay_ns, (uint64_t)YOUNG_NS);
+	if (ui->first_samples_ns && ui->now_ns - ui->first_samples_ns < YOUNG_NS)
+		return MIN(delay_ns, (uint64_t)YOUNG_DELAY_NS);
 	return delay_ns;
 }
 
@@ -158,8 +167,10 @@ static void take_over(struct ui *ui, struct snapshot *snapshot)
 {
 	const struct snap_settings *now = &snapshot->settings;
 
-	if (ui->snapshot && ui->snapshot->settings.mode != now->mode)
+	if (ui->snapshot && ui->snapshot->settings.mode != now->mode) {
 		ui->is_switched = true;
+		ui_hurry(ui);
+	}
 	if (window_covered_s(snapshot) >= now->window_s * WINDOW_FULL)
 		ui->is_switched = false;
 	if (now->stack_bytes == ui->asked_stack_bytes || ui->now_ns >= ui->asked_until_ns)
@@ -317,7 +328,7 @@ static int ui_init(struct ui *ui, const struct ui_config *config, struct channel
 		.now_ns = now_ns(),
 		.is_dirty = true,
 	};
-	ui->next_ask_ns = ui->now_ns;
+	ui_hurry(ui);
 	/* Down a call tree one looks for the heavy branches, whatever they do themselves. */
 	if (config->sort == VIEW_SORT_SELF)
 		ui->sorts[VIEW_TREE] = VIEW_SORT_TOTAL;
