@@ -4,7 +4,8 @@ libmain_a_SOURCES = \
 	src/batch.c src/batch.h \
 	src/launch.c src/launch.h \
 	src/options.c src/options.h \
-	src/saver.c src/saver.h
+	src/saver.c src/saver.h \
+	src/session.c src/session.h
 
 bin_PROGRAMS += stacktop
 stacktop_SOURCES = src/main.c
@@ -25,7 +26,7 @@ tests_test_main_launch_LDADD = libmain.a $(LINK_BROKER) $(CMOCKA_LIBS)
 TEST_HELPERS += tests/have_perf
 tests_have_perf_SOURCES = tests/have_perf.c
 
-SCRIPT_TESTS += tests/test_main_docs.sh
+SCRIPT_TESTS += tests/test_main_batch.sh tests/test_main_docs.sh tests/test_main_json.sh
 
 UNIT_TESTS += tests/test_main_keys
 tests_test_main_keys_SOURCES = tests/test_main_keys.c

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "src/options.h"
+#include "src/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,8 +69,8 @@ static int run(int argc, char **argv)
 		puts(PACKAGE_STRING);
 		status = flush_output();
 	} else {
-		say("there is no engine yet");
-		status = STATUS_FAILURE;
+		status = session_run(&options, say, &err);
+		say_err(&err);
 	}
 	options_done(&options);
 	return status;

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One run, see session.h. The order matters:
+ *
+ *   environment    what libraries would trust is removed; the command keeps the original
+ *   event          a tracepoint's number can be read by root only
+ *   command        forked while limits and signals are still those it was started with
+ *   broker         forked while single-threaded and privileged
+ *   identity       given up before the first foreign byte is read
+ *   engine         opens events through the broker, then gets its thread
+ *   screen, batch  on the main thread
+ */
+#include "config.h"
+
+#include "src/session.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/batch.h"
+#include "src/broker/broker.h"
+#include "src/broker/identity.h"
+#include "src/engine/engine.h"
+#include "src/launch.h"
+#include "src/loader/loader.h"
+#include "src/out/out.h"
+#include "src/saver.h"
+#include "ui/ui.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STALL_NS    (250 * NS_PER_MSEC)
+#define RINGS_MIN   (32ull << 20)
+#define RINGS_MAX   (512ull << 20)
+#define RINGS_SHARE 32 /* of the machine's memory: at most one part in so many */
+#define QUIT_MAX_NS (250 * NS_PER_MSEC)
+#define TARGET_MAX  128
+#define OUTPUT_MODE 0600
+
+struct session {
+	const struct options *options;
+	void (*say)(const char *text);
+	bool is_batch;
+	char **env; /* as we were started */
+	struct identity workers, invoker;
+	struct event_spec event;
+	struct launch *launch;
+	pid_t command_tid;
+	struct broker *broker;
+	bool broker_saves; /* root itself: files are the broker's to create */
+	struct saver *saver;
+	FILE *stream;
+	struct engine *engine;
+	struct channel *channel;
+	pthread_t thread;
+	bool has_thread;
+	int status; /* exit status of a run that fails */
+	char target[TARGET_MAX];
+};
+
+/* --- environment and limits --- */
+
+/* The list alone: the strings stay where they are. */
+static char **copy_environment(void)
+{
+	size_t nr = 0;
+	char **copy;
+
+	while (environ[nr])
+		nr++;
+	copy = calloc(nr + 1, sizeof(*copy));
+	if (copy)
+		memcpy(copy, environ, nr * sizeof(*copy));
+	return copy;
+}
+
+/*
+ * Nobody asks the network unless that was allowed; and with privileges that the
+ * person does not have, no library is led to files by variables.
+ */
+static void sanitize_environment(void)
+{
+	static const char *const network[] = {
+		"DEBUGINFOD_URLS",    "DEBUGINFOD_CACHE_PATH",	 "DEBUGINFOD_PROGRESS",
+		"DEBUGINFOD_VERBOSE", "DEBUGINFOD_HEADERS_FILE", "DEBUGINFOD_IMA_CERT_PATH",
+	};
+	static const char *const files[] = {
+		"TERMINFO", "TERMINFO_DIRS", "TERMCAP", "TERMPATH", "LOCPATH", "NLSPATH",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(network); i++)
+		unsetenv(network[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		if (geteuid() == 0 || getauxval(AT_SECURE))
+			unsetenv(files[i]);
+	}
+}
+
+/* A descriptor per event and CPU or task: as many as may be had. A reader that goes is an error of write(2). */
+static void prepare_process(void)
+{
+	struct rlimit limit;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static uint64_t rings_max_bytes(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+	uint64_t bytes = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+
+	return MIN(MAX(bytes / RINGS_SHARE, RINGS_MIN), RINGS_MAX);
+}
+
+/* --- what is sampled --- */
+
+static void append(char *out, size_t size, const char *text)
+{
+	size_t len = strlen(out);
+
+	snprintf(out + len, size - len, "%s", text);
+}
+
+static void name_ids(char *out, size_t size, const char *what, const int *ids, uint32_t nr_ids)
+{
+	char word[32];
+
+	append(out, size, what);
+	append(out, size, nr_ids > 1 ? "s" : "");
+	for (uint32_t i = 0; i < nr_ids; i++) {
+		if (i == 4 && nr_ids > 5) {
+			snprintf(word, sizeof(word), " and %u more", nr_ids - i);
+			append(out, size, word);
+			return;
+		}
+		snprintf(word, sizeof(word), "%s%d", i ? "," : " ", ids[i]);
+		append(out, size, word);
+	}
+}
+
+/* "all CPUs", "pid 12", "command make", "pids 1,2 on CPU 3". */
+static void name_target(const struct options *o, char *out, size_t size)
+{
+	*out = '\0';
+	if (o->command) {
+		const char *slash = strrchr(o->command[0], '/'),
+			   *name = slash ? slash + 1 : o->command[0];
+		char shown[64];
+
+		text_sanitize(name, strlen(name), shown, sizeof(shown));
+		append(out, size, "command ");
+		append(out, size, shown);
+	}
+	if (o->nr_pids)
+		name_ids(out, size, "pid", o->pids, o->nr_pids);
+	if (o->nr_tids)
+		name_ids(out, size, "tid", o->tids, o->nr_tids);
+	if (o->nr_cpus) {
+		append(out, size, *out ? " on " : "");
+		name_ids(out, size, "CPU", o->cpus, o->nr_cpus);
+	}
+	if (!*out)
+		append(out, size, "all CPUs");
+}
+
+static bool has_target(const struct options *o)
+{
+	return o->command || o->nr_pids || o->nr_tids || o->nr_cpus;
+}
+
+/* --- start --- */
+
+static int parse_event(struct session *s, struct err *err)
+{
+	if (s->options->event)
+		return event_parse(s->options->event, &s->event, err);
+	event_default(&s->event);
+	return 0;
+}
+
+static int start_command(struct session *s, struct err *err)
+{
+	struct launch_config config = {
+		.argv = s->options->command,
+		.env = s->env,
+		.who = &s->invoker,
+		.behind_screen = !s->is_batch,
+	};
+	int r;
+
+	if (!s->options->command)
+		return 0;
+	r = launch_start(&config, &s->launch, err);
+	if (r == 0)
+		s->command_tid = launch_pid(s->launch);
+	else
+		s->status = launch_status_of(r);
+	return r;
+}
+
+/* -o never writes over a file, like the write key. */
+static int open_output(struct session *s, struct err *err)
+{
+	const char *name = s->options->output;
+	int fd;
+
+	if (!name) {
+		s->stream = stdout;
+		return 0;
+	}
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, OUTPUT_MODE);
+	if (fd < 0)
+		return out_save_error(-errno, name, err);
+	s->stream = fdopen(fd, "w");
+	if (!s->stream) {
+		close(fd);
+		return err_set(err, -ENOMEM, "no memory");
+	}
+	return 0;
+}
+
+static int start_broker(struct session *s, struct err *err)
+{
+	struct broker_config config = {
+		.workers = s->workers,
+		.loader_main = loader_main,
+		.save_dir_fd = -1,
+	};
+	AUTO_CLOSE int dir_fd = -1;
+
+	s->broker_saves = s->workers.was_root && !s->workers.by_sudo;
+	if (s->broker_saves)
+		dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	config.save_dir_fd = dir_fd;
+	return broker_start(&config, &s->broker, err);
+}
+
+/* Everything that needs the privileges, in order; afterwards they are gone. */
+static int start_privileged(struct session *s, struct err *err)
+{
+	int r;
+
+	r = parse_event(s, err);
+	if (r == 0)
+		r = identity_workers(&s->workers, err);
+	if (r == 0)
+		r = identity_invoker(&s->invoker, err);
+	if (r == 0)
+		r = start_command(s, err);
+	if (r < 0)
+		return r;
+	prepare_process();
+	/* A root who is nobody's guest writes files as root; all others as who they are. */
+	if (s->workers.was_root && !s->workers.by_sudo)
+		r = open_output(s, err);
+	if (r == 0)
+		r = start_broker(s, err);
+	if (r == 0)
+		r = identity_become(&s->workers, err);
+	if (r == 0 && !s->stream)
+		r = open_output(s, err);
+	return r;
+}
+
+/* From here on they wait for batch_run: a command that ends at once must not end unseen. */
+static void block_batch_signals(void)
+{
+	sigset_t signals;
+
+	batch_signals(&signals);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
+static int start_engine(struct session *s, struct err *err)
+{
+	const struct options *o = s->options;
+	struct engine_config config = {
+		.live = {.event = s->event,
+			 .freq_hz = o->freq_hz,
+			 .period = o->period,
+			 .mode = o->mode,
+			 .stack_bytes = o->stack_bytes,
+			 .cpus = o->cpus,
+			 .nr_cpus = o->nr_cpus,
+			 .tids = o->tids,
+			 .nr_tids = o->nr_tids,
+			 .stall_ns = STALL_NS,
+			 .rings_max_bytes = rings_max_bytes()},
+		.pids = o->pids,
+		.nr_pids = o->nr_pids,
+		.target = s->target,
+		.window_ns = o->window_ns,
+		.start_fd = -1,
+	};
+	int r;
+
+	if (s->launch) {
+		config.live.tids = &s->command_tid;
+		config.live.nr_tids = 1;
+		config.live.start_on_exec = true;
+		config.start_fd = launch_start_fd(s->launch);
+	}
+	r = engine_new(&config, s->broker, &s->engine, err);
+	if ((r == -EACCES || r == -EPERM) && !has_target(o)) {
+		*err = (struct err){0};
+		/* Not the whole machine, then: an ordinary user's own processes. */
+		config.own_tasks = true;
+		config.target = "own processes";
+		r = engine_new(&config, s->broker, &s->engine, err);
+	}
+	return r;
+}
+
+static void *run_engine(void *context)
+{
+	struct session *s = context;
+
+	pthread_setname_np(pthread_self(), "engine");
+	engine_run(s->engine, s->channel);
+	return NULL;
+}
+
+/* The engine's thread takes no signal. */
+static int start_thread(struct session *s, struct err *err)
+{
+	sigset_t all, before;
+	int r;
+
+	s->channel = channel_new();
+	if (!s->channel)
+		return err_set(err, -ENOMEM, "no memory");
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(&s->thread, NULL, run_engine, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r < 0)
+		return err_set(err, r, "cannot start a thread: %s", strerror(-r));
+	s->has_thread = true;
+	return 0;
+}
+
+/* --- the write key --- */
+
+static int render(void *context, FILE *stream, const struct snapshot *snapshot,
+		  const struct view *view, const struct view_query *query, bool ascii)
+{
+	(void)context;
+	return out_text(stream, snapshot, view, query, ascii);
+}
+
+static void report_name(void *context, const struct snapshot *snapshot, char *out, size_t size)
+{
+	(void)context;
+	out_report_name(snapshot_text(snapshot, snapshot->hostname), snapshot->wall_ns, out, size);
+}
+
+static int save(void *context, const char *name, const void *data, size_t len, struct err *err)
+{
+	struct session *s = context;
+
+	return saver_save(s->saver, name, data, len, err);
+}
+
+static int save_poll(void *context, struct err *err)
+{
+	struct session *s = context;
+
+	return saver_poll(s->saver, err);
+}
+
+/* --- run and end --- */
+
+static int run_batch(struct session *s, struct err *err)
+{
+	struct batch_config config = {
+		.options = s->options,
+		.stream = s->stream,
+		.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+		.launch = s->launch,
+		.say = s->say,
+	};
+
+	return batch_run(&config, s->channel, err);
+}
+
+static int run_screen(struct session *s, struct err *err)
+{
+	struct ui_config config = {
+		.view = s->options->view,
+		.sort = s->options->sort,
+		.delay_ns = s->options->delay_ns,
+		.window_ns = s->options->window_ns,
+		.no_color = s->options->no_color,
+		.render = render,
+		.report_name = report_name,
+		.save = save,
+		.save_poll = save_poll,
+		.context = s,
+	};
+
+	s->saver = saver_new(s->broker_saves ? s->broker : NULL);
+	if (!s->saver) {
+		err_set(err, -ENOMEM, "no memory");
+		return 1;
+	}
+	return ui_run(&config, s->channel, err);
+}
+
+/* False: the engine did not end in time; its thread runs on until the process ends. */
+static bool stop_engine(struct session *s)
+{
+	struct timespec until;
+
+	if (!s->has_thread)
+		return true;
+	channel_send(s->channel, (struct command){.kind = COMMAND_QUIT});
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)QUIT_MAX_NS;
+	until.tv_sec += until.tv_nsec / (long)NS_PER_SEC;
+	until.tv_nsec %= (long)NS_PER_SEC;
+	return pthread_timedjoin_np(s->thread, NULL, &until) == 0;
+}
+
+static void close_output(struct session *s, struct err *err)
+{
+	FILE *stream = s->stream;
+	char shown[TARGET_MAX];
+
+	s->stream = NULL;
+	if (!stream || stream == stdout || fclose(stream) == 0 || s->status != 0)
+		return;
+	text_sanitize(s->options->output, strlen(s->options->output), shown, sizeof(shown));
+	err_set(err, -errno, "cannot write %s: %s", shown, strerror(errno));
+	s->status = 1;
+}
+
+static void end_session(struct session *s)
+{
+	saver_free(s->saver);
+	if (stop_engine(s)) {
+		engine_free(s->engine);
+		channel_free(s->channel);
+		broker_stop(s->broker);
+	}
+	launch_free(s->launch);
+	free(s->env);
+}
+
+int session_run(const struct options *options, void (*say)(const char *text), struct err *err)
+{
+	struct session s = {
+		.options = options,
+		.say = say,
+		.is_batch = options->batch || !isatty(STDOUT_FILENO),
+		.status = 1,
+		.env = copy_environment(),
+	};
+	int r = s.env ? 0 : err_set(err, -ENOMEM, "no memory");
+
+	sanitize_environment();
+	name_target(options, s.target, sizeof(s.target));
+	if (r == 0)
+		r = start_privileged(&s, err);
+	if (r == 0 && s.is_batch)
+		block_batch_signals();
+	if (r == 0)
+		r = start_engine(&s, err);
+	if (r == 0)
+		r = start_thread(&s, err);
+	if (r == 0)
+		s.status = s.is_batch ? run_batch(&s, err) : run_screen(&s, err);
+	close_output(&s, err);
+	end_session(&s);
+	return s.status;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One run of stacktop: starts its processes and threads in the one order in
+ * which privileges, limits and signals come out right, and ends them.
+ */
+#ifndef ST_SESSION_H
+#define ST_SESSION_H
+
+#include "src/base/err.h"
+#include "src/options.h"
+
+/*
+ * Run until the person, the command, the targets or a signal ends it. SAY shows one line
+ * beside the output. Returns the exit status; ERR (code 0: none) is for the person.
+ */
+int session_run(const struct options *options, void (*say)(const char *text), struct err *err);
+
+#endif
