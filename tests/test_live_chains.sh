@@ -89,7 +89,7 @@ expect vdso '^_start;main;vdso_calls;__vdso_clock_gettime|^_start;main;vdso_call
 expect syscall '^_start;main;system_calls'
 expect thread '^thread_main;calls;calls_b;calls_c;spin$'
 expect longjmp '^_start;main;long_jumps;jumper;spin$'
-expect deep '^_start;main;deep_300(;deep)+;spin$'
+expect deep '^_start;main;deep_100(;deep)+;spin$'
 expect vfork '^_start;main;vforks' 50
 expect no-cfi-fp '^_start;main;no_cfi_fp;asm_with_fp;spin$'
 expect fork '^_start;main;forked;calls;calls_b;calls_c;spin$'

@@ -201,9 +201,9 @@ static NOINLINE void deep(int levels)
 	frame[99] = 1;
 }
 
-static NOINLINE void deep_300(void)
+static NOINLINE void deep_100(void)
 {
-	deep(300);
+	deep(100);
 	KEEP;
 }
 
@@ -325,7 +325,7 @@ static const struct {
 	{"callback", callback},	  {"signal", in_signal},   {"nested", nested_signals},
 	{"altstack", altstack},	  {"noreturn", ends_in_call}, {"plt", plt_calls},
 	{"vdso", vdso_calls},	  {"syscall", system_calls}, {"thread", in_thread},
-	{"longjmp", long_jumps},  {"deep", deep_300},	   {"vfork", vforks},
+	{"longjmp", long_jumps},  {"deep", deep_100},	   {"vfork", vforks},
 	{"no-cfi-fp", no_cfi_fp}, {"no-cfi", no_cfi},	   {"jit", jit},
 	{"plugins", plugins},	  {"fork", forked},	   {"memfd", memfd},
 };
