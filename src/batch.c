@@ -29,6 +29,7 @@
 /* The last block waits so long for names and unwind tables that are on their way, and looks so often. */
 #define SETTLE_MAX_NS  (2 * NS_PER_SEC)
 #define SETTLE_STEP_NS (20 * NS_PER_MSEC)
+#define FEW	       20 /* one part in so many is few */
 
 struct batch {
 	const struct batch_config *config;
@@ -40,6 +41,7 @@ struct batch {
 	uint64_t nr_blocks;
 	uint64_t closing_ns; /* since when, 0: not yet */
 	bool may_end;	     /* has targets that may */
+	bool is_settling;    /* the last block is due, but waits for names and tables */
 	bool is_asked;	     /* a snapshot is on its way */
 	bool is_done;
 	int signal; /* that ends us, 0: none */
@@ -98,12 +100,23 @@ static void put_block(struct batch *b, const struct snapshot *snapshot)
 		b->is_done = true;
 }
 
-/* Every stack has its tables and every function its name, as far as they are to be had. */
+/* All but a few stacks have their tables and functions their names, as far as they are to be had. */
 static bool is_settled(const struct snapshot *snapshot)
 {
 	const struct health *health = &snapshot->health;
 
-	return health->names_pending == 0 && health->ends[STACK_END_PENDING] == 0;
+	return health->names_pending <= health->frames / FEW &&
+	       health->ends[STACK_END_PENDING] <= health->user_stacks / FEW;
+}
+
+/* The last one is worth a moment's wait for them, but not one for ever. */
+static bool is_last_too_early(const struct batch *b, const struct snapshot *snapshot,
+			      uint64_t time_ns)
+{
+	uint64_t count = b->config->options->count;
+
+	return count && b->nr_blocks + 1 >= count && !is_settled(snapshot) &&
+	       time_ns < b->block_ns + SETTLE_MAX_NS;
 }
 
 static void take_last(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
@@ -130,6 +143,9 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 		take_last(b, snapshot, time_ns);
 	} else if (snapshot->settings.is_over) {
 		start_closing(b);
+	} else if (time_ns >= b->block_ns && is_last_too_early(b, snapshot, time_ns)) {
+		b->is_settling = true;
+		b->look_ns = time_ns + SETTLE_STEP_NS;
 	} else if (time_ns >= b->block_ns) {
 		put_block(b, snapshot);
 		b->block_ns += delay_ns;
@@ -192,7 +208,7 @@ static void take_signals(struct batch *b)
 /* When a snapshot is to be asked for next. */
 static uint64_t ask_ns(const struct batch *b)
 {
-	return b->closing_ns ? b->look_ns : MIN(b->block_ns, b->look_ns);
+	return b->closing_ns || b->is_settling ? b->look_ns : MIN(b->block_ns, b->look_ns);
 }
 
 static int wait_ms(const struct batch *b, uint64_t time_ns)

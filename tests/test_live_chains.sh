@@ -39,11 +39,12 @@ profile()
 # Share (percent) of the weight whose path, functions of object regex $2 only, is regex $1.
 path_share()
 {
-	jq -r --arg path "$1" --arg object "$2" '
+	jq -r --arg path "$1" --arg object "$2" '. as $doc |
+		def kids: if has("continued") then $doc.continued[.continued] else . end | .children[];
 		def walk($p): . as $n |
 			($p + (if ($n.object // "") | test($object) then [$n.name] else [] end)) as $q |
 			(if $n.self > 0 then [$n.self, ($q | join(";"))] else empty end),
-			($n.children[]? | walk($q));
+			($n | kids | walk($q));
 		[.tree | walk([])] | (map(.[0]) | add // 0) as $all |
 		(map(select(.[1] | test($path))) | map(.[0]) | add // 0) |
 		if $all == 0 then 0 else 100 * . / $all end' "$tmp/json"
