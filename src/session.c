@@ -44,6 +44,7 @@
 #define RINGS_MIN   (32ull << 20)
 #define RINGS_MAX   (512ull << 20)
 #define RINGS_SHARE 32 /* of the machine's memory: at most one part in so many */
+#define NICE	    (-10)
 #define QUIT_MAX_NS (250 * NS_PER_MSEC)
 #define TARGET_MAX  128
 #define OUTPUT_MODE 0600
@@ -265,6 +266,11 @@ static int start_privileged(struct session *s, struct err *err)
 	if (r < 0)
 		return r;
 	prepare_process();
+	/*
+	 * A busy machine is what a profiler is for: the rings must be drained in
+	 * time there too. Without the privilege it stays as it is.
+	 */
+	setpriority(PRIO_PROCESS, 0, NICE);
 	/* A root who is nobody's guest writes files as root; all others as who they are. */
 	if (s->workers.was_root && !s->workers.by_sudo)
 		r = open_output(s, err);

@@ -27,12 +27,27 @@ load_start()
 	load_pid=$(cat "$load_dir/pid")
 }
 
+# The pids of $1 and of all below it; some daemons leave their process group.
+load_tree()
+{
+	local child
+	echo "$1"
+	for child in $(pgrep -P "$1"); do
+		load_tree "$child"
+	done
+}
+
 load_stop()
 {
+	local tree
 	[ -n "$load_pid" ] || return 0
-	kill -TERM -- "-$load_pid" 2>/dev/null
+	tree=$(load_tree "$load_pid")
+	kill -KILL "$load_pid" # first, it starts the others anew
+	# shellcheck disable=SC2086
+	kill -TERM $tree 2>/dev/null
 	sleep 0.3
-	kill -KILL -- "-$load_pid" 2>/dev/null
+	# shellcheck disable=SC2086
+	kill -KILL $tree 2>/dev/null
 	rm -rf "$load_dir"
 	load_pid=
 }

@@ -29,11 +29,12 @@ static const struct unwind_map *fill_frame(const struct unwind_space *space, uin
 /* Is the outermost frame one that nobody called? */
 static enum stack_end end_of(const struct unwind_map *map, const struct unwind_frame *frame)
 {
-	const struct unwind_module *module = map ? map->module : NULL;
+	struct unwind_module *module = map ? map->module : NULL;
 	const struct table_rule *rule;
 
 	if (!module)
 		return STACK_END_FP;
+	module->wants_table = true;
 	if (!module->has_table)
 		return module->state == STACK_END_PENDING ? STACK_END_PENDING : STACK_END_FP;
 	rule = table_find(&module->table, frame->off - frame->is_return);

@@ -51,6 +51,7 @@ struct unwind_module {
 	uint32_t id;
 	bool has_table;	      /* table is valid */
 	bool has_calls;	      /* calls is valid */
+	bool wants_table;     /* set by unwinding: a stack leads into this file */
 	bool wants_calls;     /* set by unwinding: an unverified frame-pointer step needs calls */
 	bool calls_failed;    /* there will be none */
 	enum stack_end state; /* without a table: PENDING (one will come), NO_FILE, BAD_FILE, JIT, ARCH ... */

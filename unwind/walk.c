@@ -176,8 +176,10 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 		return end_at(w, STACK_END_NO_MAP, NULL);
 	if (!module)
 		return end_at(w, STACK_END_JIT, NULL);
-	if (!module->has_table)
+	if (!module->has_table) {
+		module->wants_table = true;
 		return end_at(w, module->state, module);
+	}
 	if (module->table.header->machine != w->arch->machine)
 		return end_at(w, STACK_END_ARCH, module);
 	rule = table_rule_at(&module->table, off - !is_exact);

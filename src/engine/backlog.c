@@ -105,7 +105,7 @@ static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t giv
 	if (process)
 		nr = stack_path(engine, process, &w->input, &end, &used);
 	if (end == STACK_END_PENDING) {
-		engine->look_for_calls = true;
+		engine->look_for_wants = true;
 		if (w->time_ns >= give_up_ns)
 			return false;
 		end = STACK_END_LATE;

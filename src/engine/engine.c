@@ -30,7 +30,7 @@
 #define ROUND_NS	   (20 * NS_PER_MSEC)
 #define ROUND_MIN_NS	   (5 * NS_PER_MSEC)
 #define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
-#define BACKLOG_BYTES	   (24u << 20)
+#define BACKLOG_BYTES	   (32u << 20)
 #define SWEEP_NS	   (10 * NS_PER_SEC)
 #define POLL_FDS_MAX	   1024
 #define STAGE_SAMPLE_EVERY 16 /* time one record in so many, to tell unwinding from adding */
@@ -117,7 +117,7 @@ static void take_sample(struct engine *engine, const struct record *record,
 		return;
 	}
 	if (end == STACK_END_PENDING) {
-		engine->look_for_calls = true;
+		engine->look_for_wants = true;
 		if (!backlog_add(engine->backlog, ticket, process->index, record->time_ns,
 				 &input)) {
 			end = STACK_END_LATE;

@@ -54,7 +54,7 @@ struct engine {
 	struct cost cost;
 	uint64_t window_ns;
 	bool frozen, is_over;
-	bool look_for_calls; /* a stack ended PENDING: a module may want its calls */
+	bool look_for_wants; /* a stack ended PENDING: some module wants its table or calls */
 	char target[128];
 	pid_t own_pids[OWN_PIDS_MAX];
 	uint32_t nr_own_pids;

@@ -39,6 +39,7 @@
 enum file_state {
 	FILE_UNSEEN,
 	FILE_OPENING, /* asked the broker for the mapped file */
+	FILE_OPEN,    /* the loader could read it; nobody wants its table yet */
 	FILE_TABLE,   /* asked the loader for its table */
 	FILE_DEBUG,   /* asked the broker for a debug file */
 	FILE_DONE,    /* names can be asked for */
@@ -143,10 +144,8 @@ static void add_vdso(struct supply *s)
 			      STACK_END_NO_FILE, "no vDSO here", false);
 		return;
 	}
-	if (loader_add_module(s->loader, PROC_MODULE_VDSO, fd) < 0 ||
-	    loader_want_table(s->loader, PROC_MODULE_VDSO) < 0)
-		return;
-	file->state = FILE_TABLE;
+	if (loader_add_module(s->loader, PROC_MODULE_VDSO, fd) == 0)
+		file->state = FILE_OPEN;
 }
 
 /* --- names --- */
@@ -197,6 +196,11 @@ static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32
 	    loader_want_names(s->loader, module, offs, nr) == 0) {
 		s->nr_batches++;
 		return;
+	}
+	if (file && file->state == FILE_OPEN) {
+		/* Names come after the table, with what it tells of debug files. */
+		procs_module(s->engine->procs, module)->unwind.wants_table = true;
+		s->engine->look_for_wants = true;
 	}
 	if (file && file->state < FILE_DONE &&
 	    (module == PROC_MODULE_KERNEL || module >= PROC_MODULE_VDSO)) {
@@ -326,9 +330,9 @@ static void take_mapped(struct supply *s, struct broker_file_reply *reply)
 			    gone ? "its process was gone" : "could not be opened", gone);
 		return;
 	}
-	s->files[module].state = FILE_TABLE;
-	if (loader_add_module(s->loader, module, steal_fd(&reply->fd)) < 0 ||
-	    loader_want_table(s->loader, module) < 0)
+	s->files[module].state = FILE_OPEN;
+	s->engine->look_for_wants = true;
+	if (loader_add_module(s->loader, module, steal_fd(&reply->fd)) < 0)
 		file_failed(s, module, STACK_END_NO_FILE, "out of memory", false);
 }
 
@@ -431,24 +435,35 @@ static void take_calls(struct supply *s, struct loader_reply *reply)
 	m->unwind.calls_failed = true;
 }
 
-/* Unwinding says by a flag in the module that it needs the file's return addresses. */
-static void ask_calls(struct supply *s)
+static void ask_wants_of(struct supply *s, uint32_t id)
 {
-	if (!s->engine->look_for_calls)
-		return;
-	s->engine->look_for_calls = false;
-	for (uint32_t id = 0; id < s->nr_files; id++) {
-		struct module *m;
+	struct unwind_module *m = &procs_module(s->engine->procs, id)->unwind;
+	struct file *file = &s->files[id];
 
-		if (s->files[id].state < FILE_DEBUG || s->files[id].calls_asked)
-			continue;
-		m = procs_module(s->engine->procs, id);
-		if (!m || !m->unwind.wants_calls)
-			continue;
-		s->files[id].calls_asked = true;
-		if (loader_want_calls(s->loader, id) < 0)
-			m->unwind.calls_failed = true;
+	if (file->state == FILE_OPEN && m->wants_table) {
+		file->state = FILE_TABLE;
+		if (loader_want_table(s->loader, id) < 0)
+			file_failed(s, id, STACK_END_BAD_FILE, "out of memory", false);
 	}
+	if (file->state >= FILE_DEBUG && m->wants_calls && !file->calls_asked) {
+		file->calls_asked = true;
+		if (loader_want_calls(s->loader, id) < 0)
+			m->calls_failed = true;
+	}
+}
+
+/*
+ * Unwinding says by flags in a module that a stack leads into it. Files are
+ * opened as soon as they are mapped, since a process may end; their tables are
+ * built for those that stacks lead to, which are few of them.
+ */
+static void ask_wants(struct supply *s)
+{
+	if (!s->engine->look_for_wants)
+		return;
+	s->engine->look_for_wants = false;
+	for (uint32_t id = PROC_MODULE_VDSO; id < s->nr_files; id++)
+		ask_wants_of(s, id);
 }
 
 /* --- processes --- */
@@ -548,14 +563,18 @@ static void take_loader(struct supply *s, uint64_t time_ns)
 	}
 }
 
-/* Let answers come in while too many are outstanding; only the first scan may wait. */
-static void wait_for_room(struct supply *s, uint64_t until_ns)
+/*
+ * Let answers come in until fewer than LIMIT are outstanding. Only the first
+ * scan may wait; sampling runs already, so the rings must not fill meanwhile.
+ */
+static void wait_for_answers(struct supply *s, uint32_t limit, uint64_t until_ns)
 {
-	while (s->nr_asked >= ASKED_MAX && now_ns() < until_ns) {
+	while (s->nr_asked >= limit && now_ns() < until_ns) {
 		struct pollfd pfd = {.fd = broker_files_fd(s->engine->broker), .events = POLLIN};
 
 		poll(&pfd, 1, 10);
 		take_broker(s);
+		source_drain(live_source(s->engine->live), now_ns());
 	}
 }
 
@@ -578,7 +597,7 @@ static void take_scan(struct supply *s, int fd, uint64_t time_ns, uint64_t until
 		procs_seen(s->engine->procs, p.pid, p.start_time, p.comm, p.is_kernel, time_ns);
 		if (p.is_kernel || !until_ns)
 			continue;
-		wait_for_room(s, until_ns);
+		wait_for_answers(s, ASKED_MAX, until_ns);
 		if (s->nr_asked < ASKED_MAX)
 			ask_maps_of(s, p.pid, p.start_time, MAPS_OF_SCAN);
 	}
@@ -608,12 +627,7 @@ void supply_first_scan(struct supply *s, uint64_t timeout_ns)
 		close(reply.fd);
 	if (file_of(s, LOADER_KERNEL) && ask(s, &kallsyms) == 0)
 		s->files[LOADER_KERNEL].state = FILE_OPENING;
-	while (s->nr_asked > 0 && now_ns() < until_ns) {
-		struct pollfd pfd = {.fd = broker_files_fd(s->engine->broker), .events = POLLIN};
-
-		poll(&pfd, 1, 10);
-		take_broker(s);
-	}
+	wait_for_answers(s, 1, until_ns);
 }
 
 void supply_step(struct supply *s, uint64_t time_ns)
@@ -622,8 +636,8 @@ void supply_step(struct supply *s, uint64_t time_ns)
 	ask_maps(s, time_ns);
 	ask_modules(s);
 	take_loader(s, time_ns);
-	ask_calls(s);
 	ask_names(s, time_ns);
+	ask_wants(s);
 	loader_tick(s->loader, time_ns);
 	if (!s->tables_came && time_ns < s->next_retry_ns)
 		return;
