@@ -23,6 +23,7 @@ load_start()
 	# setsid may fork: the group's leader tells its pid itself.
 	setsid bash -c '. "$1"; cd "$2"; echo $$ >pid; "load_$3" "$4"' load "$(readlink -f "${BASH_SOURCE[0]}")" \
 		"$load_dir" "$1" "${load_pg_bin:-}" >"$load_dir/log" 2>&1 &
+	disown
 	until [ -s "$load_dir/pid" ]; do sleep 0.05; done
 	load_pid=$(cat "$load_dir/pid")
 }
