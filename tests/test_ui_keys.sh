@@ -166,6 +166,8 @@ kernel() {
 	key -l nf_hook
 	key Enter
 	cursor_on nf_hook
+	# Where no column of objects tells the kernel, a mark does.
+	[ "$size" != 40x10 ] || cursor_on 'nf_hook [k]'
 	key k
 	see 'kernel off'
 	until_true "a kernel function is still there" cursor_not nf_hook

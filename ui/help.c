@@ -83,7 +83,7 @@ static void draw_column(struct ui *ui, const struct help_line *lines, size_t nr,
 	int room = ui->screen.lines - 2;
 
 	for (int line = 0; line < room; line++) {
-		size_t i = (size_t)(ui->help_top + line);
+		size_t i = (size_t)ui->help_top + (size_t)line;
 
 		if (i < nr)
 			draw_line(&ui->screen, line + 1, column, width, &lines[i]);

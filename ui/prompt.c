@@ -43,10 +43,11 @@ static bool is_continuation(char byte)
 
 static size_t before(const struct prompt *prompt, size_t at)
 {
-	if (at > 0)
+	while (at > 0) {
 		at--;
-	while (at > 0 && is_continuation(prompt->text[at]))
-		at--;
+		if (!is_continuation(prompt->text[at]))
+			break;
+	}
 	return at;
 }
 

@@ -14,7 +14,7 @@
 
 struct ui_config {
 	enum view_kind view;
-	enum view_sort sort;
+	enum view_sort sort; /* to begin with; by self the call tree begins with total */
 	uint64_t delay_ns;
 	uint64_t window_ns;
 	bool no_color;
