@@ -5,7 +5,8 @@
 
 fake=$(cd "${top_builddir:-.}" && pwd)/tests/ui_fake
 work=$(mktemp -d "${TMPDIR:-/tmp}/stacktop-ui.XXXXXX") || exit 99
-socket=stacktop-ui-$$
+socket=stacktop-ui-$$-0
+nr_servers=0
 nr_checks=0
 export LC_ALL=C.UTF-8
 unset NO_COLOR TMUX
@@ -17,7 +18,7 @@ mux() { tmux -u -L "$socket" -f /dev/null "$@"; }
 
 finish() {
 	mux kill-server 2>/dev/null
-	rm -rf "$work"
+	rm -rf "$work" "${TMUX_TMPDIR:-/tmp}/tmux-$(id -u)/stacktop-ui-$$-"*
 }
 trap finish EXIT
 
@@ -35,7 +36,10 @@ fail() {
 begin() {
 	local size=$1
 	shift
+	# A server that is about to exit would take the new session with it.
 	mux kill-server 2>/dev/null
+	nr_servers=$((nr_servers + 1))
+	socket=stacktop-ui-$$-$nr_servers
 	rm -f "$work"/{log,status,before,after,pid}
 	: >"$work/log"
 	cat >"$work/run.sh" <<-END
@@ -65,8 +69,8 @@ key() { mux send-keys "$@"; }
 until_true() {
 	local what=$1 i
 	shift
-	for ((i = 0; i < 400; i++)); do
-		"$@" && { nr_checks=$((nr_checks + 1)); return 0; }
+	for ((i = 0; i < 1000; i++)); do
+		"$@" 2>/dev/null && { nr_checks=$((nr_checks + 1)); return 0; }
 		sleep 0.03
 	done
 	fail "$what"
