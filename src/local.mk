@@ -26,7 +26,8 @@ tests_test_main_launch_LDADD = libmain.a $(LINK_BROKER) $(CMOCKA_LIBS)
 TEST_HELPERS += tests/have_perf
 tests_have_perf_SOURCES = tests/have_perf.c
 
-SCRIPT_TESTS += tests/test_main_batch.sh tests/test_main_docs.sh tests/test_main_json.sh
+SCRIPT_TESTS += tests/test_main_batch.sh tests/test_main_bootstrap.sh tests/test_main_docs.sh \
+	tests/test_main_json.sh
 
 UNIT_TESTS += tests/test_main_keys
 tests_test_main_keys_SOURCES = tests/test_main_keys.c
