@@ -54,7 +54,4 @@ enum dwarf_op {
 	DW_OP_nop = 0x96,
 };
 
-/* Where a signal's ucontext has the registers (psABI, <sys/ucontext.h>): from its start. */
-#define X86_UCONTEXT_GREGS 40
-
 #endif

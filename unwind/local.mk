@@ -15,7 +15,7 @@ libunwind_st_a_SOURCES = \
 	unwind/table_build.c unwind/table_build.h \
 	unwind/unwind.h \
 	unwind/walk.c \
-	unwind/x86_64.c
+	unwind/x86_64.c unwind/x86_64_abi.h
 
 UNIT_TESTS += tests/test_unwind_rows
 tests_test_unwind_rows_SOURCES = tests/test_unwind_rows.c tests/unwind_elf.c tests/unwind_elf.h

@@ -10,12 +10,11 @@
 #include "src/base/util.h"
 #include "unwind/dwarf_op.h"
 #include "unwind/lower.h"
-#include "unwind/unwind.h"
+#include "unwind/x86_64_abi.h"
 
 #include <string.h>
 
-static const uint8_t saved_regs[] = {X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15};
-_Static_assert(sizeof(saved_regs) <= TABLE_SAVED_REGS, "a slot for each");
+_Static_assert(X86_SAVED_FROM_FP < TABLE_SAVED_REGS, "a slot for each and the mask");
 
 static bool fits_s32(int64_t value)
 {
@@ -185,18 +184,31 @@ static bool lower_ra(const struct reg_rule *ra, struct table_rule *rule)
 	return x_is_free && fits_s32(off);
 }
 
+static int8_t saved_slot(int64_t off)
+{
+	if (off % 8 || off / 8 <= SAVED_LOST || off / 8 >= SAVED_SAME)
+		return SAVED_LOST;
+	return (int8_t)(off / 8);
+}
+
 static void lower_saved(const struct cfa_row *row, int8_t saved[TABLE_SAVED_REGS])
 {
-	for (size_t i = 0; i < sizeof(saved_regs); i++) {
-		const struct reg_rule *reg = &row->regs[saved_regs[i]];
+	for (size_t i = 0; i < sizeof(x86_saved_regs); i++) {
+		const struct reg_rule *reg = &row->regs[x86_saved_regs[i]];
+		uint8_t base;
+		int64_t off;
 
-		if (reg->kind == REG_UNSET || reg->kind == REG_SAME)
+		if (reg->kind == REG_UNSET || reg->kind == REG_SAME) {
 			saved[i] = SAVED_SAME;
-		else if (reg->kind == REG_OFFSET && reg->off % 8 == 0 &&
-			 reg->off / 8 > SAVED_LOST && reg->off / 8 < SAVED_SAME)
-			saved[i] = (int8_t)(reg->off / 8);
-		else
+		} else if (reg->kind == REG_OFFSET) {
+			saved[i] = saved_slot(reg->off);
+		} else if (reg->kind == REG_EXPR && is_reg_plus(reg, &base, &off) &&
+			   base == X86_RBP) {
+			saved[i] = saved_slot(off);
+			saved[X86_SAVED_FROM_FP] |= (int8_t)(1 << i);
+		} else {
 			saved[i] = SAVED_LOST;
+		}
 	}
 }
 

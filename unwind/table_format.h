@@ -7,7 +7,7 @@
  *	page[nr_pages + 1]	u32: index of the first row of each KiB of code
  *	row[nr_rows]		u32: offset in the page (10 bits), rule (21 bits)
  *	rule[nr_rules]		16 bytes
- *	saved[nr_rules][8]	s8: slots of callee-saved registers, from the CFA
+ *	saved[nr_rules][8]	s8: slots of callee-saved registers
  *	func[nr_funcs]		u64: start (40 bits), length (24 bits)
  *	aux[aux_bytes]		whole rows for the evaluator (slow.c)
  *
@@ -99,7 +99,7 @@ struct table_rule {
 };
 _Static_assert(sizeof(struct table_rule) == 16, "four rules per cache line");
 
-/* saved[]: multiples of 8 bytes from the CFA, or one of these. */
+/* saved[]: multiples of 8 bytes from the CFA (or as the machine's file says), or one of these. */
 #define SAVED_SAME INT8_MAX /* the register still holds the caller's value */
 #define SAVED_LOST INT8_MIN /* not expressible in a byte */
 

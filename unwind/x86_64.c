@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "unwind/arch.h"
-#include "unwind/dwarf_op.h"
+#include "unwind/x86_64_abi.h"
 
 #define BIT(reg) (1ull << (reg))
 
@@ -20,9 +20,6 @@
 #define RED_ZONE_BYTES	128
 #define PREFETCH_AHEAD	256
 #define PC_IN_STUB_MASK 15
-
-/* As in lower_x86_64.c: the slots of table_saved. */
-static const uint8_t saved_regs[] = {X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15};
 
 /* A register that is not known: worth another pass, or lost in every call? */
 static enum step unknown(const struct unwind_cursor *c, unsigned int reg)
@@ -157,13 +154,15 @@ static void restore_saved(struct unwind_cursor *c, const struct table *table,
 {
 	const int8_t *saved = table_saved(table, rule);
 
-	for (size_t i = 0; i < sizeof(saved_regs); i++) {
-		uint64_t addr = cfa + (uint64_t)(8 * (int64_t)saved[i]);
-		uint8_t reg = saved_regs[i];
+	for (size_t i = 0; i < sizeof(x86_saved_regs); i++) {
+		bool from_fp = saved[X86_SAVED_FROM_FP] >> i & 1;
+		uint64_t addr =
+			(from_fp ? c->regs[X86_RBP] : cfa) + (uint64_t)(8 * (int64_t)saved[i]);
+		uint8_t reg = x86_saved_regs[i];
 
 		if (saved[i] == SAVED_SAME)
 			continue;
-		if (saved[i] == SAVED_LOST ||
+		if (saved[i] == SAVED_LOST || (from_fp && !cursor_knows(c, X86_RBP)) ||
 		    !read_saved(c, addr, cursor_knows(c, reg), &c->regs[reg]))
 			c->known &= ~BIT(reg);
 	}
