@@ -488,6 +488,173 @@ static void all_instructions_are_read(void **state)
 	expect_caller(3);
 }
 
+/* "restore" goes back to what the CIE says, not to nothing. */
+static void restored_to_the_rule_of_the_cie(void **state)
+{
+	static const uint8_t with_rbp[] = {DEF_CFA, X86_RSP,	      24, OFFSET | X86_RIP,
+					   1,	    OFFSET | X86_RBP, 2};
+	static const uint8_t insns[] = {SAME_VALUE, X86_RBP, ADVANCE | 4, RESTORE | X86_RBP};
+	static const uint8_t caller[] = {DEF_CFA, X86_RBP, 16};
+	size_t cie = put_cie("zR", with_rbp, sizeof(with_rbp));
+
+	(void)state;
+	put_fde(cie, 0x100, 0x10, insns, sizeof(insns));
+	put_fde(cie, 0x200, 0x10, caller, sizeof(caller));
+	put_fde(cie, 0x1000, 0x100, root, sizeof(root));
+	assert_int_equal(compile(), 0);
+	regs.r[X86_RBP] = STACK + 64;
+	stack_words[1] = STACK + 128;
+	stack_words[2] = MAP_START + 0x208;
+	stack_words[9] = CALLER;
+	stack_words[17] = CALLER;
+	walk_from(0x100);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	assert_int_equal(result.bytes_used, 80);
+	walk_from(0x104);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	assert_int_equal(result.bytes_used, 144);
+}
+
+/* An epilogue has popped rbp and the CFI still names its slot, below the stack pointer. */
+static void saved_below_the_stack_pointer(void **state)
+{
+	static const uint8_t leaf[] = {OFFSET | X86_RBP, 2};
+	static const uint8_t deep[] = {OFFSET | X86_RBP, 40};
+	static const uint8_t caller[] = {DEF_CFA, X86_RBP, 16};
+	static const uint8_t sigreturn[] = {0xb8, 15, 0, 0, 0, 0x0f, 0x05};
+	size_t cie = put_cie("zR", usual, sizeof(usual));
+
+	(void)state;
+	put_fde(cie, 0x100, 0x10, leaf, sizeof(leaf));
+	put_fde(cie, 0x180, 0x10, deep, sizeof(deep));
+	put_fde(cie, 0x200, 0x10, caller, sizeof(caller));
+	put_fde(cie, 0x1000, 0x100, root, sizeof(root));
+	memcpy(text + 0x700, sigreturn, sizeof(sigreturn));
+	assert_int_equal(compile(), 0);
+	regs.r[X86_RBP] = STACK + 64;
+	stack_words[0] = MAP_START + 0x208;
+	stack_words[9] = CALLER;
+	walk_from(0x100);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	assert_int_equal(result.nr_frames, 3);
+
+	/* Interrupted there by a signal: the red zone still holds it, what is below does not. */
+	memset(stack_words, 0, sizeof(stack_words));
+	stack_words[15] = STACK + 800; /* rbp of the interrupted code */
+	stack_words[20] = STACK + 600; /* its rsp */
+	stack_words[75] = MAP_START + 0x208;
+	stack_words[74] = STACK + 904; /* in the red zone: rbp's slot at CFA - 16 */
+	stack_words[36] = STACK + 704; /* below it: a slot at CFA - 320 */
+	stack_words[101] = stack_words[114] = stack_words[89] = CALLER;
+	stack_words[21] = MAP_START + 0x100;
+	walk_from(0x700);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	assert_int_equal(result.bytes_used, 920);
+	stack_words[21] = MAP_START + 0x180;
+	walk_from(0x700);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	assert_int_equal(result.bytes_used, 816);
+}
+
+/* Interrupted code whose stack is not in the copy: was the copy cut, or is it another stack? */
+static void interrupted_just_above_the_copy(void **state)
+{
+	static const uint8_t sigreturn[] = {0xb8, 15, 0, 0, 0, 0x0f, 0x05};
+	size_t cie = put_cie("zR", usual, sizeof(usual));
+
+	(void)state;
+	put_fde(cie, 0x100, 0x10, NULL, 0);
+	memcpy(text + 0x700, sigreturn, sizeof(sigreturn));
+	assert_int_equal(compile(), 0);
+	stack_words[20] = STACK + sizeof(stack_words) + 1000;
+	stack_words[21] = MAP_START + 0x100;
+	stack.is_cut = true;
+	walk_from(0x700);
+	assert_int_equal(result.nr_frames, 2);
+	assert_int_equal(result.end, STACK_END_TRUNCATED);
+	stack.is_cut = false;
+	walk_from(0x700);
+	assert_int_equal(result.end, STACK_END_ALTSTACK);
+	stack.is_cut = true;
+	stack_words[20] += 1 << 20;
+	walk_from(0x700);
+	assert_int_equal(result.end, STACK_END_ALTSTACK);
+	stack_words[20] = STACK - 4096;
+	walk_from(0x700);
+	assert_int_equal(result.end, STACK_END_ALTSTACK);
+}
+
+/* Mappings end and begin between a call and its return address, and at a leaf. */
+static void edges_of_a_mapping(void **state)
+{
+	size_t cie = put_cie("zR", usual, sizeof(usual));
+
+	(void)state;
+	put_fde(cie, 0, 0x100, NULL, 0);
+	put_fde(cie, 0xff00, 0x100, root, sizeof(root));
+	assert_int_equal(compile(), 0);
+	stack_words[0] = MAP_START + TEXT_BYTES; /* after a last call that does not return */
+	walk_from(0);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	assert_int_equal(result.nr_frames, 2);
+	assert_int_equal(frames[1].off, TEXT_OFF + TEXT_BYTES);
+	stack_words[0] = MAP_START; /* nothing before it */
+	expect_end(0, STACK_END_BAD_RA);
+}
+
+/* The kernel's chain ends in a root whose call is its last instruction. */
+static void root_of_a_kernel_chain(void **state)
+{
+	uint64_t ips[] = {MAP_START + 0x100, MAP_START + 0x1100};
+
+	(void)state;
+	COMPILE_ONE(ADVANCE | 1, DEF_CFA_OFFSET, 16);
+	unwind_fp(&space, ips, 2, 127, frames, &result);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	ips[1]++;
+	unwind_fp(&space, ips, 2, 127, frames, &result);
+	assert_int_equal(result.end, STACK_END_FP);
+	ips[1] = 8;
+	unwind_fp(&space, ips, 2, 127, frames, &result);
+	assert_int_equal(result.end, STACK_END_FP);
+	assert_int_equal(frames[1].module, UNWIND_NO_MODULE);
+	module.has_table = false;
+	module.state = STACK_END_PENDING;
+	unwind_fp(&space, ips, 1, 127, frames, &result);
+	assert_int_equal(result.end, STACK_END_PENDING);
+}
+
+/* A frame-pointer step that would be misaligned or go down is not one. */
+static void frame_pointers_that_are_none(void **state)
+{
+	struct calls calls;
+	void *made;
+	size_t len;
+
+	(void)state;
+	put_fde(put_cie("zR", usual, sizeof(usual)), 0x1000, 0x100, root, sizeof(root));
+	memcpy(text + 0x100e, "\xff\xd0", 2); /* a call before CALLER */
+	assert_int_equal(compile(), 0);
+	assert_int_equal(cfi_compile_calls(&input, &made, &len), 0);
+	assert_int_equal(calls_open(made, len, &calls), 0);
+	module.calls = calls;
+	module.has_calls = true;
+	module.calls_failed = false;
+	stack_words[9] = stack_words[11] = CALLER;
+	regs.r[X86_RBP] = STACK + 64;
+	expect_caller(4);
+	assert_int_equal(result.bytes_used, 80);
+	regs.r[X86_RSP] = STACK + 72; /* rbp is below */
+	expect_end(0x104, STACK_END_NO_CFI);
+	regs.r[X86_RSP] = STACK;
+	memmove((uint8_t *)stack_words + 76, &stack_words[11], 8);
+	regs.r[X86_RBP] = STACK + 68;
+	expect_end(0x104, STACK_END_NO_CFI);
+	regs.r[X86_RBP] = STACK + sizeof(stack_words) - 8;
+	expect_end(0x104, STACK_END_NO_CFI);
+	free(made);
+}
+
 static void cfi_that_cannot_be_right(void **state)
 {
 	(void)state;
@@ -507,9 +674,11 @@ static void cfi_that_cannot_be_right(void **state)
 static void a_damaged_program_is_skipped_whole(void **state)
 {
 	(void)state;
+	put_fde(put_cie("zR", usual, sizeof(usual)), 0xf0, 0x10, NULL, 0); /* its neighbour */
 	COMPILE_ONE(ADVANCE | 1, DEF_CFA_OFFSET, 16, ADVANCE | 1, RECALL);
 	assert_int_equal(stats.fdes_skipped, 1);
 	expect_end(0x100, STACK_END_NO_CFI);
+	expect_end(0xf0, STACK_END_ROOT);
 	reset(NULL);
 	COMPILE_ONE(ADVANCE | 1, 0x3f);
 	assert_int_equal(stats.fdes_skipped, 1);
@@ -845,6 +1014,21 @@ static void damaged_sections(void **state)
 	unwind_elf_close(&e);
 }
 
+/* Linkers leave descriptions of dropped code at address 0, which may even be in a segment. */
+static void code_at_address_0(void **state)
+{
+	size_t cie;
+
+	(void)state;
+	segment.vaddr = 0;
+	cie = put_cie("zR", usual, sizeof(usual));
+	put_fde(cie, 0 - TEXT_VADDR, 0x10, NULL, 0);
+	put_fde(cie, 0x20 - TEXT_VADDR, 0x10, NULL, 0);
+	assert_int_equal(compile(), 0);
+	assert_true(func_is(0, 0, 0));
+	assert_true(func_is(0x20, 0x20, 0x30));
+}
+
 static void what_is_refused(void **state)
 {
 	(void)state;
@@ -881,6 +1065,12 @@ int main(void)
 		TEST(hostile_expressions_end_the_stack),
 		TEST(remembered_states_nest),
 		TEST(all_instructions_are_read),
+		TEST(restored_to_the_rule_of_the_cie),
+		TEST(saved_below_the_stack_pointer),
+		TEST(interrupted_just_above_the_copy),
+		TEST(edges_of_a_mapping),
+		TEST(root_of_a_kernel_chain),
+		TEST(frame_pointers_that_are_none),
 		TEST(cfi_that_cannot_be_right),
 		TEST(a_damaged_program_is_skipped_whole),
 		TEST(signal_frames_of_any_form),
@@ -894,6 +1084,7 @@ int main(void)
 		TEST(entry_without_cfi),
 		TEST(small_hole_at_the_entry),
 		TEST(damaged_sections),
+		TEST(code_at_address_0),
 		TEST(what_is_refused),
 	};
 

@@ -10,6 +10,7 @@
 #include "tests/unwind_self.h"
 
 #include <alloca.h>
+#include <elf.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -644,6 +646,28 @@ static void modules_without_a_table(void **state)
 	own->has_table = true;
 }
 
+/* Where the kernel starts a program: in the dynamic linker, which then jumps to the program. */
+static void entry_points_are_roots(void **state)
+{
+	uint64_t entries[2] = {getauxval(AT_ENTRY), 0};
+	uint64_t linker = getauxval(AT_BASE);
+
+	(void)state;
+	nested(1);
+	if (linker) {
+		Elf64_Ehdr ehdr;
+
+		memcpy(&ehdr, (const void *)(uintptr_t)linker, sizeof(ehdr));
+		entries[1] = linker + ehdr.e_entry;
+	}
+	for (size_t i = 0; i < 2 && entries[i]; i++) {
+		shot.regs.r[X86_RIP] = entries[i];
+		unwind_shot();
+		assert_int_equal(result.end, STACK_END_ROOT);
+		assert_int_equal(result.nr_frames, 1);
+	}
+}
+
 static void code_made_at_run_time(void **state)
 {
 	/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %rsi,%rdi; call *%rax; pop %rbp; ret */
@@ -732,6 +756,7 @@ int main(void)
 		cmocka_unit_test(deeper_than_is_kept),
 		cmocka_unit_test(stacks_that_cannot_be_right),
 		cmocka_unit_test(modules_without_a_table),
+		cmocka_unit_test(entry_points_are_roots),
 		cmocka_unit_test(code_made_at_run_time),
 		cmocka_unit_test(chain_of_the_kernel),
 	};

@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CFA_STEPS_MAX (1ull << 29) /* some ten times Chrome */
-#define RANGES_MAX    (32u << 20)
+#define CFA_STEPS_MAX (1ull << 27) /* some five times what Chrome has */
+#define RANGES_MAX    (16u << 20)
 
 struct compile {
 	const struct cfi_input *input;
