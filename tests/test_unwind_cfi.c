@@ -624,6 +624,28 @@ static void root_of_a_kernel_chain(void **state)
 	assert_int_equal(result.end, STACK_END_PENDING);
 }
 
+/* Into a file whose calls are not known yet, and into memory that has no file. */
+static void expect_pending_or_jit(void)
+{
+	static struct unwind_module other;
+	struct unwind_map maps[2] = {map, map};
+	const struct unwind_space two = {.maps = maps, .nr_maps = 2};
+
+	other = (struct unwind_module){.id = 2, .state = STACK_END_PENDING};
+	maps[0].end = maps[1].start = MAP_START + 0x1000;
+	maps[1].file_off += 0x1000;
+	maps[1].module = &other;
+	unwind_dwarf(&two, &regs, &stack, frames, &result);
+	assert_int_equal(result.end, STACK_END_PENDING);
+	assert_int_equal(result.end_module, 2);
+	assert_true(other.wants_calls);
+	other = (struct unwind_module){.id = 2, .state = STACK_END_JIT};
+	unwind_dwarf(&two, &regs, &stack, frames, &result);
+	assert_int_equal(result.end, STACK_END_JIT);
+	assert_int_equal(result.end_module, 2);
+	assert_false(other.wants_calls); /* nobody could answer */
+}
+
 /* A frame-pointer step that would be misaligned or go down is not one. */
 static void frame_pointers_that_are_none(void **state)
 {
@@ -644,6 +666,7 @@ static void frame_pointers_that_are_none(void **state)
 	regs.r[X86_RBP] = STACK + 64;
 	expect_caller(4);
 	assert_int_equal(result.bytes_used, 80);
+	expect_pending_or_jit();
 	regs.r[X86_RSP] = STACK + 72; /* rbp is below */
 	expect_end(0x104, STACK_END_NO_CFI);
 	regs.r[X86_RSP] = STACK;

@@ -88,6 +88,9 @@ static int check_guess(struct walk *w, const struct step_guess *guess)
 	if (!module || module->calls_failed)
 		return (int)STACK_END_NO_CFI;
 	if (!module->has_calls) {
+		/* There will never be any for what is no file, or a bad one. */
+		if (!module->has_table && module->state != STACK_END_PENDING)
+			return end_at(w, module->state, module);
 		module->wants_calls = true;
 		return end_at(w, STACK_END_PENDING, module);
 	}
