@@ -158,14 +158,14 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 {
 	struct unwind_cursor *c = &w->cursor;
 	uint64_t pc = c->regs[w->arch->pc_reg];
-	bool is_exact = c->is_exact;
+	bool is_exact = c->is_exact && !w->arch->after_syscall(c);
 	const struct unwind_map *map = map_of(w, pc - !is_exact);
 	struct unwind_module *module = map ? map->module : NULL;
 	const struct table_rule *rule;
 	struct unwind_frame *frame;
 	uint64_t off;
 
-	if (!map && !is_exact)
+	if (!map && !c->is_exact)
 		return end_at(w, STACK_END_BAD_RA, caller_of);
 	if (w->result->nr_frames == UNWIND_FRAMES_MAX)
 		return end_at(w, STACK_END_DEPTH, NULL);

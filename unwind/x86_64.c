@@ -285,12 +285,19 @@ static void x86_64_take_guess(struct unwind_cursor *c, const struct step_guess *
 	c->used = MAX(c->used, guess->end);
 }
 
+/* SYSCALL leaves the address of the next instruction in rcx (Intel SDM, volume 2), and so do the kernel's saved registers. */
+static bool x86_64_after_syscall(const struct unwind_cursor *c)
+{
+	return c->regs[X86_RCX] == c->regs[X86_RIP] && cursor_knows(c, X86_RCX);
+}
+
 const struct unwind_arch arch_x86_64 = {
 	.machine = TABLE_MACHINE_X86_64,
 	.pc_reg = X86_RIP,
 	.sp_reg = X86_RSP,
 	.nr_regs = X86_NR_REGS,
 	.step = x86_64_step,
+	.after_syscall = x86_64_after_syscall,
 	.guess_fp = x86_64_guess_fp,
 	.guess_leaf = x86_64_guess_leaf,
 	.take_guess = x86_64_take_guess,

@@ -214,7 +214,8 @@ static NOINLINE void vforks(void)
 	if (pid == 0)
 		_exit(0);
 	waitpid(pid, NULL, 0);
-	spin();
+	for (int i = 0; i < 50; i++)
+		spin();
 }
 
 /* Assembly without CFI: one keeps a frame pointer, the other uses rbp for itself. */
@@ -282,7 +283,7 @@ static NOINLINE void plugins(void)
 		if (!symbol)
 			_exit(1);
 		memcpy(&run, &symbol, sizeof(symbol));
-		for (int n = 0; n < 100; n++)
+		for (int n = 0; n < 2000; n++)
 			run();
 		dlclose(library);
 	}
@@ -321,13 +322,13 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } scenarios[] = {
-	{"calls", calls},	  {"alloca", with_alloca}, {"realigned", realigned},
-	{"callback", callback},	  {"signal", in_signal},   {"nested", nested_signals},
+	{"calls", calls},	  {"alloca", with_alloca},    {"realigned", realigned},
+	{"callback", callback},	  {"signal", in_signal},      {"nested", nested_signals},
 	{"altstack", altstack},	  {"noreturn", ends_in_call}, {"plt", plt_calls},
-	{"vdso", vdso_calls},	  {"syscall", system_calls}, {"thread", in_thread},
-	{"longjmp", long_jumps},  {"deep", deep_100},	   {"vfork", vforks},
-	{"no-cfi-fp", no_cfi_fp}, {"no-cfi", no_cfi},	   {"jit", jit},
-	{"plugins", plugins},	  {"fork", forked},	   {"memfd", memfd},
+	{"vdso", vdso_calls},	  {"syscall", system_calls},  {"thread", in_thread},
+	{"longjmp", long_jumps},  {"deep", deep_100},	      {"vfork", vforks},
+	{"no-cfi-fp", no_cfi_fp}, {"no-cfi", no_cfi},	      {"jit", jit},
+	{"plugins", plugins},	  {"fork", forked},	      {"memfd", memfd},
 };
 
 int main(int argc, char **argv)
