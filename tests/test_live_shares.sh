@@ -31,7 +31,7 @@ for cc in gcc clang; do
 done
 pids=
 for v in $variants; do
-	start "$tmp/$v"
+	start nice -n 10 "$tmp/$v" # so that who waits for this machine can go on
 	pids=$pids,$last_pid
 	[[ $v == *-gcc-O2-pie ]] && pie_pid=$last_pid
 done
