@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +78,5 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	open_standard_fds();
-	/* Characters only: numbers in files are the same everywhere. */
-	setlocale(LC_CTYPE, "");
 	return run(argc, argv);
 }

@@ -31,6 +31,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <locale.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -479,6 +480,8 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 	int r = s.env ? 0 : err_set(err, -ENOMEM, "no memory");
 
 	sanitize_environment();
+	/* Characters only: numbers in files are the same everywhere. */
+	setlocale(LC_CTYPE, "");
 	name_target(options, s.target, sizeof(s.target));
 	if (r == 0)
 		r = start_privileged(&s, err);

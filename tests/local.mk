@@ -3,11 +3,13 @@
 SCRIPT_TESTS += \
 	tests/test_layers.sh \
 	tests/test_live_chains.sh \
+	tests/test_live_processes.sh \
 	tests/test_live_shares.sh
 
 EXTRA_DIST += \
 	tests/lib.sh \
 	tests/live-report \
+	tests/live_lib.sh \
 	tests/loads.sh \
 	tests/targets/chains.c \
 	tests/targets/shares.c
