@@ -41,14 +41,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALL_NS    (250 * NS_PER_MSEC)
-#define RINGS_MIN   (32ull << 20)
-#define RINGS_MAX   (512ull << 20)
-#define RINGS_SHARE 32 /* of the machine's memory: at most one part in so many */
-#define NICE	    (-10)
-#define QUIT_MAX_NS (250 * NS_PER_MSEC)
-#define TARGET_MAX  128
-#define OUTPUT_MODE 0600
+#define STALL_NS     (250 * NS_PER_MSEC)
+#define RINGS_MIN    (32ull << 20)
+#define RINGS_MAX    (512ull << 20)
+#define RINGS_SHARE  32 /* of the machine's memory: at most one part in so many */
+#define NICE	     (-10)
+#define QUIT_MAX_NS  (250 * NS_PER_MSEC)
+#define TARGET_MAX   128
+#define OUTPUT_MODE  0600
+#define STATUS_USAGE 2
 
 struct session {
 	const struct options *options;
@@ -189,10 +190,16 @@ static bool has_target(const struct options *o)
 
 static int parse_event(struct session *s, struct err *err)
 {
-	if (s->options->event)
-		return event_parse(s->options->event, &s->event, err);
-	event_default(&s->event);
-	return 0;
+	int r;
+
+	if (!s->options->event) {
+		event_default(&s->event);
+		return 0;
+	}
+	r = event_parse(s->options->event, &s->event, err);
+	if (r == -EINVAL || r == -ENOENT) /* the word is wrong, wherever it is tried */
+		s->status = STATUS_USAGE;
+	return r;
 }
 
 static int start_command(struct session *s, struct err *err)
@@ -323,13 +330,19 @@ static int start_engine(struct session *s, struct err *err)
 		config.start_fd = launch_start_fd(s->launch);
 	}
 	r = engine_new(&config, s->broker, &s->engine, err);
-	if ((r == -EACCES || r == -EPERM) && !has_target(o)) {
+	if (r == -EACCES && !has_target(o) && !s->workers.was_root) {
 		*err = (struct err){0};
 		/* Not the whole machine, then: an ordinary user's own processes. */
 		config.own_tasks = true;
 		config.target = "own processes";
 		r = engine_new(&config, s->broker, &s->engine, err);
 	}
+	if (r == -ENXIO)
+		s->status = STATUS_USAGE;
+	/* "use sudo" is no help to those who did. */
+	if ((r == -EACCES || r == -EPERM) && s->workers.was_root)
+		err_hint(err, "even root may not here: a container needs --cap-add PERFMON and a "
+			      "seccomp profile that has perf_event_open");
 	return r;
 }
 

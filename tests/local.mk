@@ -4,7 +4,11 @@ SCRIPT_TESTS += \
 	tests/test_layers.sh \
 	tests/test_live_chains.sh \
 	tests/test_live_processes.sh \
-	tests/test_live_shares.sh
+	tests/test_live_shares.sh \
+	tests/test_live_user.sh
+
+TEST_HELPERS += tests/deny_perf
+tests_deny_perf_SOURCES = tests/deny_perf.c
 
 EXTRA_DIST += \
 	tests/lib.sh \

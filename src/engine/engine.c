@@ -405,6 +405,7 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 	engine->broker = broker;
 	engine->own_pids[engine->nr_own_pids++] = getpid();
 	engine->own_pids[engine->nr_own_pids++] = broker_pid(broker);
+	engine->own_tasks = config->own_tasks;
 	snprintf(engine->target, sizeof(engine->target), "%s", config->target);
 	r = open_live(engine, config, err);
 	if (r < 0)

@@ -54,6 +54,7 @@ struct engine {
 	struct cost cost;
 	uint64_t window_ns;
 	bool frozen, is_over;
+	bool own_tasks; /* not allowed to sample all: this user's processes only */
 	bool look_for_wants; /* a stack ended PENDING: some module wants its table or calls */
 	char target[128];
 	pid_t own_pids[OWN_PIDS_MAX];
@@ -117,6 +118,8 @@ int supply_loader_fd(const struct supply *supply);
 void supply_fill_health(const struct supply *supply, struct health *health);
 /* True: kernel addresses are hidden (kptr_restrict). */
 bool supply_kernel_names_hidden(const struct supply *supply);
+/* The files that cannot be read and why, as a short list ("": none). */
+void supply_bad_files(const struct supply *supply, char *out, size_t size);
 /* CPU time of all loaders so far, and resident bytes of the present one. */
 void supply_cost(const struct supply *supply, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes);
 

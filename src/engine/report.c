@@ -8,6 +8,7 @@
 #include "src/engine/internal.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REPORT_TEXT_MAX 4096
+#define REPORT_TEXT_MAX	 4096
+#define NOTICE_FILES_MAX 160
 
 static uint64_t own_rss_bytes(void)
 {
@@ -148,17 +150,39 @@ static uint32_t add_text(struct snapshot *s, uint32_t *left, const char *text)
 	return at;
 }
 
+static void __attribute__((format(printf, 3, 4)))
+add_notice(char *out, size_t size, const char *format, ...)
+{
+	size_t len = strlen(out);
+	va_list args;
+
+	if (len > 0)
+		len += (size_t)snprintf(out + len, size - len, "; ");
+	if (len >= size)
+		return;
+	va_start(args, format);
+	vsnprintf(out + len, size - len, format, args);
+	va_end(args);
+}
+
+/* The worst first: a narrow screen shows the beginning. */
 static void make_notice(const struct engine *engine, char *out, size_t size)
 {
 	const struct live_granted *granted = live_granted(engine->live);
+	char files[NOTICE_FILES_MAX];
 
+	out[0] = '\0';
+	if (engine->own_tasks)
+		add_notice(out, size, "only this user's processes: use sudo for all");
+	supply_bad_files(engine->supply, files, sizeof(files));
+	if (files[0])
+		add_notice(out, size, "no names from %s", files);
 	if (granted->notice[0])
-		snprintf(out, size, "%s", granted->notice);
-	else if (supply_kernel_names_hidden(engine->supply))
-		snprintf(out, size,
-			 "kernel names are hidden: sudo sysctl kernel.kptr_restrict=0 shows them");
-	else
-		out[0] = '\0';
+		add_notice(out, size, "%s", granted->notice);
+	if (supply_kernel_names_hidden(engine->supply))
+		add_notice(
+			out, size,
+			"kernel names are hidden: sudo sysctl kernel.kptr_restrict=0, then start again");
 }
 
 static void fill_settings(struct engine *engine, struct snapshot *s, uint32_t *left)

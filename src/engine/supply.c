@@ -34,6 +34,7 @@
 #define RETRY_NS	  (NS_PER_SEC / 4)
 #define MAPS_OF_SCAN	  (1ull << 63) /* in the tag of maps asked for by the first scan */
 #define NAMES_PAUSE_NS	  (NS_PER_SEC / 10)
+#define BAD_FILES_NAMED	  2 /* the others are counted */
 
 /* How far a module has come on its way from a mapping to a name. */
 enum file_state {
@@ -49,7 +50,9 @@ enum file_state {
 struct file {
 	enum file_state state;
 	bool calls_asked;
-	struct module_want want; /* where it was mapped, for the debuglink */
+	enum loader_status trouble; /* the last answer of the loader on it, LOADER_OK: none bad */
+	uint64_t asked_ns;	    /* when the broker was asked to open it */
+	struct module_want want;    /* where it was mapped, for the debuglink */
 	char debuglink[256];
 };
 
@@ -72,7 +75,7 @@ struct supply {
 	uint32_t nr_asked;   /* at the broker */
 	uint32_t nr_batches; /* names at the loader */
 	bool tables_came;    /* since the backlog was last tried */
-	bool kernel_names_hidden;
+	bool kernel_names_seen, kernel_names_missing;
 	uint64_t scan_time_ns, rescan_time_ns, next_retry_ns, next_names_ns;
 	uint64_t table_rows;
 };
@@ -249,8 +252,12 @@ static void ask_names(struct supply *s, uint64_t time_ns)
 
 static void take_names(struct supply *s, const struct loader_reply *reply)
 {
+	struct file *file = file_of(s, reply->module);
+
 	if (s->nr_batches > 0)
 		s->nr_batches--;
+	if (file && reply->status != LOADER_OK)
+		file->trouble = reply->status;
 	for (uint32_t i = 0; i < reply->nr_names; i++) {
 		const struct loader_name *n = &reply->names[i];
 		char object[80];
@@ -264,8 +271,10 @@ static void take_names(struct supply *s, const struct loader_reply *reply)
 			 n->object && n->object[0] ? n->object : "kernel");
 		profile_name(s->engine->profile, PROC_MODULE_KERNEL, n->off,
 			     n->name ? n->func_off : UINT64_MAX, n->func_vaddr, n->name, object);
-		if (!n->name)
-			s->kernel_names_hidden = true;
+		if (n->name)
+			s->kernel_names_seen = true;
+		else
+			s->kernel_names_missing = true;
 	}
 }
 
@@ -311,6 +320,7 @@ static void ask_modules(struct supply *s)
 			return;
 		file->want = want;
 		file->state = FILE_OPENING;
+		file->asked_ns = now_ns();
 		if (ask(s, &request) < 0)
 			file_failed(s, want.module, STACK_END_NO_FILE, "the broker is gone", false);
 	}
@@ -398,6 +408,7 @@ static void take_table(struct supply *s, struct loader_reply *reply)
 	if (r < 0 && reply->status != LOADER_NO_CODE) {
 		if (blob)
 			munmap((void *)(uintptr_t)blob, len);
+		file->trouble = reply->status;
 		file_failed(s, reply->module, STACK_END_BAD_FILE, loader_status_text(reply->status),
 			    false);
 		return;
@@ -654,7 +665,44 @@ int supply_loader_fd(const struct supply *s)
 
 bool supply_kernel_names_hidden(const struct supply *s)
 {
-	return s->kernel_names_hidden;
+	return s->kernel_names_missing && !s->kernel_names_seen;
+}
+
+/* Why module ID has no names although there is a file, or NULL. */
+static const char *trouble_of(const struct supply *s, uint32_t id, uint64_t time_ns)
+{
+	const struct file *file = &s->files[id];
+
+	switch (file->trouble) {
+	case LOADER_CRASHED:
+	case LOADER_TIMED_OUT:
+		return loader_status_text(file->trouble);
+	default:
+		break;
+	}
+	if (file->state == FILE_OPENING && id >= PROC_MODULE_FIRST &&
+	    time_ns > file->asked_ns + GIVE_UP_NS)
+		return "its file system hangs";
+	return NULL;
+}
+
+void supply_bad_files(const struct supply *s, char *out, size_t size)
+{
+	uint64_t time_ns = now_ns();
+	uint32_t nr = 0;
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++) {
+		const char *why = trouble_of(s, id, time_ns);
+
+		if (!why || ++nr > BAD_FILES_NAMED || len >= size)
+			continue;
+		len += (size_t)snprintf(out + len, size - len, "%s%s (%s)", nr > 1 ? ", " : "",
+					procs_module(s->engine->procs, id)->name, why);
+	}
+	if (nr > BAD_FILES_NAMED && len < size)
+		snprintf(out + len, size - len, " and %u more", nr - BAD_FILES_NAMED);
 }
 
 void supply_fill_health(const struct supply *s, struct health *health)

@@ -130,8 +130,10 @@ int targets_of(struct broker *broker, const pid_t *pids, uint32_t nr_pids, pid_t
 		if (r < 0)
 			err_set(err, r, "cannot list processes: %s", strerror(-r));
 	}
-	if (r == 0 && list.nr == 0)
-		r = err_set(err, -ESRCH, "there is no process that may be sampled");
+	if (r == 0 && list.nr == 0) {
+		r = err_set(err, -ESRCH, "this user has no other process to sample");
+		err_hint(err, "sample all with sudo, or start a command: stacktop -- COMMAND");
+	}
 	if (r < 0) {
 		free(list.tids);
 		return r;

@@ -12,8 +12,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define ONLINE_PATH "/sys/devices/system/cpu/online"
-#define FILE_MAX    65536
+#define ONLINE_PATH   "/sys/devices/system/cpu/online"
+#define POSSIBLE_PATH "/sys/devices/system/cpu/possible"
+#define FILE_MAX      65536
 
 static int read_file(const char *path, char **ret)
 {
@@ -71,12 +72,22 @@ int cpus_parse(const char *text, int **ret)
 	return (int)nr;
 }
 
-int cpus_online(int **ret)
+static int read_list(const char *path, int **ret)
 {
 	AUTO_FREE char *text = NULL;
-	int r = read_file(ONLINE_PATH, &text);
+	int r = read_file(path, &text);
 
 	return r < 0 ? r : cpus_parse(text, ret);
+}
+
+int cpus_online(int **ret)
+{
+	return read_list(ONLINE_PATH, ret);
+}
+
+int cpus_possible(int **ret)
+{
+	return read_list(POSSIBLE_PATH, ret);
 }
 
 int64_t sysctl_read(const char *path, int64_t fallback)

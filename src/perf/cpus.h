@@ -17,6 +17,8 @@ int cpus_parse(const char *text, int **ret);
 
 /* The CPUs that are online now. As cpus_parse, or -errno of reading. */
 int cpus_online(int **ret);
+/* The same of those that this machine can ever have. */
+int cpus_possible(int **ret);
 
 /* The number in a file of /proc/sys, or FALLBACK. */
 int64_t sysctl_read(const char *path, int64_t fallback);

@@ -241,6 +241,7 @@ static int find_tracepoint(const char *name, const char *colon, struct event_spe
 		err_hint(err, "run it with sudo");
 	} else if (r == -ENOENT && access(tracefs_dirs[0], F_OK) < 0 &&
 		   access(tracefs_dirs[1], F_OK) < 0) {
+		r = -ENODEV;
 		err_set(err, r, "tracepoint '%s': tracefs is not mounted", name);
 		err_hint(err, "sudo mount -t tracefs tracefs /sys/kernel/tracing");
 	} else {

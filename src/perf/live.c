@@ -229,6 +229,18 @@ static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_
 	return 0;
 }
 
+/* Per CPU, if some rings had to be smaller than they should be; else 0. */
+static uint64_t rings_wanted_kb(const struct live *live)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), pages;
+
+	if (!live->rings_halved)
+		return 0;
+	pages = plan_ring_pages(&live->plan, live->config.stall_ns, live->config.rings_max_bytes,
+				live->samples.nr_rings);
+	return ((1 + pages) * page_bytes + page_bytes + SIDEBAND_RING_BYTES) / 1024;
+}
+
 /* After a set of samples came into force. */
 static void update_granted(struct live *live)
 {
@@ -244,7 +256,7 @@ static void update_granted(struct live *live)
 	granted->user_only = plan->exclude_kernel;
 	granted->cpus_sampled = (uint32_t)live->samples.nr_rings;
 	granted->rings_bytes = set_ring_bytes(&live->samples) + set_ring_bytes(&live->sideband);
-	plan_notice(&live->config, plan, live->rings_halved, live->samples.nr_refused,
+	plan_notice(&live->config, plan, rings_wanted_kb(live), live->samples.nr_refused,
 		    granted->notice, sizeof(granted->notice));
 }
 
@@ -298,6 +310,26 @@ static int copy_config(struct live *live, const struct live_config *config)
 	return 0;
 }
 
+/* A CPU that is offline may come; one that this machine cannot have is a mistake. */
+static int check_cpus(const struct live_config *config, struct err *err)
+{
+	AUTO_FREE int *possible = NULL;
+	int nr = config->cpus ? cpus_possible(&possible) : 0;
+
+	for (uint32_t i = 0; nr > 0 && i < config->nr_cpus; i++) {
+		int at = 0;
+
+		while (at < nr && possible[at] != config->cpus[i])
+			at++;
+		if (at < nr)
+			continue;
+		err_set(err, -ENXIO, "CPU %d: this machine has no such CPU", config->cpus[i]);
+		err_hint(err, "its CPUs are %d to %d", possible[0], possible[nr - 1]);
+		return -ENXIO;
+	}
+	return 0;
+}
+
 /* Everything that can fail after the memory is there. */
 static int open_all(struct live *live, struct err *err)
 {
@@ -305,8 +337,10 @@ static int open_all(struct live *live, struct err *err)
 	AUTO_FREE int *cpus = NULL;
 	struct plan_targets targets = {.tids = live->tids, .nr_tids = config->nr_tids};
 	int nr = wanted_cpus(live, &cpus);
-	int r;
+	int r = check_cpus(config, err);
 
+	if (r < 0)
+		return r;
 	if (nr < 0)
 		return err_set(err, nr, "/sys/devices/system/cpu/online: %s", strerror(-nr));
 	if (nr == 0)

@@ -73,7 +73,7 @@ struct live_granted {
  * Open sideband first, then the sampling events, enabled. On success *RET is
  * owned by the caller (live_close or source_close). Errors come with a message
  * and a hint (sysctl, sudo) in ERR: -EACCES/-EPERM not allowed at all, -ENOENT
- * no such event, -ENODEV, -EMFILE ...
+ * no such event, -ENXIO no such CPU, -ENODEV, -EMFILE ...
  */
 int live_open(const struct live_config *config, struct live **ret, struct err *err);
 void live_close(struct live *live);

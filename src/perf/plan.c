@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PARANOID_PATH  "/proc/sys/kernel/perf_event_paranoid"
@@ -206,11 +207,15 @@ int plan_probe_sideband(const struct perf_opener *opener, const struct plan_targ
 
 /* --- explaining --- */
 
+/* Without a word about where stacktop is installed: the shell knows. */
 #define SETCAP_RECIPE                                                                         \
 	"sudo setcap cap_perfmon,cap_ipc_lock,cap_sys_ptrace,cap_dac_read_search,cap_syslog," \
-	"cap_checkpoint_restore=ep stacktop"
+	"cap_checkpoint_restore=ep \"$(command -v stacktop)\""
 
-/* The level that allows it without capabilities: Documentation/admin-guide/sysctl/kernel.rst. */
+/*
+ * The level that allows it without capabilities: Documentation/admin-guide/sysctl/kernel.rst.
+ * User code of one's own tasks is allowed even at 2, and the kernel's part of them at 1.
+ */
 static int paranoid_needed(const struct event_spec *event, bool is_per_task)
 {
 	if (event && event->type == PERF_TYPE_TRACEPOINT)
@@ -218,22 +223,56 @@ static int paranoid_needed(const struct event_spec *event, bool is_per_task)
 	return is_per_task ? 1 : 0;
 }
 
+/* TID is another user's, or may not be looked into even by its own (/proc shows it as root's). */
+static bool is_foreign(pid_t tid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)tid);
+	return stat(path, &st) == 0 && st.st_uid != geteuid();
+}
+
+static void say_what_is_refused(int code, const struct attr_plan *plan,
+				const struct plan_targets *targets, int paranoid, struct err *err)
+{
+	if (plan && plan->event.exclude_user)
+		err_set(err, code,
+			"event '%s': not allowed to sample the kernel "
+			"(kernel.perf_event_paranoid is %d)",
+			plan->event.name, paranoid);
+	else if (plan && plan->event.type == PERF_TYPE_TRACEPOINT)
+		err_set(err, code,
+			"event '%s': not allowed to use tracepoints (kernel.perf_event_paranoid "
+			"is %d)",
+			plan->event.name, paranoid);
+	else if (targets->tids)
+		err_set(err, code,
+			"not allowed to sample any process (kernel.perf_event_paranoid is %d)",
+			paranoid);
+	else
+		err_set(err, code,
+			"not allowed to sample all CPUs (kernel.perf_event_paranoid is %d)",
+			paranoid);
+}
+
 static int explain_permission(int code, const struct attr_plan *plan,
 			      const struct plan_targets *targets, struct err *err)
 {
 	int paranoid = (int)sysctl_read(PARANOID_PATH, 2);
 	int needed = paranoid_needed(plan ? &plan->event : NULL, targets->tids);
+	bool is_plain =
+		!plan || (!plan->event.exclude_user && plan->event.type != PERF_TYPE_TRACEPOINT);
 
-	if (code == -EACCES && paranoid > needed) {
-		if (targets->tids)
-			err_set(err, code,
-				"not allowed to sample task %d (another user's, or "
-				"kernel.perf_event_paranoid, which is %d)",
-				(int)targets->tids[0], paranoid);
-		else
-			err_set(err, code,
-				"not allowed to sample all CPUs (kernel.perf_event_paranoid is %d)",
-				paranoid);
+	if (code == -EACCES && targets->tids && is_foreign(targets->tids[0])) {
+		err_set(err, code, "not allowed to sample task %d: it is not this user's",
+			(int)targets->tids[0]);
+		err_hint(err, "use sudo, or: %s", SETCAP_RECIPE);
+		return code;
+	}
+	/* User code of own tasks is allowed up to 2: then the level is not the reason. */
+	if (code == -EACCES && paranoid > (targets->tids && is_plain ? 2 : needed)) {
+		say_what_is_refused(code, plan, targets, paranoid, err);
 		err_hint(err, "use sudo, or: sudo sysctl kernel.perf_event_paranoid=%d, or: %s",
 			 needed, SETCAP_RECIPE);
 		return code;
@@ -363,26 +402,28 @@ append(char *out, size_t out_size, const char *format, ...)
 	va_end(args);
 }
 
-void plan_notice(const struct live_config *config, const struct attr_plan *plan, bool rings_halved,
-		 uint32_t nr_refused, char *out, size_t out_size)
+void plan_notice(const struct live_config *config, const struct attr_plan *plan,
+		 uint64_t rings_wanted_kb, uint32_t nr_refused, char *out, size_t out_size)
 {
 	out[0] = '\0';
-	if (plan->event.type != config->event.type)
-		append(out, out_size, "no %s on this CPU (or VM): sampling by %s",
-		       config->event.name, plan->event.name);
 	if (plan->exclude_kernel && !config->user_only)
 		append(out, out_size,
 		       "user code only: sudo sysctl kernel.perf_event_paranoid=%d (is %d) for the kernel",
 		       paranoid_needed(&plan->event, config->tids),
 		       (int)sysctl_read(PARANOID_PATH, 2));
+	if (nr_refused)
+		append(out, out_size, "%u task%s left out, not this user's: use sudo", nr_refused,
+		       nr_refused > 1 ? "s" : "");
 	if (plan->freq_hz < config->freq_hz)
 		append(out, out_size,
 		       "%llu Hz is the kernel's limit: sudo sysctl "
 		       "kernel.perf_event_max_sample_rate=%llu",
 		       (unsigned long long)plan->freq_hz, (unsigned long long)config->freq_hz);
-	if (rings_halved)
+	if (rings_wanted_kb)
 		append(out, out_size,
-		       "rings smaller than wanted: raise 'ulimit -l' or kernel.perf_event_mlock_kb");
-	if (nr_refused)
-		append(out, out_size, "%u tasks may not be sampled", nr_refused);
+		       "rings smaller than wanted: sudo sysctl kernel.perf_event_mlock_kb=%llu",
+		       (unsigned long long)rings_wanted_kb);
+	if (plan->event.type != config->event.type)
+		append(out, out_size, "no %s on this CPU (or VM): sampling by %s",
+		       config->event.name, plan->event.name);
 }

@@ -46,9 +46,10 @@ size_t plan_ring_pages_min(const struct attr_plan *plan);
 
 /*
  * One line on what PLAN gives instead of what CONFIG asked for ("": all of it),
- * with the command that lifts each limit.
+ * with the command that lifts each limit; the worst first. RINGS_WANTED_KB: what
+ * all rings of a CPU would take, or 0 when they are as large as they should be.
  */
-void plan_notice(const struct live_config *config, const struct attr_plan *plan, bool rings_halved,
-		 uint32_t nr_refused, char *out, size_t out_size);
+void plan_notice(const struct live_config *config, const struct attr_plan *plan,
+		 uint64_t rings_wanted_kb, uint32_t nr_refused, char *out, size_t out_size);
 
 #endif
