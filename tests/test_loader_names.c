@@ -376,20 +376,37 @@ static void add_debug(struct fixture *f, const char *name)
 	assert_int_equal(loader_add_debug(f->client, MODULE, fd), 0);
 }
 
+/* Where the build-id of the file NAME is. */
+static off_t build_id_at(const struct fixture *f, const char *name)
+{
+	static const char note[] = "\4\0\0\0\24\0\0\0\3\0\0\0GNU"; /* with its NUL */
+	int fd = open(in_dir(f, name), O_RDONLY | O_CLOEXEC);
+	const char *found;
+	char *data;
+	size_t len;
+	off_t at;
+
+	assert_true(fd >= 0);
+	assert_int_equal(read_all(fd, 64 << 20, &data, &len), 0);
+	close(fd);
+	found = memmem(data, len, note, sizeof(note));
+	at = found ? found - data + (off_t)sizeof(note) : -1;
+	free(data);
+	return at;
+}
+
 static void a_debug_file_must_have_the_same_build_id(void **state)
 {
 	struct fixture *f = *state;
+	off_t at;
 
 	copy_self(f, "stripped", "--strip-all");
 	copy_self(f, "debug", "--only-keep-debug");
-	copy_self(f, "id",
-		  "-O binary --only-section=.note.gnu.build-id "
-		  "--set-section-flags .note.gnu.build-id=alloc");
 	assert_true(test_run("cp %s/debug %s/wrong", f->dir, f->dir));
-	patch(f, "id", 16, "wrong", 5);
-	assert_true(
-		test_run("objcopy --update-section .note.gnu.build-id=%s/id %s/wrong 2>/dev/null",
-			 f->dir, f->dir));
+	at = build_id_at(f, "wrong");
+	if (at < 0)
+		skip();
+	patch(f, "wrong", at, "wrong", 5);
 	test_add(f->client, MODULE, in_dir(f, "stripped"));
 	assert_named(f->client, MODULE, (const void *)known_local, NULL);
 	add_debug(f, "wrong");
