@@ -597,12 +597,41 @@ static unsigned int status_field(pid_t pid, const char *name)
 	return value;
 }
 
+static void assert_limit(pid_t pid, const char *name, const char *value)
+{
+	char path[64], line[256];
+	size_t len = strlen(name);
+	bool is_found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", pid);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		if (strncmp(line, name, len) == 0 && line[len] == ' ') {
+			char *word = line + len + strspn(line + len, " ");
+
+			word[strcspn(word, " ")] = '\0';
+			assert_string_equal(word, value);
+			is_found = true;
+		}
+	fclose(file);
+	assert_true(is_found);
+}
+
 static void the_loader_is_confined(void **state)
 {
 	struct fixture *f = *state;
 
 	assert_good_still_works(f);
 	assert_int_equal(status_field(loader_pid(f->client), "NoNewPrivs"), 1);
+	assert_limit(loader_pid(f->client), "Max file size", "0");
+	assert_limit(loader_pid(f->client), "Max core file size", "0");
+	assert_limit(loader_pid(f->client), "Max open files", "16");
+#ifndef SANITIZED
+	assert_limit(loader_pid(f->client), "Max address space", "1073741824");
+	assert_limit(loader_pid(f->client), "Max processes", "0");
+#endif
 #ifdef HAVE_SECCOMP
 	assert_int_equal(status_field(loader_pid(f->client), "Seccomp"), 2);
 #endif

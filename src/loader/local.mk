@@ -6,6 +6,7 @@ libloader_a_SOURCES = \
 	src/loader/demangle.c src/loader/demangle.h \
 	src/loader/elf_code.c src/loader/elf_code.h \
 	src/loader/elf_file.c src/loader/elf_file.h \
+	src/loader/fetcher.c src/loader/fetcher.h \
 	src/loader/kallsyms.c src/loader/kallsyms.h \
 	src/loader/loader.h \
 	src/loader/names.c src/loader/names.h \
@@ -15,7 +16,7 @@ libloader_a_SOURCES = \
 	src/loader/server.c \
 	src/loader/symbols.c src/loader/symbols.h
 libloader_a_CPPFLAGS = $(AM_CPPFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS) \
-	$(SECCOMP_CFLAGS)
+	$(SECCOMP_CFLAGS) $(DEBUGINFOD_CFLAGS)
 
 UNIT_TESTS += tests/test_loader_text
 tests_test_loader_text_SOURCES = tests/test_loader_text.c
@@ -31,3 +32,10 @@ UNIT_TESTS += tests/test_loader_faults
 tests_test_loader_faults_SOURCES = tests/test_loader_faults.c tests/loader_helpers.h
 tests_test_loader_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LZMA_CFLAGS)
 tests_test_loader_faults_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
+
+if DEBUGINFOD
+UNIT_TESTS += tests/test_loader_fetcher
+tests_test_loader_fetcher_SOURCES = tests/test_loader_fetcher.c tests/loader_helpers.h
+tests_test_loader_fetcher_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_loader_fetcher_LDADD = $(LINK_LOADER) $(DEBUGINFOD_LIBS) $(CMOCKA_LIBS)
+endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The fetcher process asks debuginfod servers for debug files, one at a time,
+ * as slowly as networks are. It has the network and a cache directory of its
+ * user, no privilege, and nobody waits for it: kill it to cancel.
+ *
+ * What leaves this machine is the build-id. Only https servers and this host
+ * itself are asked.
+ */
+#ifndef ST_LOADER_FETCHER_H
+#define ST_LOADER_FETCHER_H
+
+#include <stdint.h>
+
+#define FETCHER_BYTES_MAX (1ull << 30) /* of one debug file */
+
+/*
+ * Serve requests on SOCK (SOCK_SEQPACKET) until its end. Runs in a process of
+ * its own that has already changed its user and dropped its capabilities.
+ * Returns an exit status. Answers -ENOSYS to everything when built without
+ * libdebuginfod or when no usable server is configured.
+ */
+int fetcher_main(int sock);
+
+struct fetcher_reply {
+	uint64_t tag;
+	int status; /* 0 or -errno: -ENOENT no server has it, -ETIME too slow, -EFBIG, -EBADMSG not that file */
+	int fd; /* the debug file, owned by the receiver, or -1; verified again by the loader */
+};
+
+/* Ask for the debug file of BUILD_ID; never blocks. 0 or -errno (-EAGAIN: later). */
+int fetcher_ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_id_bytes);
+/* The next answer, if there is one. 1, 0 (none for now) or -errno (the fetcher is gone or mad). */
+int fetcher_next(int sock, struct fetcher_reply *ret);
+
+#endif
