@@ -19,8 +19,9 @@
 
 #if defined(HAVE_LIBIBERTY) && defined(HAVE_LIBIBERTY_DEMANGLE_H)
 #include <libiberty/demangle.h>
-#define DEMANGLE_WITH_LIBIBERTY
+#define DEMANGLE_WITH_LIBIBERTY 1
 #elif defined(HAVE_CXA_DEMANGLE)
+#define DEMANGLE_WITH_LIBSTDCXX 1
 /* libstdc++, C++ ABI section 3.4: there is no header of it for C. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *n, int *status);
 #endif
@@ -30,6 +31,8 @@ struct sink {
 	size_t len;
 	jmp_buf full;
 };
+
+#if defined(DEMANGLE_WITH_LIBIBERTY) || defined(DEMANGLE_WITH_LIBSTDCXX)
 
 /* Take TEXT, which is a whole function, without the parameter list at its end. */
 static bool sink_take(struct sink *sink, const char *text)
@@ -48,6 +51,8 @@ static bool sink_take(struct sink *sink, const char *text)
 	memcpy(sink->text, text, sink->len);
 	return sink->len > 0;
 }
+
+#endif
 
 #ifdef DEMANGLE_WITH_LIBIBERTY
 
@@ -97,7 +102,7 @@ static bool demangle_to(const char *mangled, struct sink *sink)
 	return false;
 }
 
-#elif defined(HAVE_CXA_DEMANGLE)
+#elif defined(DEMANGLE_WITH_LIBSTDCXX)
 
 static bool demangle_to(const char *mangled, struct sink *sink)
 {

@@ -109,7 +109,7 @@ static size_t stub_lead(const uint8_t *data, size_t at)
 static const struct slot *jump_slot(const struct slots *slots,
 				    const struct elf_file_section *section, size_t at)
 {
-	struct slot key;
+	struct slot key = {0};
 	int32_t rel;
 
 	if (section->data[at] != 0xff || section->data[at + 1] != 0x25)
