@@ -2,7 +2,7 @@
 /*
  * A file system of one file, "program", which is /bin/sleep: it works until
  * the process gets SIGUSR1; from then on nobody's open of it comes back, and
- * there is a file "hangs".
+ * there is a file "hangs". After SIGUSR2 nobody's read comes back.
  * Usage: fuse_hang -f FOLDER
  */
 #include "config.h"
@@ -19,12 +19,18 @@
 
 #define PROGRAM "/bin/sleep"
 
-static volatile sig_atomic_t hangs;
+static volatile sig_atomic_t hangs, reads_hang;
 
 static void on_usr1(int sig)
 {
 	(void)sig;
 	hangs = 1;
+}
+
+static void on_usr2(int sig)
+{
+	(void)sig;
+	reads_hang = 1;
 }
 
 static int hang_getattr(const char *path, struct stat *st, struct fuse_file_info *info)
@@ -58,9 +64,12 @@ static int hang_open(const char *path, struct fuse_file_info *info)
 static int hang_read(const char *path, char *data, size_t size, off_t off,
 		     struct fuse_file_info *info)
 {
-	ssize_t n = pread((int)info->fh, data, size, off);
+	ssize_t n;
 
 	(void)path;
+	while (reads_hang)
+		pause();
+	n = pread((int)info->fh, data, size, off);
 	return n < 0 ? -errno : (int)n;
 }
 
@@ -81,5 +90,6 @@ int main(int argc, char **argv)
 	};
 
 	signal(SIGUSR1, on_usr1);
+	signal(SIGUSR2, on_usr2);
 	return fuse_main(argc, argv, &operations, NULL);
 }

@@ -11,6 +11,7 @@
 #include "tests/loader_helpers.h"
 #include "unwind/table.h"
 
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -152,6 +153,64 @@ static void a_late_loader_is_replaced(void **state)
 	loader_tick(f->client, test_now(f->client) + LOADER_DEADLINE_NS);
 	loader_client_set_deadline(f->client, LOADER_DEADLINE_NS);
 	assert_bad(f, LOADER_TIMED_OUT);
+}
+
+/* Mount the helper's file system on DIR. Its pid, or 0 where that is not possible. */
+static pid_t fuse_start(const char *dir, const char *program)
+{
+	const char *top = getenv("top_builddir");
+	char helper[512];
+	pid_t pid;
+
+	snprintf(helper, sizeof(helper), "%s/tests/fuse_hang", top ? top : ".");
+	if (geteuid() != 0 || access(helper, X_OK) < 0 || access("/dev/fuse", R_OK | W_OK) < 0)
+		return 0;
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(helper, "fuse_hang", "-f", dir, (char *)NULL);
+		_exit(127);
+	}
+	while (access(program, R_OK) < 0) {
+		if (waitpid(pid, NULL, WNOHANG) != 0)
+			return 0;
+		usleep(10000);
+	}
+	return pid;
+}
+
+/* Its owner has the read and does not answer: not even SIGKILL ends the loader then. */
+static void a_stuck_file_system_is_left_behind(void **state)
+{
+	struct fixture *f = *state;
+	char *dir = test_dir_new(), program[64];
+	struct loader_reply reply;
+	pid_t daemon;
+
+	snprintf(program, sizeof(program), "%s/program", dir);
+	daemon = fuse_start(dir, program);
+	if (daemon == 0) {
+		rmdir(dir);
+		free(dir);
+		skip();
+	}
+	assert_good_still_works(f);
+	test_add(f->client, BAD, program);
+	assert_int_equal(kill(daemon, SIGUSR2), 0);
+	f->spawner.never_waits = true;
+	loader_client_set_deadline(f->client, 300 * NS_PER_MSEC);
+	assert_int_equal(loader_want_table(f->client, BAD), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.status, LOADER_TIMED_OUT);
+	loader_client_set_deadline(f->client, LOADER_DEADLINE_NS);
+	assert_good_still_works(f);
+	f->spawner.never_waits = false;
+	kill(daemon, SIGKILL);
+	waitpid(daemon, NULL, 0);
+	loader_drop_module(f->client, BAD);
+	umount2(dir, MNT_DETACH);
+	rmdir(dir);
+	free(dir);
 }
 
 static void a_loader_that_dies_idle_harms_no_file(void **state)
@@ -729,6 +788,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_killed_loader_is_replaced),
 		TEST(a_late_loader_is_replaced),
+		TEST(a_stuck_file_system_is_left_behind),
 		TEST(a_loader_that_dies_idle_harms_no_file),
 		TEST(a_debug_file_is_suspected_before_its_module),
 		TEST(a_dropped_module_is_answered_once),
