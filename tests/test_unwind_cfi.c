@@ -968,6 +968,57 @@ static void entry_without_cfi(void **state)
 	expect_end(0x5ff, STACK_END_NO_CFI);
 }
 
+static void init_without_cfi(void **state)
+{
+	static const uint8_t init[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08,
+				       0x48, 0x8b, 0x05, 1,    2,    3,	   4,	 0x48,
+				       0x85, 0xc0, 0x74, 0x02, 0xff, 0xd0, 0xe8, 0,
+				       0,    0,	   0,	 0x48, 0x83, 0xc4, 0x08, 0xc3};
+
+	(void)state;
+	put_fde(put_cie("zR", usual, sizeof(usual)), 0x1000, 0x100, root, sizeof(root));
+	memcpy(text + 0x800, init, sizeof(init));
+	assert_int_equal(compile(), 0);
+	assert_true(func_is(0x81b, 0x800, 0x820));
+	for (uint64_t at = 0x800; at < 0x820; at++) {
+		bool is_pushed = at >= 0x808 && at < 0x81f;
+
+		stack_words[is_pushed] = CALLER;
+		stack_words[!is_pushed] = 0x5555;
+		expect_caller(at - 0x100);
+	}
+	expect_end(0x820, STACK_END_NO_CFI);
+}
+
+/* glibc leaves the instructions after clone's system call out of every FDE. */
+static void leaf_in_a_small_hole(void **state)
+{
+	size_t cie = put_cie("zR", usual, sizeof(usual)), len;
+	struct calls calls;
+	void *made;
+
+	(void)state;
+	put_fde(cie, 0x100, 0x17, NULL, 0);
+	put_fde(cie, 0x121, 0x10, NULL, 0);
+	put_fde(cie, 0x1000, 0x100, root, sizeof(root));
+	memcpy(text + 0x100e, "\xff\xd0", 2); /* a call before CALLER */
+	assert_int_equal(compile(), 0);
+	assert_int_equal(cfi_compile_calls(&input, &made, &len), 0);
+	assert_int_equal(calls_open(made, len, &calls), 0);
+	module.calls = calls;
+	module.has_calls = true;
+	module.calls_failed = false;
+	regs.r[X86_RBP] = 0;
+	stack_words[0] = CALLER;
+	for (uint64_t at = 0x117; at < 0x121; at++)
+		expect_caller(at - 0x100);
+	expect_caller(0x131 - 0x100); /* where a large hole begins, but not inside */
+	expect_end(0x160, STACK_END_NO_CFI);
+	stack_words[0] = CALLER + 1; /* no return address */
+	expect_end(0x119, STACK_END_NO_CFI);
+	free(made);
+}
+
 static void small_hole_at_the_entry(void **state)
 {
 	size_t cie = put_cie("zR", usual, sizeof(usual));
@@ -1105,6 +1156,8 @@ int main(void)
 		TEST(stubs_without_cfi),
 		TEST(sigreturn_without_cfi),
 		TEST(entry_without_cfi),
+		TEST(init_without_cfi),
+		TEST(leaf_in_a_small_hole),
 		TEST(small_hole_at_the_entry),
 		TEST(damaged_sections),
 		TEST(code_at_address_0),

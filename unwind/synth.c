@@ -18,6 +18,7 @@
 #define SYNTH_MAX	(1u << 20)
 #define ENTRY_GAP_BYTES 256 /* a hole of this size around the entry point is start-up code */
 #define ENTRY_SCAN	64  /* where the entry code makes its one call */
+#define INIT_SCAN	256 /* the calls of _init */
 
 /* Uncovered code of one segment. */
 struct gap {
@@ -171,6 +172,40 @@ static int find_sigreturn(const struct gap *gap, struct cfi_frames *f)
 	return r;
 }
 
+/*
+ * _init as crti.o and crtn.o make it, around the calls of constructors:
+ * `sub $8,%rsp; mov __gmon_start__,%rax; test %rax,%rax; je`, to `add $8,%rsp; ret`.
+ */
+static int find_init(const struct gap *gap, struct cfi_frames *f)
+{
+	static const uint8_t begin[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x05};
+	static const uint8_t after[] = {0x48, 0x85, 0xc0, 0x74};
+	static const uint8_t end[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
+	const uint8_t *text = gap->seg->text + (gap->start - gap->seg->file_off);
+	size_t left = gap->end - gap->start, at;
+	const uint8_t *p = memmem(text, left, begin, sizeof(begin)), *q;
+	uint64_t start, push, pop;
+	int r;
+
+	if (!p)
+		return 0;
+	at = (size_t)(p - text) + sizeof(begin) + sizeof(int32_t);
+	if (at > left || !starts_with(text + at, left - at, after, sizeof(after)))
+		return 0;
+	q = memmem(text + at, MIN(left - at, (size_t)INIT_SCAN), end, sizeof(end));
+	if (!q)
+		return 0;
+	push = gap->start + (uint64_t)(p - text) + 4;
+	pop = gap->start + (uint64_t)(q - text) + 4;
+	start = push - 4;
+	if (p - text >= 4 && memcmp(p - 4, endbr64, sizeof(endbr64)) == 0)
+		start -= sizeof(endbr64);
+	r = add(f, start, push, start, SYNTH_SP8);
+	if (r == 0)
+		r = add(f, push, pop, start, SYNTH_SP16);
+	return r < 0 ? r : add(f, pop, pop + 1, start, SYNTH_SP8);
+}
+
 /* How many bytes at the entry point run before or just after its one call; 0: not known code. */
 static size_t entry_match(const uint8_t *p, size_t left)
 {
@@ -213,6 +248,8 @@ static int gap_search(const struct cfi_input *input, const struct gap *gap, stru
 
 	if (r == 0 && gap->seg->text)
 		r = find_sigreturn(gap, f);
+	if (r == 0 && gap->seg->text)
+		r = find_init(gap, f);
 	if (r == 0 && gap->seg->text)
 		r = find_plt(input, gap, f);
 	return r == -E2BIG ? 0 : r; /* a million stubs are enough */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Rules that no CFI gives: code that is known by what it is. PLT stubs, the
- * entry point, the sigreturn of musl. Only for code that no FDE covers. Private
+ * entry point, _init, the sigreturn of musl. Only for code that no FDE covers. Private
  * to the compiler.
  */
 #ifndef ST_UNWIND_SYNTH_H

@@ -16,6 +16,8 @@
 /* A signal frame and its saved vector registers lie within this below the interrupted frame. */
 #define SIGNAL_FRAME_BYTES_MAX (64u << 10)
 
+#define LEAF_GAP_BYTES 32
+
 struct walk {
 	const struct unwind_space *space;
 	const struct unwind_stack *stack;
@@ -99,17 +101,29 @@ static int check_guess(struct walk *w, const struct step_guess *guess)
 	return WALK_ON;
 }
 
-/* Is OFF the first byte of its hole: a function about to set up its frame? */
-static bool at_gap_start(const struct table *table, uint64_t off)
+static bool is_gap(const struct table *table, uint64_t off)
 {
-	const uint32_t *row = table_row(table, off);
+	const struct table_rule *rule = table_rule_at(table, off);
 
-	if (!row)
-		return off == table->header->end;
-	if (*row >> TABLE_RULE_BITS != (off & (TABLE_PAGE_BYTES - 1)))
-		return false;
-	/* The row may stand in an earlier page, at the same place. */
-	return row >= table->rows + table->pages[(off - table->header->base) >> TABLE_PAGE_BITS];
+	return !rule || rule->cfa_op == RULE_CFA_GAP;
+}
+
+/*
+ * May code at OFF have pushed nothing yet? At the first byte of its hole a
+ * function begins; and a hole of a few instructions is one that somebody cut
+ * out of a function with nothing on the stack (after the system call in clone).
+ */
+static bool is_leaf_gap(const struct table *table, uint64_t off)
+{
+	uint64_t below = 1, above = 1;
+
+	if (off == 0 || !is_gap(table, off - 1))
+		return true;
+	while (below <= LEAF_GAP_BYTES && below <= off && is_gap(table, off - below))
+		below++;
+	while (above <= LEAF_GAP_BYTES && is_gap(table, off + above))
+		above++;
+	return below + above <= LEAF_GAP_BYTES;
 }
 
 /* No FDE covers the code at OFF: go on only by a step that the caller's code confirms. */
@@ -119,7 +133,7 @@ static int step_gap(struct walk *w, const struct unwind_module *module, uint64_t
 	struct step_guess guess;
 	int r = (int)STACK_END_NO_CFI;
 
-	if (c->is_exact && at_gap_start(&module->table, off) && w->arch->guess_leaf(c, &guess))
+	if (c->is_exact && is_leaf_gap(&module->table, off) && w->arch->guess_leaf(c, &guess))
 		r = check_guess(w, &guess);
 	if (r == (int)STACK_END_NO_CFI && w->arch->guess_fp(c, &guess))
 		r = check_guess(w, &guess);
