@@ -78,10 +78,9 @@ static int merge(const struct profile *p, struct builder *b)
 
 	if (vec_reserve(&b->node_map, &b->cap_node_map, tree->nr, SIZE_MAX) < 0)
 		return -ENOMEM;
-	merged->nr = 1;
+	tree_clear(merged);
 	if (tree_reserve(merged, mark_needed(tree, b->node_map)) < 0)
 		return -ENOMEM;
-	tree_rehash(merged);
 	b->node_map[0] = 0;
 	for (uint32_t node = 1; node < tree->nr; node++) {
 		uint32_t parent, func;

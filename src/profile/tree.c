@@ -14,11 +14,10 @@
 
 #define TREE_NODES_MIN 1024
 
-static int tree_grow(struct tree *tree, uint32_t want)
+static int nodes_grow(struct tree *tree, uint32_t want)
 {
 	uint32_t cap = tree->cap ? tree->cap : TREE_NODES_MIN;
 	uint64_t *keys, *self;
-	uint32_t *slots;
 
 	while (cap < want)
 		cap *= 2;
@@ -30,13 +29,24 @@ static int tree_grow(struct tree *tree, uint32_t want)
 	if (!self)
 		return -ENOMEM;
 	tree->self = self;
-	slots = calloc(cap * 2ul, sizeof(*slots)); /* at most half full */
+	tree->cap = cap;
+	return 0;
+}
+
+/* Room for WANT nodes in the hash table, which stays at most half full. */
+static int slots_grow(struct tree *tree, uint32_t want)
+{
+	uint32_t nr_slots = tree->nr_slots ? tree->nr_slots : TREE_NODES_MIN;
+	uint32_t *slots;
+
+	while (nr_slots / 2 < want)
+		nr_slots *= 2;
+	slots = malloc(nr_slots * sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
 	free(tree->slots);
 	tree->slots = slots;
-	tree->nr_slots = cap * 2;
-	tree->cap = cap;
+	tree->nr_slots = nr_slots;
 	tree_rehash(tree);
 	return 0;
 }
@@ -46,8 +56,10 @@ int tree_init(struct tree *tree, uint32_t nodes_max)
 	uint32_t max = MIN(MAX(nodes_max, (uint32_t)TREE_NODES_MIN), 1u << 28);
 
 	*tree = (struct tree){.max = max};
-	if (tree_grow(tree, 1) < 0)
+	if (nodes_grow(tree, 1) < 0 || slots_grow(tree, 1) < 0) {
+		tree_done(tree);
 		return -ENOMEM;
+	}
 	tree->keys[0] = 0;
 	tree->self[0] = 0;
 	tree->nr = 1;
@@ -64,29 +76,45 @@ void tree_done(struct tree *tree)
 
 int tree_reserve(struct tree *tree, uint32_t nr)
 {
-	if (likely(tree->cap - tree->nr >= nr && tree->max - tree->nr >= nr))
-		return 0;
-	if (tree->max - tree->nr < nr)
-		return -ENOSPC;
-	return tree_grow(tree, tree->nr + nr);
+	if (unlikely(tree->cap - tree->nr < nr || tree->max - tree->nr < nr)) {
+		if (tree->max - tree->nr < nr)
+			return -ENOSPC;
+		if (nodes_grow(tree, tree->nr + nr) < 0)
+			return -ENOMEM;
+	}
+	if (unlikely(tree->nr_slots / 2 - tree->nr_hashed < nr))
+		return slots_grow(tree, tree->nr_hashed + nr);
+	return 0;
+}
+
+static uint32_t append(struct tree *tree, uint64_t key)
+{
+	uint32_t node = tree->nr++;
+
+	assert(node < tree->cap);
+	tree->keys[node] = key;
+	tree->self[node] = 0;
+	return node;
 }
 
 uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t frame)
 {
 	uint64_t key = (uint64_t)parent << 32 | frame;
 	uint32_t mask = tree->nr_slots - 1;
-	uint32_t slot = (uint32_t)hash_u64(key) & mask;
-	uint32_t node;
+	uint32_t node = parent + 1, slot;
 
+	assert(parent < tree->nr);
+	if (node == tree->nr)
+		return append(tree, key);
+	if (tree->keys[node] == key)
+		return node;
+	slot = (uint32_t)hash_u64(key) & mask;
 	for (; (node = tree->slots[slot]) != 0; slot = (slot + 1) & mask)
 		if (tree->keys[node] == key)
 			return node;
-	assert(tree->nr < tree->cap && parent < tree->nr);
-	node = tree->nr++;
-	tree->keys[node] = key;
-	tree->self[node] = 0;
-	tree->slots[slot] = node;
-	return node;
+	assert(tree->nr_hashed < tree->nr_slots / 2);
+	tree->nr_hashed++;
+	return tree->slots[slot] = append(tree, key);
 }
 
 void tree_rehash(struct tree *tree)
@@ -94,13 +122,23 @@ void tree_rehash(struct tree *tree)
 	uint32_t mask = tree->nr_slots - 1;
 
 	memset(tree->slots, 0, tree->nr_slots * sizeof(*tree->slots));
+	tree->nr_hashed = 0;
 	for (uint32_t node = 1; node < tree->nr; node++) {
 		uint32_t slot = (uint32_t)hash_u64(tree->keys[node]) & mask;
 
+		if (tree_parent(tree, node) + 1 == node)
+			continue;
 		while (tree->slots[slot])
 			slot = (slot + 1) & mask;
 		tree->slots[slot] = node;
+		tree->nr_hashed++;
 	}
+}
+
+void tree_clear(struct tree *tree)
+{
+	tree->nr = 1;
+	tree_rehash(tree);
 }
 
 size_t tree_bytes(const struct tree *tree)

@@ -3,6 +3,10 @@
  * The call tree by address: a node is (parent, frame), known by a small
  * number. A parent's number is below its children's, so one pass over the
  * array in either direction visits the tree in order.
+ *
+ * A new path is a run of nodes, each the only child of the one before it. Such
+ * a child stands next to its parent and is found there; only the others are in
+ * the hash table. Compacting in order keeps neighbours together.
  */
 #ifndef ST_PROFILE_TREE_H
 #define ST_PROFILE_TREE_H
@@ -15,7 +19,7 @@ struct tree {
 	uint64_t *self; /* weight in the window of stacks that end here */
 	uint32_t nr, cap, max;
 	uint32_t *slots; /* open addressing; 0: empty (the root is nobody's child) */
-	uint32_t nr_slots;
+	uint32_t nr_slots, nr_hashed;
 };
 
 static inline uint32_t tree_parent(const struct tree *tree, uint32_t node)
@@ -34,6 +38,8 @@ void tree_done(struct tree *tree);
 int tree_reserve(struct tree *tree, uint32_t nr);
 /* The child of PARENT by FRAME, made if it is new (room was reserved). */
 uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t frame);
+/* Forget all nodes but the root, keep the memory. */
+void tree_clear(struct tree *tree);
 /* Build the hash table again after the arrays were compacted. */
 void tree_rehash(struct tree *tree);
 size_t tree_bytes(const struct tree *tree);
