@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The queue in front of the loader, and its nurse. Three queues (tables, the
- * kernel's names, other names) take turns so that tables come first and
- * nothing starves. What comes back is checked as if an attacker had sent it,
- * for one may have: a wrong byte, and the loader is replaced.
+ * The queues in front of the loader, and its nurse. Tables, the kernel's names
+ * and other names take turns so that tables come first and nothing starves.
+ * An answer that does not pass answer.c, and the loader is replaced.
  *
  * A loader counts as started when it has said hello; before that, its death
  * is no file's fault.
@@ -15,10 +14,11 @@
 #include "src/base/cleanup.h"
 #include "src/base/hash.h"
 #include "src/base/io.h"
-#include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
+#include "src/loader/answer.h"
 #include "src/loader/protocol.h"
+#include "src/loader/request.h"
 #include "unwind/table.h"
 
 #include <assert.h>
@@ -35,23 +35,8 @@
 #define STARTS_FAILED_MAX 6  /* in a row; then what is queued is answered as failed */
 #define TABLES_PER_NAMES  16 /* tables that may go before names that wait */
 #define CRASHES_MAX	  2  /* on one file: the first may be a kill, or lack of memory */
-#define BLOB_SEALS	  (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 enum queue_kind { QUEUE_TABLES, QUEUE_KERNEL, QUEUE_NAMES, QUEUE_COUNT };
-
-struct request {
-	struct request *next;
-	enum loader_reply_kind kind;
-	uint32_t module;
-	enum loader_status status; /* of one that is answered here */
-	bool is_dropped;	   /* its module went away while the loader worked on it */
-	uint32_t nr_offs;
-	uint64_t offs[];
-};
-
-struct queue {
-	struct request *first, **last;
-};
 
 struct module {
 	uint32_t id;
@@ -90,10 +75,7 @@ struct loader_client {
 
 	uint64_t restarts, requests, cpu_before_ns, cpu_ns, rss_bytes;
 
-	/* of the last NAMES reply */
-	struct loader_name names[LOADER_NAMES_MAX];
-	char *text;
-	size_t cap_text;
+	struct answer_names names; /* of the last NAMES reply */
 };
 
 const char *loader_status_text(enum loader_status status)
@@ -113,51 +95,11 @@ const char *loader_status_text(enum loader_status status)
 
 /* --- queues --- */
 
-static void queue_init(struct queue *queue)
+static struct queue *queue_of(struct loader_client *c, const struct request *request)
 {
-	queue->first = NULL;
-	queue->last = &queue->first;
-}
-
-static void queue_put(struct queue *queue, struct request *request)
-{
-	request->next = NULL;
-	*queue->last = request;
-	queue->last = &request->next;
-}
-
-static struct request *queue_take(struct queue *queue)
-{
-	struct request *request = queue->first;
-
-	if (request) {
-		queue->first = request->next;
-		if (!queue->first)
-			queue->last = &queue->first;
-	}
-	return request;
-}
-
-static void queue_free(struct queue *queue)
-{
-	struct request *request;
-
-	while ((request = queue_take(queue)))
-		free(request);
-}
-
-static void queue_put_back(struct loader_client *c, struct request *request)
-{
-	enum queue_kind kind = QUEUE_TABLES;
-	struct queue *queue;
-
-	if (request->kind == LOADER_REPLY_NAMES)
-		kind = request->module == LOADER_KERNEL ? QUEUE_KERNEL : QUEUE_NAMES;
-	queue = &c->queues[kind];
-	request->next = queue->first;
-	queue->first = request;
-	if (!request->next)
-		queue->last = &request->next;
+	if (request->kind != LOADER_REPLY_NAMES)
+		return &c->queues[QUEUE_TABLES];
+	return &c->queues[request->module == LOADER_KERNEL ? QUEUE_KERNEL : QUEUE_NAMES];
 }
 
 static void answer_here(struct loader_client *c, struct request *request, enum loader_status status)
@@ -267,19 +209,14 @@ static int request_put(struct loader_client *c, enum loader_reply_kind kind, uin
 
 	if (!module)
 		return -ENOENT;
-	request = malloc(sizeof(*request) + nr * sizeof(*offs));
+	request = request_new(kind, id, offs, nr);
 	if (!request)
 		return -ENOMEM;
-	*request = (struct request){.kind = kind, .module = id, .nr_offs = nr};
-	if (nr > 0)
-		memcpy(request->offs, offs, nr * sizeof(*offs));
 	c->nr_queued++;
 	if (module->bad != LOADER_OK)
 		answer_here(c, request, module->bad);
-	else if (kind != LOADER_REPLY_NAMES)
-		queue_put(&c->queues[QUEUE_TABLES], request);
 	else
-		queue_put(&c->queues[id == LOADER_KERNEL ? QUEUE_KERNEL : QUEUE_NAMES], request);
+		queue_put(queue_of(c, request), request);
 	return 0;
 }
 
@@ -308,6 +245,10 @@ struct loader_client *loader_client_new(const struct loader_spawner *spawner)
 
 	if (!c)
 		return NULL;
+	if (answer_names_init(&c->names) < 0) {
+		free(c);
+		return NULL;
+	}
 	c->spawner = *spawner;
 	c->sock = c->output = -1;
 	c->deadline_ns = LOADER_DEADLINE_NS;
@@ -350,12 +291,12 @@ struct loader_client *loader_client_free(struct loader_client *c)
 	for (size_t i = 0; i < c->nr_modules; i++)
 		module_close(&c->modules[i]);
 	for (size_t i = 0; i < QUEUE_COUNT; i++)
-		queue_free(&c->queues[i]);
-	queue_free(&c->answered);
+		queue_done(&c->queues[i]);
+	queue_done(&c->answered);
 	free(c->outstanding);
 	free(c->modules);
 	u64map_done(&c->module_at);
-	free(c->text);
+	answer_names_done(&c->names);
 	free(c);
 	return NULL;
 }
@@ -424,7 +365,7 @@ static void loader_fail(struct loader_client *c, enum loader_status status)
 	if (!request)
 		return;
 	if (module && request_may_retry(module, request, status)) {
-		queue_put_back(c, request);
+		queue_put_back(queue_of(c, request), request);
 		return;
 	}
 	answer_here(c, request, status);
@@ -537,7 +478,7 @@ static void send_next(struct loader_client *c)
 	}
 	r = request_send(c, module, request, output, output_max);
 	if (r == -EAGAIN) {
-		queue_put_back(c, request);
+		queue_put_back(queue_of(c, request), request);
 		return;
 	}
 	c->outstanding = request;
@@ -546,7 +487,8 @@ static void send_next(struct loader_client *c)
 	c->requests++;
 	/* A loader that died while idle: nobody's fault, ask the next one. */
 	if (r < 0) {
-		queue_put_back(c, steal_ptr(c->outstanding));
+		queue_put_back(queue_of(c, request), request);
+		c->outstanding = NULL;
 		loader_fail(c, LOADER_CRASHED);
 	}
 }
@@ -568,143 +510,19 @@ void loader_tick(struct loader_client *c, uint64_t time_ns)
 
 /* --- receiving --- */
 
-static void names_unknown(struct loader_client *c, const struct request *request)
-{
-	for (uint32_t i = 0; i < request->nr_offs; i++)
-		c->names[i] = (struct loader_name){
-			.off = request->offs[i],
-			.func_off = UINT64_MAX,
-		};
-}
-
-/* The text at AT of the answer, sanitized again, in our own memory. */
-static const char *name_copy(struct loader_client *c, const char *text, size_t text_bytes,
-			     uint32_t at, size_t *used)
-{
-	size_t len = strnlen(text + at, text_bytes - at);
-	char *out = c->text + *used;
-
-	*used += text_sanitize(text + at, len, out, LOADER_NAME_BYTES_MAX) + 1;
-	return out;
-}
-
-static bool name_take(struct loader_client *c, const struct protocol_name *record, const char *text,
-		      size_t text_bytes, struct loader_name *name, size_t *used)
-{
-	if (record->off != name->off ||
-	    (record->name != PROTOCOL_NO_TEXT && record->name >= text_bytes) ||
-	    (record->object != PROTOCOL_NO_TEXT && record->object >= text_bytes) ||
-	    (record->func_off > record->off && record->func_off != UINT64_MAX))
-		return false;
-	name->func_off = record->func_off;
-	name->func_vaddr = record->func_vaddr;
-	if (record->name != PROTOCOL_NO_TEXT)
-		name->name = name_copy(c, text, text_bytes, record->name, used);
-	if (record->object != PROTOCOL_NO_TEXT)
-		name->object = name_copy(c, text, text_bytes, record->object, used);
-	return true;
-}
-
-/* Check an answer of LEN bytes to REQUEST completely and copy it. 0, -EBADMSG, -ENOMEM. */
-static int names_take(struct loader_client *c, const struct request *request, const void *data,
-		      size_t len)
-{
-	const struct protocol_names *head = data;
-	const struct protocol_name *records;
-	size_t fixed, used = 0;
-
-	if (len < sizeof(*head) || head->nr != request->nr_offs)
-		return -EBADMSG;
-	fixed = sizeof(*head) + head->nr * sizeof(*records);
-	if (len < fixed || len - fixed != head->text_bytes)
-		return -EBADMSG;
-	/* Two strings of bounded length per name: overlapping ones cannot ask for more. */
-	if (vec_reserve(&c->text, &c->cap_text,
-			(size_t)LOADER_NAMES_MAX * 2 * LOADER_NAME_BYTES_MAX, SIZE_MAX) < 0)
-		return -ENOMEM;
-	records = (const struct protocol_name *)((const char *)data + sizeof(*head));
-	for (uint32_t i = 0; i < head->nr; i++)
-		if (!name_take(c, &records[i], (const char *)data + fixed, head->text_bytes,
-			       &c->names[i], &used))
-			return -EBADMSG;
-	return 0;
-}
-
-static int output_seal(int fd, uint64_t bytes, uint64_t max)
-{
-	if (bytes == 0 || bytes > max)
-		return -EBADMSG;
-	if (ftruncate(fd, (off_t)bytes) < 0)
-		return -errno;
-	/* EBUSY while the loader has it mapped for writing: it should not. */
-	return fcntl(fd, F_ADD_SEALS, BLOB_SEALS) < 0 ? -errno : 0;
-}
-
-static int reply_take_output(struct loader_client *c, const struct request *request,
-			     const struct protocol_reply *message, struct loader_reply *ret)
-{
-	const void *data;
-	size_t len;
-	int r = output_seal(c->output, message->output_bytes, c->output_max);
-
-	if (r < 0)
-		return r;
-	if (request->kind != LOADER_REPLY_NAMES) {
-		ret->blob_fd = steal_fd(&c->output);
-		return 0;
-	}
-	r = memfd_map(c->output, LOADER_NAMES_BYTES_MAX, &data, &len);
-	if (r < 0)
-		return r;
-	r = names_take(c, request, data, len);
-	munmap((void *)(uintptr_t)data, len);
-	return r;
-}
-
-static bool reply_is_sane(const struct loader_client *c, const struct protocol_reply *message)
-{
-	if (!c->outstanding || message->version != PROTOCOL_VERSION ||
-	    message->serial != c->serial || message->kind != protocol_kind_of(c->outstanding))
-		return false;
-	switch (message->status) {
-	case LOADER_OK:
-	case LOADER_NOT_ELF:
-	case LOADER_NO_CODE:
-	case LOADER_FAILED:
-		return message->build_id_bytes <= sizeof(message->build_id) &&
-		       memchr(message->debuglink, '\0', sizeof(message->debuglink));
-	default:
-		return false;
-	}
-}
-
 /* Fill RET from the loader's answer to the outstanding request; false: the loader lies. */
 static bool reply_take(struct loader_client *c, const struct protocol_reply *message,
 		       struct loader_reply *ret)
 {
 	const struct request *request = c->outstanding;
 
-	*ret = (struct loader_reply){
-		.kind = request->kind,
-		.status = (enum loader_status)message->status,
-		.module = request->module,
-		.blob_fd = -1,
-		.build_id_bytes = message->build_id_bytes,
-		.has_symtab = message->has_symtab != 0,
-	};
-	memcpy(ret->build_id, message->build_id, sizeof(ret->build_id));
-	text_sanitize(message->debuglink, strlen(message->debuglink), ret->debuglink,
-		      sizeof(ret->debuglink));
-	if (strchr(ret->debuglink, '/'))
-		ret->debuglink[0] = '\0';
-	if (request->kind == LOADER_REPLY_NAMES) {
-		names_unknown(c, request);
-		ret->names = c->names;
-		ret->nr_names = request->nr_offs;
+	if (!request || !answer_is_sane(message, protocol_kind_of(request), c->serial))
+		return false;
+	if (request->is_dropped) {
+		answer_nothing(request, LOADER_FAILED, &c->names, ret);
+		return true;
 	}
-	if (request->is_dropped)
-		ret->status = LOADER_FAILED;
-	return ret->status != LOADER_OK || reply_take_output(c, request, message, ret) == 0;
+	return answer_take(request, message, &c->output, c->output_max, &c->names, ret) == 0;
 }
 
 static void reply_done(struct loader_client *c, const struct protocol_reply *message)
@@ -742,7 +560,7 @@ static int loader_receive(struct loader_client *c, struct loader_reply *ret)
 		send_next(c);
 		return 0;
 	} else if (c->is_ready && n == (ssize_t)sizeof(message.reply) &&
-		   reply_is_sane(c, &message.reply) && reply_take(c, &message.reply, ret)) {
+		   reply_take(c, &message.reply, ret)) {
 		reply_done(c, &message.reply);
 		send_next(c);
 		return 1;
@@ -760,17 +578,7 @@ bool loader_next_reply(struct loader_client *c, struct loader_reply *ret)
 	request = queue_take(&c->answered);
 	if (!request)
 		return false;
-	*ret = (struct loader_reply){
-		.kind = request->kind,
-		.status = request->status,
-		.module = request->module,
-		.blob_fd = -1,
-	};
-	if (request->kind == LOADER_REPLY_NAMES) {
-		names_unknown(c, request);
-		ret->names = c->names;
-		ret->nr_names = request->nr_offs;
-	}
+	answer_nothing(request, request->status, &c->names, ret);
 	free(request);
 	c->nr_queued--;
 	return true;

@@ -1,5 +1,6 @@
 noinst_LIBRARIES += libloader.a
 libloader_a_SOURCES = \
+	src/loader/answer.c src/loader/answer.h \
 	src/loader/cache.c src/loader/cache.h \
 	src/loader/client.c src/loader/client.h \
 	src/loader/debugdata.c src/loader/debugdata.h \
@@ -12,6 +13,7 @@ libloader_a_SOURCES = \
 	src/loader/names.c src/loader/names.h \
 	src/loader/plt.c src/loader/plt.h \
 	src/loader/protocol.h \
+	src/loader/request.c src/loader/request.h \
 	src/loader/sandbox.c src/loader/sandbox.h \
 	src/loader/server.c \
 	src/loader/symbols.c src/loader/symbols.h

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The memory file is the client's own. It is sealed only after the reply, and
+ * read only after that: what was checked cannot change any more.
+ */
+#include "config.h"
+
+#include "src/loader/answer.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define BLOB_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+/* Two strings of bounded length per name: overlapping ones cannot ask for more. */
+#define TEXT_BYTES ((size_t)LOADER_NAMES_MAX * 2 * LOADER_NAME_BYTES_MAX)
+
+int answer_names_init(struct answer_names *names)
+{
+	names->text = malloc(TEXT_BYTES);
+	return names->text ? 0 : -ENOMEM;
+}
+
+void answer_names_done(struct answer_names *names)
+{
+	free(names->text);
+	names->text = NULL;
+}
+
+bool answer_is_sane(const struct protocol_reply *message, enum protocol_kind kind, uint64_t serial)
+{
+	if (message->version != PROTOCOL_VERSION || message->serial != serial ||
+	    message->kind != kind)
+		return false;
+	switch (message->status) {
+	case LOADER_OK:
+	case LOADER_NOT_ELF:
+	case LOADER_NO_CODE:
+	case LOADER_FAILED:
+		return message->build_id_bytes <= sizeof(message->build_id) &&
+		       memchr(message->debuglink, '\0', sizeof(message->debuglink));
+	default:
+		return false;
+	}
+}
+
+void answer_nothing(const struct request *request, enum loader_status status,
+		    struct answer_names *names, struct loader_reply *ret)
+{
+	*ret = (struct loader_reply){
+		.kind = request->kind,
+		.status = status,
+		.module = request->module,
+		.blob_fd = -1,
+	};
+	if (request->kind != LOADER_REPLY_NAMES)
+		return;
+	ret->names = names->all;
+	ret->nr_names = request->nr_offs;
+	for (uint32_t i = 0; i < request->nr_offs; i++)
+		names->all[i] = (struct loader_name){
+			.off = request->offs[i],
+			.func_off = UINT64_MAX,
+		};
+}
+
+/* Sanitize the string at AT of TEXT again, into OUT. Returns OUT; *USED counts its bytes. */
+static const char *name_copy(const char *text, size_t text_bytes, uint32_t at, char *out,
+			     size_t *used)
+{
+	size_t len = strnlen(text + at, text_bytes - at);
+
+	*used += text_sanitize(text + at, len, out, LOADER_NAME_BYTES_MAX) + 1;
+	return out;
+}
+
+static bool name_take(const struct protocol_name *record, const char *text, size_t text_bytes,
+		      struct loader_name *name, char *out, size_t *used)
+{
+	if (record->off != name->off ||
+	    (record->name != PROTOCOL_NO_TEXT && record->name >= text_bytes) ||
+	    (record->object != PROTOCOL_NO_TEXT && record->object >= text_bytes) ||
+	    (record->func_off > record->off && record->func_off != UINT64_MAX))
+		return false;
+	name->func_off = record->func_off;
+	name->func_vaddr = record->func_vaddr;
+	if (record->name != PROTOCOL_NO_TEXT)
+		name->name = name_copy(text, text_bytes, record->name, out + *used, used);
+	if (record->object != PROTOCOL_NO_TEXT)
+		name->object = name_copy(text, text_bytes, record->object, out + *used, used);
+	return true;
+}
+
+/* Check LEN bytes at DATA completely and copy them to NAMES, which has REQUEST's offsets. */
+static int names_take(const struct request *request, const void *data, size_t len,
+		      struct answer_names *names)
+{
+	const struct protocol_names *head = data;
+	const struct protocol_name *records;
+	size_t fixed, used = 0;
+
+	if (len < sizeof(*head) || head->nr != request->nr_offs)
+		return -EBADMSG;
+	fixed = sizeof(*head) + head->nr * sizeof(*records);
+	if (len < fixed || len - fixed != head->text_bytes)
+		return -EBADMSG;
+	records = (const struct protocol_name *)((const char *)data + sizeof(*head));
+	for (uint32_t i = 0; i < head->nr; i++)
+		if (!name_take(&records[i], (const char *)data + fixed, head->text_bytes,
+			       &names->all[i], names->text, &used))
+			return -EBADMSG;
+	return 0;
+}
+
+static int output_seal(int fd, uint64_t bytes, uint64_t max)
+{
+	if (bytes == 0 || bytes > max)
+		return -EBADMSG;
+	if (ftruncate(fd, (off_t)bytes) < 0)
+		return -errno;
+	/* EBUSY while the loader has it mapped for writing: it should not. */
+	return fcntl(fd, F_ADD_SEALS, BLOB_SEALS) < 0 ? -errno : 0;
+}
+
+static void describe(const struct protocol_reply *message, struct loader_reply *ret)
+{
+	ret->build_id_bytes = message->build_id_bytes;
+	ret->has_symtab = message->has_symtab != 0;
+	memcpy(ret->build_id, message->build_id, sizeof(ret->build_id));
+	text_sanitize(message->debuglink, strlen(message->debuglink), ret->debuglink,
+		      sizeof(ret->debuglink));
+	if (strchr(ret->debuglink, '/'))
+		ret->debuglink[0] = '\0';
+}
+
+int answer_take(const struct request *request, const struct protocol_reply *message, int *output,
+		uint64_t output_max, struct answer_names *names, struct loader_reply *ret)
+{
+	const void *data;
+	size_t len;
+	int r;
+
+	answer_nothing(request, (enum loader_status)message->status, names, ret);
+	describe(message, ret);
+	if (message->status != LOADER_OK)
+		return 0;
+	r = output_seal(*output, message->output_bytes, output_max);
+	if (r < 0)
+		return r;
+	if (request->kind != LOADER_REPLY_NAMES) {
+		ret->blob_fd = steal_fd(output);
+		return 0;
+	}
+	r = memfd_map(*output, LOADER_NAMES_BYTES_MAX, &data, &len);
+	if (r < 0)
+		return r;
+	r = names_take(request, data, len, names);
+	munmap((void *)(uintptr_t)data, len);
+	return r;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What comes back from a loader, checked as if an attacker had sent it, for
+ * one may have. A wrong byte anywhere is -EBADMSG: then the loader must go.
+ */
+#ifndef ST_LOADER_ANSWER_H
+#define ST_LOADER_ANSWER_H
+
+#include "src/loader/client.h"
+#include "src/loader/protocol.h"
+#include "src/loader/request.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The names of one answer, in memory of our own. */
+struct answer_names {
+	struct loader_name all[LOADER_NAMES_MAX];
+	char *text;
+};
+
+int answer_names_init(struct answer_names *names); /* 0 or -ENOMEM */
+void answer_names_done(struct answer_names *names);
+
+/* Is MESSAGE a possible reply to the request of this KIND and SERIAL? Its texts end, its counts fit. */
+bool answer_is_sane(const struct protocol_reply *message, enum protocol_kind kind, uint64_t serial);
+
+/* Fill RET for REQUEST without an answer: nothing is known. Names point into NAMES. */
+void answer_nothing(const struct request *request, enum loader_status status,
+		    struct answer_names *names, struct loader_reply *ret);
+
+/*
+ * Fill RET from the sane reply MESSAGE to REQUEST. *OUTPUT is the memory file
+ * (of at most OUTPUT_MAX bytes) that the loader filled: it is cut to size and
+ * sealed, and handed on with a table. 0, -EBADMSG, -errno.
+ */
+int answer_take(const struct request *request, const struct protocol_reply *message, int *output,
+		uint64_t output_max, struct answer_names *names, struct loader_reply *ret);
+
+#endif
