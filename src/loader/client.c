@@ -477,20 +477,17 @@ static void send_next(struct loader_client *c)
 		return;
 	}
 	r = request_send(c, module, request, output, output_max);
-	if (r == -EAGAIN) {
+	if (r < 0) {
 		queue_put_back(queue_of(c, request), request);
+		/* Dead while it was idle: no file's fault, the next loader is asked. */
+		if (r != -EAGAIN)
+			loader_fail(c, LOADER_CRASHED);
 		return;
 	}
 	c->outstanding = request;
 	c->output = steal_fd(&output);
 	c->deadline_at_ns = c->time_ns + c->deadline_ns;
 	c->requests++;
-	/* A loader that died while idle: nobody's fault, ask the next one. */
-	if (r < 0) {
-		queue_put_back(queue_of(c, request), request);
-		c->outstanding = NULL;
-		loader_fail(c, LOADER_CRASHED);
-	}
 }
 
 void loader_tick(struct loader_client *c, uint64_t time_ns)
