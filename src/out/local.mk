@@ -7,10 +7,13 @@ libout_a_SOURCES = \
 	src/out/report.c \
 	src/out/save.c
 
-UNIT_TESTS += tests/test_out_json tests/test_out_save
+UNIT_TESTS += tests/test_out_json tests/test_out_report tests/test_out_save
 tests_test_out_json_SOURCES = tests/test_out_json.c
 tests_test_out_json_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_out_json_LDADD = $(LINK_OUT) $(CMOCKA_LIBS)
 tests_test_out_save_SOURCES = tests/test_out_save.c
 tests_test_out_save_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_out_save_LDADD = $(LINK_OUT) $(CMOCKA_LIBS)
+tests_test_out_report_SOURCES = tests/test_out_report.c
+tests_test_out_report_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_out_report_LDADD = $(LINK_OUT) $(CMOCKA_LIBS)
