@@ -4,8 +4,11 @@ libmain_a_SOURCES = \
 	src/batch.c src/batch.h \
 	src/launch.c src/launch.h \
 	src/options.c src/options.h \
+	src/process.c src/process.h \
 	src/saver.c src/saver.h \
-	src/session.c src/session.h
+	src/session.c src/session.h \
+	src/target.c src/target.h \
+	src/words.c src/words.h
 
 bin_PROGRAMS += stacktop
 stacktop_SOURCES = src/main.c

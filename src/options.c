@@ -8,10 +8,9 @@
 
 #include "src/options.h"
 
-#include "src/base/text.h"
 #include "src/base/util.h"
-#include "src/base/vec.h"
 #include "src/perf/live.h"
+#include "src/words.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -31,11 +30,9 @@
 #define WINDOW_MAX_NS	  (86400 * NS_PER_SEC)
 #define COUNT_MAX	  1000000000
 #define LIMIT_MAX	  1000000
-#define IDS_MAX		  4096	  /* pids, tids or CPUs in a list */
 #define PID_MAX		  4194304 /* the kernel's PID_MAX_LIMIT */
 #define CPU_MAX		  65535
 #define LONG_ONLY	  256 /* getopt's number of an option without a letter: this plus its row */
-#define WORD_MAX	  128 /* of a word at fault, as it is shown */
 
 struct spec {
 	char letter; /* 0: none */
@@ -46,213 +43,36 @@ struct spec {
 	const char *group; /* a heading before this row, or NULL */
 };
 
-/* --- words --- */
-
-/* A word of the command line inside a message. */
-static const char *shown(const char *word, char *out, size_t size)
-{
-	text_sanitize(word, strlen(word), out, size);
-	return out;
-}
-
-/* Decimal digits only, MIN to MAX. */
-static bool read_number(const char *word, size_t len, uint64_t min, uint64_t max, uint64_t *ret)
-{
-	uint64_t value = 0;
-
-	if (len == 0)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (word[i] < '0' || word[i] > '9')
-			return false;
-		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)(word[i] - '0'), &value))
-			return false;
-	}
-	if (value < min || value > max)
-		return false;
-	*ret = value;
-	return true;
-}
-
-static int want_number(const char *option, const char *word, uint64_t min, uint64_t max,
-		       uint64_t *ret, struct err *err)
-{
-	char text[WORD_MAX];
-
-	if (read_number(word, strlen(word), min, max, ret))
-		return 0;
-	return err_set(err, -EINVAL, "%s: '%s' is not a number from %llu to %llu", option,
-		       shown(word, text, sizeof(text)), (unsigned long long)min,
-		       (unsigned long long)max);
-}
-
-/* Seconds with up to nine decimals: "2", "0.5", ".5". */
-static bool read_seconds(const char *word, uint64_t *ret_ns)
-{
-	size_t whole = strcspn(word, "."), decimals;
-	uint64_t seconds = 0, ns = 0;
-
-	decimals = word[whole] == '.' ? strlen(word + whole + 1) : 0;
-	if ((whole == 0 && decimals == 0) || decimals > 9)
-		return false;
-	if (whole > 0 && !read_number(word, whole, 0, UINT32_MAX, &seconds))
-		return false;
-	if (decimals > 0 && !read_number(word + whole + 1, decimals, 0, UINT32_MAX, &ns))
-		return false;
-	for (size_t i = decimals; i < 9; i++)
-		ns *= 10;
-	*ret_ns = seconds * NS_PER_SEC + ns;
-	return true;
-}
-
-static int want_seconds(const char *option, const char *word, uint64_t min_ns, uint64_t max_ns,
-			uint64_t *ret_ns, struct err *err)
-{
-	char text[WORD_MAX];
-	uint64_t ns;
-
-	if (read_seconds(word, &ns) && ns >= min_ns && ns <= max_ns) {
-		*ret_ns = ns;
-		return 0;
-	}
-	return err_set(err, -EINVAL, "%s: '%s' is not a number of seconds from %g to %g", option,
-		       shown(word, text, sizeof(text)), (double)min_ns / 1e9, (double)max_ns / 1e9);
-}
-
-/* One of NR names, answered by NAME_OF. */
-static int want_name(const char *option, const char *word, const char *(*name_of)(int), int nr,
-		     int *ret, struct err *err)
-{
-	char text[WORD_MAX], names[WORD_MAX] = "";
-	size_t used = 0;
-
-	for (int i = 0; i < nr; i++) {
-		if (strcmp(word, name_of(i)) == 0) {
-			*ret = i;
-			return 0;
-		}
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-					 i == 0	       ? ""
-					 : i == nr - 1 ? " or "
-						       : ", ",
-					 name_of(i));
-		used = MIN(used, sizeof(names) - 1);
-	}
-	return err_set(err, -EINVAL, "%s: '%s' is not %s", option, shown(word, text, sizeof(text)),
-		       names);
-}
-
-/* --- lists of numbers --- */
-
-struct ids {
-	int *ids;
-	size_t nr_ids, cap_ids;
-};
-
-static int by_value(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* "12" or, where ranges are allowed, "3-7": LEN bytes at WORD. */
-static int add_ids(struct ids *list, const char *word, size_t len, bool ranges, uint64_t min,
-		   uint64_t max)
-{
-	const char *dash = ranges ? memchr(word, '-', len) : NULL;
-	size_t first_len = dash ? (size_t)(dash - word) : len;
-	uint64_t first, last;
-
-	if (!read_number(word, first_len, min, max, &first))
-		return -EINVAL;
-	last = first;
-	if (dash && !read_number(dash + 1, len - first_len - 1, first, max, &last))
-		return -EINVAL;
-	for (uint64_t id = first; id <= last; id++) {
-		int r = vec_reserve(&list->ids, &list->cap_ids, list->nr_ids + 1, IDS_MAX);
-
-		if (r < 0)
-			return r;
-		list->ids[list->nr_ids++] = (int)id;
-	}
-	return 0;
-}
-
-static void sort_ids(struct ids *list)
-{
-	size_t kept = 0;
-
-	qsort(list->ids, list->nr_ids, sizeof(*list->ids), by_value);
-	for (size_t i = 0; i < list->nr_ids; i++) {
-		if (kept == 0 || list->ids[i] != list->ids[kept - 1])
-			list->ids[kept++] = list->ids[i];
-	}
-	list->nr_ids = kept;
-}
-
-/* Add the comma-separated list WORD to *IDS; an option may be given several times. */
-static int want_ids(const char *option, const char *what, const char *word, bool ranges,
-		    uint64_t min, uint64_t max, int **ids, uint32_t *nr_ids, struct err *err)
-{
-	struct ids list = {.ids = *ids, .nr_ids = *nr_ids, .cap_ids = *nr_ids};
-	const char *p = word;
-	char text[WORD_MAX];
-	int r;
-
-	do {
-		size_t len = strcspn(p, ",");
-
-		r = add_ids(&list, p, len, ranges, min, max);
-		if (r < 0)
-			break;
-		p += len;
-	} while (*p++ == ',');
-	if (r == 0)
-		sort_ids(&list);
-	*ids = list.ids;
-	*nr_ids = (uint32_t)list.nr_ids;
-	if (r == -E2BIG)
-		return err_set(err, -EINVAL, "%s: more than %d numbers", option, IDS_MAX);
-	if (r == -EINVAL)
-		return err_set(err, r, "%s: '%s' is not %s", option,
-			       shown(word, text, sizeof(text)), what);
-	if (r < 0)
-		return err_set(err, r, "%s: %s", option, strerror(-r));
-	return 0;
-}
-
 /* --- the options --- */
 
 static int set_pids(struct options *o, const char *word, struct err *err)
 {
-	return want_ids("-p", "a process id or a list of them, like 12,34", word, false, 1, PID_MAX,
-			&o->pids, &o->nr_pids, err);
+	return words_ids("-p", "a process id or a list of them, like 12,34", word, false, 1,
+			 PID_MAX, &o->pids, &o->nr_pids, err);
 }
 
 static int set_tids(struct options *o, const char *word, struct err *err)
 {
-	return want_ids("-t", "a thread id or a list of them, like 12,34", word, false, 1, PID_MAX,
-			&o->tids, &o->nr_tids, err);
+	return words_ids("-t", "a thread id or a list of them, like 12,34", word, false, 1, PID_MAX,
+			 &o->tids, &o->nr_tids, err);
 }
 
 static int set_cpus(struct options *o, const char *word, struct err *err)
 {
-	return want_ids("-C", "a list of CPUs, like 0-2,5", word, true, 0, CPU_MAX, &o->cpus,
-			&o->nr_cpus, err);
+	return words_ids("-C", "a list of CPUs, like 0-2,5", word, true, 0, CPU_MAX, &o->cpus,
+			 &o->nr_cpus, err);
 }
 
 static int set_freq(struct options *o, const char *word, struct err *err)
 {
 	o->freq_given = true;
-	return want_number("-F", word, 1, FREQ_MAX_HZ, &o->freq_hz, err);
+	return words_number("-F", word, 1, FREQ_MAX_HZ, &o->freq_hz, err);
 }
 
 static int set_period(struct options *o, const char *word, struct err *err)
 {
 	o->period_given = true;
-	return want_number("-c", word, 1, PERIOD_MAX, &o->period, err);
+	return words_number("-c", word, 1, PERIOD_MAX, &o->period, err);
 }
 
 static int set_event(struct options *o, const char *word, struct err *err)
@@ -266,8 +86,8 @@ static int set_event(struct options *o, const char *word, struct err *err)
 static int set_stack_bytes(struct options *o, const char *word, struct err *err)
 {
 	uint64_t bytes;
-	int r = want_number("--call-graph dwarf", word, LIVE_STACK_BYTES_MIN, LIVE_STACK_BYTES_MAX,
-			    &bytes, err);
+	int r = words_number("--call-graph dwarf", word, LIVE_STACK_BYTES_MIN, LIVE_STACK_BYTES_MAX,
+			     &bytes, err);
 
 	if (r < 0)
 		return r;
@@ -278,7 +98,7 @@ static int set_stack_bytes(struct options *o, const char *word, struct err *err)
 static int set_mode(struct options *o, const char *word, struct err *err)
 {
 	size_t len = strcspn(word, ",");
-	char text[WORD_MAX];
+	char text[WORDS_SHOWN_MAX];
 
 	for (int mode = 0; mode < STACK_MODE_COUNT; mode++) {
 		const char *name = stack_mode_name(mode);
@@ -291,20 +111,20 @@ static int set_mode(struct options *o, const char *word, struct err *err)
 		if (mode == STACK_MODE_DWARF)
 			return set_stack_bytes(o, word + len + 1, err);
 		return err_set(err, -EINVAL, "--call-graph: '%s': only dwarf takes a size",
-			       shown(word, text, sizeof(text)));
+			       words_shown(word, text, sizeof(text)));
 	}
 	return err_set(err, -EINVAL, "--call-graph: '%s' is not fp, dwarf, dwarf,BYTES or lbr",
-		       shown(word, text, sizeof(text)));
+		       words_shown(word, text, sizeof(text)));
 }
 
 static int set_delay(struct options *o, const char *word, struct err *err)
 {
-	return want_seconds("-d", word, DELAY_MIN_NS, DELAY_MAX_NS, &o->delay_ns, err);
+	return words_seconds("-d", word, DELAY_MIN_NS, DELAY_MAX_NS, &o->delay_ns, err);
 }
 
 static int set_window(struct options *o, const char *word, struct err *err)
 {
-	return want_seconds("--window", word, WINDOW_MIN_NS, WINDOW_MAX_NS, &o->window_ns, err);
+	return words_seconds("--window", word, WINDOW_MIN_NS, WINDOW_MAX_NS, &o->window_ns, err);
 }
 
 static const char *view_name_of(int kind)
@@ -314,7 +134,7 @@ static const char *view_name_of(int kind)
 
 static int set_view(struct options *o, const char *word, struct err *err)
 {
-	int kind, r = want_name("--view", word, view_name_of, VIEW_COUNT, &kind, err);
+	int kind, r = words_name("--view", word, view_name_of, VIEW_COUNT, &kind, err);
 
 	if (r == 0)
 		o->view = (enum view_kind)kind;
@@ -328,7 +148,7 @@ static const char *sort_name_of(int sort)
 
 static int set_sort(struct options *o, const char *word, struct err *err)
 {
-	int sort, r = want_name("--sort", word, sort_name_of, VIEW_SORT_COUNT, &sort, err);
+	int sort, r = words_name("--sort", word, sort_name_of, VIEW_SORT_COUNT, &sort, err);
 
 	if (r == 0)
 		o->sort = (enum view_sort)sort;
@@ -338,7 +158,7 @@ static int set_sort(struct options *o, const char *word, struct err *err)
 static int set_limit(struct options *o, const char *word, struct err *err)
 {
 	uint64_t limit;
-	int r = want_number("--limit", word, 1, LIMIT_MAX, &limit, err);
+	int r = words_number("--limit", word, 1, LIMIT_MAX, &limit, err);
 
 	if (r == 0)
 		o->limit = (uint32_t)limit;
@@ -364,7 +184,7 @@ static int set_batch(struct options *o, const char *word, struct err *err)
 static int set_count(struct options *o, const char *word, struct err *err)
 {
 	o->batch = true;
-	return want_number("-n", word, 1, COUNT_MAX, &o->count, err);
+	return words_number("-n", word, 1, COUNT_MAX, &o->count, err);
 }
 
 static int set_output(struct options *o, const char *word, struct err *err)
@@ -383,7 +203,7 @@ static const char *format_name_of(int format)
 
 static int set_format(struct options *o, const char *word, struct err *err)
 {
-	int format, r = want_name("--format", word, format_name_of, 2, &format, err);
+	int format, r = words_name("--format", word, format_name_of, 2, &format, err);
 
 	o->batch = true;
 	if (r == 0)
@@ -490,22 +310,22 @@ static void fill_tables(struct getopt_tables *tables)
 static int refuse(int answer, const char *word, struct err *err)
 {
 	const struct spec *spec = optopt ? spec_of(optopt) : NULL;
-	char text[WORD_MAX];
+	char text[WORDS_SHOWN_MAX];
 
 	if (answer == ':' && spec)
-		return err_set(err, -EINVAL, "%s: %s is missing", shown(word, text, sizeof(text)),
-			       spec->argument);
+		return err_set(err, -EINVAL, "%s: %s is missing",
+			       words_shown(word, text, sizeof(text)), spec->argument);
 	if (spec && !spec->argument)
 		return err_set(err, -EINVAL, "'%s': --%s takes no argument",
-			       shown(word, text, sizeof(text)), spec->name);
+			       words_shown(word, text, sizeof(text)), spec->name);
 	if (optopt && optopt < LONG_ONLY) {
 		char letter[] = {(char)optopt, '\0'};
 
 		return err_set(err, -EINVAL, "unknown option '-%s'",
-			       shown(letter, text, sizeof(text)));
+			       words_shown(letter, text, sizeof(text)));
 	}
 	return err_set(err, -EINVAL, "unknown or ambiguous option '%s'",
-		       shown(word, text, sizeof(text)));
+		       words_shown(word, text, sizeof(text)));
 }
 
 static int parse_words(int argc, char **argv, struct options *o, struct err *err)
@@ -535,10 +355,10 @@ static int parse_words(int argc, char **argv, struct options *o, struct err *err
 static int take_command(int argc, char **argv, struct options *o, struct err *err)
 {
 	bool dashes = optind > 1 && optind <= argc && strcmp(argv[optind - 1], "--") == 0;
-	char text[WORD_MAX];
+	char text[WORDS_SHOWN_MAX];
 
 	if (optind < argc && !dashes) {
-		shown(argv[optind], text, sizeof(text));
+		words_shown(argv[optind], text, sizeof(text));
 		return err_set(err, -EINVAL,
 			       "unexpected word '%s': to profile a command, write stacktop -- %s",
 			       text, text);

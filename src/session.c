@@ -25,7 +25,9 @@
 #include "src/launch.h"
 #include "src/loader/loader.h"
 #include "src/out/out.h"
+#include "src/process.h"
 #include "src/saver.h"
+#include "src/target.h"
 #include "ui/ui.h"
 
 #include <errno.h>
@@ -36,16 +38,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #define STALL_NS     (250 * NS_PER_MSEC)
-#define RINGS_MIN    (32ull << 20)
-#define RINGS_MAX    (512ull << 20)
-#define RINGS_SHARE  32 /* of the machine's memory: at most one part in so many */
-#define NICE	     (-10)
 #define QUIT_MAX_NS  (250 * NS_PER_MSEC)
 #define TARGET_MAX   128
 #define OUTPUT_MODE  0600
@@ -71,120 +67,6 @@ struct session {
 	int status; /* exit status of a run that fails */
 	char target[TARGET_MAX];
 };
-
-/* --- environment and limits --- */
-
-/* The list alone: the strings stay where they are. */
-static char **copy_environment(void)
-{
-	size_t nr = 0;
-	char **copy;
-
-	while (environ[nr])
-		nr++;
-	copy = calloc(nr + 1, sizeof(*copy));
-	if (copy)
-		memcpy(copy, environ, nr * sizeof(*copy));
-	return copy;
-}
-
-/*
- * Nobody asks the network unless that was allowed; and with privileges that the
- * person does not have, no library is led to files by variables.
- */
-static void sanitize_environment(void)
-{
-	static const char *const network[] = {
-		"DEBUGINFOD_URLS",    "DEBUGINFOD_CACHE_PATH",	 "DEBUGINFOD_PROGRESS",
-		"DEBUGINFOD_VERBOSE", "DEBUGINFOD_HEADERS_FILE", "DEBUGINFOD_IMA_CERT_PATH",
-	};
-	static const char *const files[] = {
-		"TERMINFO", "TERMINFO_DIRS", "TERMCAP", "TERMPATH", "LOCPATH", "NLSPATH",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(network); i++)
-		unsetenv(network[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		if (geteuid() == 0 || getauxval(AT_SECURE))
-			unsetenv(files[i]);
-	}
-}
-
-/* A descriptor per event and CPU or task: as many as may be had. A reader that goes is an error of write(2). */
-static void prepare_process(void)
-{
-	struct rlimit limit;
-
-	signal(SIGPIPE, SIG_IGN);
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static uint64_t rings_max_bytes(void)
-{
-	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-	uint64_t bytes = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
-
-	return MIN(MAX(bytes / RINGS_SHARE, RINGS_MIN), RINGS_MAX);
-}
-
-/* --- what is sampled --- */
-
-static void append(char *out, size_t size, const char *text)
-{
-	size_t len = strlen(out);
-
-	snprintf(out + len, size - len, "%s", text);
-}
-
-static void name_ids(char *out, size_t size, const char *what, const int *ids, uint32_t nr_ids)
-{
-	char word[32];
-
-	append(out, size, what);
-	append(out, size, nr_ids > 1 ? "s" : "");
-	for (uint32_t i = 0; i < nr_ids; i++) {
-		if (i == 4 && nr_ids > 5) {
-			snprintf(word, sizeof(word), " and %u more", nr_ids - i);
-			append(out, size, word);
-			return;
-		}
-		snprintf(word, sizeof(word), "%s%d", i ? "," : " ", ids[i]);
-		append(out, size, word);
-	}
-}
-
-/* "all CPUs", "pid 12", "command make", "pids 1,2 on CPU 3". */
-static void name_target(const struct options *o, char *out, size_t size)
-{
-	*out = '\0';
-	if (o->command) {
-		const char *slash = strrchr(o->command[0], '/'),
-			   *name = slash ? slash + 1 : o->command[0];
-		char shown[64];
-
-		text_sanitize(name, strlen(name), shown, sizeof(shown));
-		append(out, size, "command ");
-		append(out, size, shown);
-	}
-	if (o->nr_pids)
-		name_ids(out, size, "pid", o->pids, o->nr_pids);
-	if (o->nr_tids)
-		name_ids(out, size, "tid", o->tids, o->nr_tids);
-	if (o->nr_cpus) {
-		append(out, size, *out ? " on " : "");
-		name_ids(out, size, "CPU", o->cpus, o->nr_cpus);
-	}
-	if (!*out)
-		append(out, size, "all CPUs");
-}
-
-static bool has_target(const struct options *o)
-{
-	return o->command || o->nr_pids || o->nr_tids || o->nr_cpus;
-}
 
 /* --- start --- */
 
@@ -273,12 +155,8 @@ static int start_privileged(struct session *s, struct err *err)
 		r = start_command(s, err);
 	if (r < 0)
 		return r;
-	prepare_process();
-	/*
-	 * A busy machine is what a profiler is for: the rings must be drained in
-	 * time there too. Without the privilege it stays as it is.
-	 */
-	setpriority(PRIO_PROCESS, 0, NICE);
+	process_raise_limits();
+	process_raise_priority();
 	/* A root who is nobody's guest writes files as root; all others as who they are. */
 	if (s->workers.was_root && !s->workers.by_sudo)
 		r = open_output(s, err);
@@ -314,7 +192,7 @@ static int start_engine(struct session *s, struct err *err)
 			 .tids = o->tids,
 			 .nr_tids = o->nr_tids,
 			 .stall_ns = STALL_NS,
-			 .rings_max_bytes = rings_max_bytes()},
+			 .rings_max_bytes = process_rings_max_bytes()},
 		.pids = o->pids,
 		.nr_pids = o->nr_pids,
 		.target = s->target,
@@ -330,7 +208,7 @@ static int start_engine(struct session *s, struct err *err)
 		config.start_fd = launch_start_fd(s->launch);
 	}
 	r = engine_new(&config, s->broker, &s->engine, err);
-	if (r == -EACCES && !has_target(o) && !s->workers.was_root) {
+	if (r == -EACCES && !target_is_named(o) && !s->workers.was_root) {
 		*err = (struct err){0};
 		/* Not the whole machine, then: an ordinary user's own processes. */
 		config.own_tasks = true;
@@ -488,14 +366,14 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 		.say = say,
 		.is_batch = options->batch || !isatty(STDOUT_FILENO),
 		.status = 1,
-		.env = copy_environment(),
+		.env = process_copy_environment(),
 	};
 	int r = s.env ? 0 : err_set(err, -ENOMEM, "no memory");
 
-	sanitize_environment();
+	process_sanitize_environment();
 	/* Characters only: numbers in files are the same everywhere. */
 	setlocale(LC_CTYPE, "");
-	name_target(options, s.target, sizeof(s.target));
+	target_text(options, s.target, sizeof(s.target));
 	if (r == 0)
 		r = start_privileged(&s, err);
 	if (r == 0 && s.is_batch)
