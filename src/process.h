@@ -30,4 +30,11 @@ void process_raise_priority(void);
 /* The most memory that all rings together may take on a machine of this size. */
 uint64_t process_rings_max_bytes(void);
 
+/*
+ * Let this thread, and those that it starts, work at the lowest real-time
+ * priority, before the privilege for that is given up; and no more.
+ */
+void process_hurry(void);
+void process_hurry_no_more(void);
+
 #endif

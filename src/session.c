@@ -163,6 +163,8 @@ static int start_privileged(struct session *s, struct err *err)
 	if (r == 0)
 		r = start_broker(s, err);
 	if (r == 0)
+		process_hurry();
+	if (r == 0)
 		r = identity_become(&s->workers, err);
 	if (r == 0 && !s->stream)
 		r = open_output(s, err);
@@ -246,6 +248,7 @@ static int start_thread(struct session *s, struct err *err)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = -pthread_create(&s->thread, NULL, run_engine, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	process_hurry_no_more();
 	if (r < 0)
 		return err_set(err, r, "cannot start a thread: %s", strerror(-r));
 	s->has_thread = true;
