@@ -51,7 +51,7 @@ struct unwind_arch {
 	unsigned int pc_reg, sp_reg, nr_regs;
 	enum step (*step)(struct unwind_cursor *c, const struct table *table,
 			  const struct table_rule *rule);
-	/* An exact pc that a system call returns to: what stands there may belong to another function. */
+	/* Could the exact pc be where a system call returns to? */
 	bool (*after_syscall)(const struct unwind_cursor *c);
 	/* A frame-pointer step, or (at the leaf) a function that has pushed nothing yet. */
 	bool (*guess_fp)(const struct unwind_cursor *c, struct step_guess *ret);

@@ -167,19 +167,35 @@ static int step_rule(struct walk *w, const struct unwind_module *module,
 	}
 }
 
+/*
+ * Code may end with its last system call, as signal trampolines do: where it
+ * would return to is nobody's code, but the call's rule is known.
+ */
+static const struct table_rule *rule_of_syscall(struct walk *w, const struct table *table,
+						uint64_t off)
+{
+	const struct table_rule *rule;
+
+	if (!w->arch->after_syscall(&w->cursor))
+		return NULL;
+	rule = table_rule_at(table, off - 1);
+	return rule && rule->cfa_op != RULE_CFA_GAP ? rule : NULL;
+}
+
 /* Deliver the frame at the cursor and step to its caller. */
 static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 {
 	struct unwind_cursor *c = &w->cursor;
 	uint64_t pc = c->regs[w->arch->pc_reg];
-	bool is_exact = c->is_exact && !w->arch->after_syscall(c);
+	bool is_exact = c->is_exact;
 	const struct unwind_map *map = map_of(w, pc - !is_exact);
 	struct unwind_module *module = map ? map->module : NULL;
 	const struct table_rule *rule;
 	struct unwind_frame *frame;
 	uint64_t off;
+	int r;
 
-	if (!map && !c->is_exact)
+	if (!map && !is_exact)
 		return end_at(w, STACK_END_BAD_RA, caller_of);
 	if (w->result->nr_frames == UNWIND_FRAMES_MAX)
 		return end_at(w, STACK_END_DEPTH, NULL);
@@ -200,8 +216,14 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 	if (module->table.header->machine != w->arch->machine)
 		return end_at(w, STACK_END_ARCH, module);
 	rule = table_rule_at(&module->table, off - !is_exact);
-	if (unlikely(!rule || rule->cfa_op == RULE_CFA_GAP))
-		return step_gap(w, module, off);
+	if (unlikely(!rule || rule->cfa_op == RULE_CFA_GAP)) {
+		rule = is_exact ? rule_of_syscall(w, &module->table, off) : NULL;
+		if (!rule)
+			return step_gap(w, module, off);
+		r = step_rule(w, module, rule, frame);
+		frame->is_return = true;
+		return r;
+	}
 	return step_rule(w, module, rule, frame);
 }
 
