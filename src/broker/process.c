@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Descriptors and signals of a forked process: see process.h. */
+/* Descriptors, signals and the session of a forked process: see process.h. */
 #include "config.h"
 
 #include "src/broker/process.h"
 
+#include "src/base/cleanup.h"
 #include "src/base/util.h"
 
 #include <fcntl.h>
@@ -79,4 +80,16 @@ void process_default_signals(void)
 		signal(sig, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void process_raise_session(void)
+{
+	int nice = getpriority(PRIO_PROCESS, 0);
+	AUTO_CLOSE int fd = -1;
+
+	if (nice >= 0)
+		return;
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && dprintf(fd, "%d", nice) < 0)
+		return;
 }

@@ -11,4 +11,12 @@ void process_close_all_but(const int *keep, int nr);
 /* All signals as at the start of a program: default actions, none blocked. */
 void process_default_signals(void);
 
+/*
+ * Give this session as much of the CPUs as the process's nice value asks for:
+ * the scheduler shares them out among sessions first (sched(7), autogroup), and the
+ * loader must not take seconds for a table on a busy machine. Without the privilege, or the
+ * feature, it stays as it is.
+ */
+void process_raise_session(void);
+
 #endif

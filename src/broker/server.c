@@ -305,6 +305,7 @@ int server_main(const struct broker_config *config, const struct server_socks *s
 	server.client = client;
 	server.self = getpid();
 	setsid();
+	process_raise_session();
 	process_close_all_but(keep, ARRAY_SIZE(keep));
 	server.child_fd = set_up_signals();
 	if (server.child_fd < 0 || identity_keep_broker(NULL) < 0)
