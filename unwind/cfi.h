@@ -16,9 +16,10 @@
 
 #define CFI_SEGMENTS_MAX 64 /* executable ones: a file has one, rarely three */
 
-struct cfi_segment { /* an executable PT_LOAD */
+struct cfi_segment {			 /* an executable PT_LOAD */
 	uint64_t file_off, vaddr, bytes; /* p_offset, p_vaddr, p_filesz */
-	const uint8_t *text; /* its bytes, for entry, PLT, sigreturn and call detection; NULL: unknown */
+	/* its bytes, for entry, PLT, sigreturn and call detection; NULL: unknown */
+	const uint8_t *text;
 };
 
 struct cfi_section { /* data NULL: absent */
@@ -29,7 +30,7 @@ struct cfi_section { /* data NULL: absent */
 
 struct cfi_input {
 	enum table_machine machine;
-	bool swap;		/* the file has the other byte order */
+	bool swap;		 /* the file has the other byte order */
 	unsigned int addr_bytes; /* 4 or 8 */
 	const struct cfi_segment *segments;
 	size_t nr_segments;

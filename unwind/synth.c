@@ -233,11 +233,12 @@ static int find_entry(const struct cfi_input *input, const struct gap *gap, stru
 	if (input->entry == 0 || entry < gap->start || entry >= gap->end)
 		return 0;
 	if (gap->end - gap->start > ENTRY_GAP_BYTES) {
-		const uint8_t *p = gap->seg->text + (entry - gap->seg->file_off);
+		const uint8_t *text = gap->seg->text;
 
-		if (!gap->seg->text)
+		if (!text)
 			return 0;
-		end = MIN(end, entry + entry_match(p, gap->end - entry));
+		end = MIN(end, entry + entry_match(text + (entry - gap->seg->file_off),
+						   gap->end - entry));
 	}
 	return add(f, entry, end, entry, SYNTH_ROOT);
 }

@@ -18,9 +18,26 @@
 #define UNWIND_NO_MODULE  UINT32_MAX
 
 /* DWARF register numbers of x86-64 (psABI figure 3.36), as indices of unwind_regs.r. */
-enum { X86_RAX, X86_RDX, X86_RCX, X86_RBX, X86_RSI, X86_RDI, X86_RBP, X86_RSP,
-       X86_R8, X86_R9, X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
-       X86_RIP, X86_NR_REGS };
+enum {
+	X86_RAX,
+	X86_RDX,
+	X86_RCX,
+	X86_RBX,
+	X86_RSI,
+	X86_RDI,
+	X86_RBP,
+	X86_RSP,
+	X86_R8,
+	X86_R9,
+	X86_R10,
+	X86_R11,
+	X86_R12,
+	X86_R13,
+	X86_R14,
+	X86_R15,
+	X86_RIP,
+	X86_NR_REGS
+};
 
 #define UNWIND_REGS_MAX 34 /* aarch64 has x0-x30, sp, pc */
 
@@ -49,12 +66,13 @@ bool calls_check(const struct calls *calls, uint64_t off);
 /* What unwinding needs to know of an ELF file; shared by all processes that map it. */
 struct unwind_module {
 	uint32_t id;
-	bool has_table;	      /* table is valid */
-	bool has_calls;	      /* calls is valid */
-	bool wants_table;     /* set by unwinding: a stack leads into this file */
-	bool wants_calls;     /* set by unwinding: an unverified frame-pointer step needs calls */
-	bool calls_failed;    /* there will be none */
-	enum stack_end state; /* without a table: PENDING (one will come), NO_FILE, BAD_FILE, JIT, ARCH ... */
+	bool has_table;	   /* table is valid */
+	bool has_calls;	   /* calls is valid */
+	bool wants_table;  /* set by unwinding: a stack leads into this file */
+	bool wants_calls;  /* set by unwinding: an unverified frame-pointer step needs calls */
+	bool calls_failed; /* there will be none */
+	/* without a table: PENDING (one will come), NO_FILE, BAD_FILE, JIT, ARCH ... */
+	enum stack_end state;
 	struct table table;
 	struct calls calls;
 };
@@ -73,7 +91,11 @@ struct unwind_space {
 };
 
 struct unwind_frame {
-	uint64_t pc;	 /* virtual address: exact for the innermost frame and above signal frames, else the return address */
+	/*
+	 * virtual address: exact for the innermost frame and above signal frames,
+	 * else the return address
+	 */
+	uint64_t pc;
 	uint64_t off;	 /* file offset of pc in the module; pc itself without a module */
 	uint32_t module; /* unwind_module.id or UNWIND_NO_MODULE */
 	bool is_return;	 /* look up function and rule at off - 1 */

@@ -56,16 +56,16 @@ static inline uint8_t reader_u8(struct reader *r)
 	return p ? *p : 0;
 }
 
-#define READER_DEFINE(bits)                                               \
-	static inline uint##bits##_t reader_u##bits(struct reader *r)     \
-	{                                                                 \
+#define READER_DEFINE(bits)                                                 \
+	static inline uint##bits##_t reader_u##bits(struct reader *r)       \
+	{                                                                   \
 		const uint8_t *p = reader_bytes(r, sizeof(uint##bits##_t)); \
-		uint##bits##_t v;                                         \
-                                                                          \
-		if (!p)                                                   \
-			return 0;                                         \
-		memcpy(&v, p, sizeof(v));                                 \
-		return r->swap ? __builtin_bswap##bits(v) : v;            \
+		uint##bits##_t v;                                           \
+                                                                            \
+		if (!p)                                                     \
+			return 0;                                           \
+		memcpy(&v, p, sizeof(v));                                   \
+		return r->swap ? __builtin_bswap##bits(v) : v;              \
 	}
 READER_DEFINE(16)
 READER_DEFINE(32)

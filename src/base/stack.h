@@ -22,16 +22,19 @@ enum stack_end {
 	STACK_END_STITCHED,  /* completed by inference from another sample */
 	STACK_END_TRUNCATED, /* ran past the copied bytes (or the kernel's chain limit) */
 	STACK_END_PENDING,   /* waiting for an unwind table: provisional, becomes another */
-	STACK_END_LATE,	     /* the unwind table did not come in time or there was no room to wait */
-	STACK_END_NO_REGS,   /* the kernel gave no user registers or no stack (mm gone, exiting) */
-	STACK_END_NO_MAP,    /* pc in no known mapping */
-	STACK_END_NO_FILE,   /* the mapped file could not be opened or read; its module says why */
-	STACK_END_BAD_FILE,  /* not ELF, damaged, or its loader crashed or timed out */
-	STACK_END_NO_CFI,    /* no CFI here and no verifiable frame pointer */
-	STACK_END_BAD_CFI,   /* CFI that cannot be right: CFA not growing, misaligned, no such register */
-	STACK_END_BAD_RA,    /* return address not in executable memory */
-	STACK_END_JIT,	     /* anonymous executable memory */
-	STACK_END_ALTSTACK,  /* continues on another stack that was not copied (after a signal frame) */
+	/* the unwind table did not come in time or there was no room to wait */
+	STACK_END_LATE,
+	STACK_END_NO_REGS,  /* the kernel gave no user registers or no stack (mm gone, exiting) */
+	STACK_END_NO_MAP,   /* pc in no known mapping */
+	STACK_END_NO_FILE,  /* the mapped file could not be opened or read; its module says why */
+	STACK_END_BAD_FILE, /* not ELF, damaged, or its loader crashed or timed out */
+	STACK_END_NO_CFI,   /* no CFI here and no verifiable frame pointer */
+	/* CFI that cannot be right: CFA not growing, misaligned, no such register */
+	STACK_END_BAD_CFI,
+	STACK_END_BAD_RA, /* return address not in executable memory */
+	STACK_END_JIT,	  /* anonymous executable memory */
+	/* continues on another stack that was not copied (after a signal frame) */
+	STACK_END_ALTSTACK,
 	STACK_END_DEPTH,     /* more frames than are kept */
 	STACK_END_ARCH,	     /* 32-bit or another machine: the kernel's chain only */
 	STACK_END_FP,	     /* frame-pointer chain: ends without proof of a root */

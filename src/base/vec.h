@@ -19,13 +19,13 @@
 int vec_reserve_raw(void **ptr, size_t *cap, size_t want, size_t elem_bytes, size_t max);
 
 /* The same for a typed array: PTR is the address of the element pointer. */
-#define vec_reserve(ptr, cap, want, max)                                              \
-	({                                                                            \
-		void *_vec = *(ptr);                                                  \
+#define vec_reserve(ptr, cap, want, max)                                                    \
+	({                                                                                  \
+		void *_vec = *(ptr);                                                        \
 		int _vec_r = vec_reserve_raw(&_vec, (cap), (want), sizeof(**(ptr)), (max)); \
-                                                                                      \
-		*(ptr) = _vec;                                                        \
-		_vec_r;                                                               \
+                                                                                            \
+		*(ptr) = _vec;                                                              \
+		_vec_r;                                                                     \
 	})
 
 #endif

@@ -7,11 +7,11 @@
 #ifndef ST_BROKER_CHILDREN_H
 #define ST_BROKER_CHILDREN_H
 
+#include "src/broker/identity.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
-
-#include "src/broker/identity.h"
 
 #define CHILDREN_MAX 16
 

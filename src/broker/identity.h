@@ -15,8 +15,8 @@ struct identity {
 	gid_t gid;
 	gid_t groups[IDENTITY_GROUPS_MAX];
 	int nr_groups;
-	bool was_root;	 /* started with uid 0 */
-	bool by_sudo;	 /* SUDO_UID names the invoking user */
+	bool was_root; /* started with uid 0 */
+	bool by_sudo;  /* SUDO_UID names the invoking user */
 };
 
 /*

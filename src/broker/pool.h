@@ -8,10 +8,10 @@
 #ifndef ST_BROKER_POOL_H
 #define ST_BROKER_POOL_H
 
+#include "src/broker/broker.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "src/broker/broker.h"
 
 #define POOL_THREADS_MIN 4
 #define POOL_THREADS_MAX 16

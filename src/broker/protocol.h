@@ -9,10 +9,10 @@
 #ifndef ST_BROKER_PROTOCOL_H
 #define ST_BROKER_PROTOCOL_H
 
+#include "src/broker/broker.h"
+
 #include <linux/perf_event.h>
 #include <stdint.h>
-
-#include "src/broker/broker.h"
 
 #define SAVE_NAME_MAX 200 /* bytes */
 

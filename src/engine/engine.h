@@ -6,26 +6,27 @@
 #ifndef ST_ENGINE_ENGINE_H
 #define ST_ENGINE_ENGINE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "src/base/err.h"
 #include "src/broker/broker.h"
 #include "src/model/command.h"
 #include "src/model/snapshot.h"
 #include "src/perf/live.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct engine;
 
 struct engine_config {
-	struct live_config
-		live;	   /* opener is filled in by the engine; tids: of -t and of a command */
+	/* opener is filled in by the engine; tids: of -t and of a command */
+	struct live_config live;
 	const pid_t *pids; /* processes to follow with all their threads, beside live.tids */
 	uint32_t nr_pids;
 	bool own_tasks;	    /* no privilege: find and follow all of this user's processes */
 	const char *target; /* text for the header: "all CPUs", "pid 12" ... */
 	uint64_t window_ns;
-	int start_fd; /* written to when sampling has begun (lets a command go), or -1; owned by the caller */
+	/* written to when sampling has begun (lets a command go), or -1; owned by the caller */
+	int start_fd;
 };
 
 /*

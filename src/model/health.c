@@ -9,8 +9,8 @@
 #include <assert.h>
 
 static const char *const stage_names[] = {
-	[HEALTH_STAGE_DRAIN] = "drain",	      [HEALTH_STAGE_UNWIND] = "unwind",
-	[HEALTH_STAGE_PROFILE] = "profile",   [HEALTH_STAGE_SNAPSHOT] = "snapshot",
+	[HEALTH_STAGE_DRAIN] = "drain",	    [HEALTH_STAGE_UNWIND] = "unwind",
+	[HEALTH_STAGE_PROFILE] = "profile", [HEALTH_STAGE_SNAPSHOT] = "snapshot",
 	[HEALTH_STAGE_OTHER] = "other",
 };
 _Static_assert(ARRAY_SIZE(stage_names) == HEALTH_STAGE_COUNT, "every stage has a name");

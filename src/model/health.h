@@ -11,20 +11,20 @@
 #include <stdint.h>
 
 enum health_stage { /* own CPU by stage, thread time of the engine */
-	HEALTH_STAGE_DRAIN,
-	HEALTH_STAGE_UNWIND,
-	HEALTH_STAGE_PROFILE,
-	HEALTH_STAGE_SNAPSHOT,
-	HEALTH_STAGE_OTHER,
-	HEALTH_STAGE_COUNT,
+		    HEALTH_STAGE_DRAIN,
+		    HEALTH_STAGE_UNWIND,
+		    HEALTH_STAGE_PROFILE,
+		    HEALTH_STAGE_SNAPSHOT,
+		    HEALTH_STAGE_OTHER,
+		    HEALTH_STAGE_COUNT,
 };
 
 struct health {
-	uint64_t samples;	/* samples taken into the profile */
-	uint64_t own_samples;	/* stacktop's own, left out */
-	uint64_t user_stacks;	/* samples with a user part (each has one end reason) */
-	uint64_t complete;	/* of those: reached a root, verified (== ends[ROOT]) */
-	uint64_t stitched;	/* of those: completed by inference */
+	uint64_t samples;		/* samples taken into the profile */
+	uint64_t own_samples;		/* stacktop's own, left out */
+	uint64_t user_stacks;		/* samples with a user part (each has one end reason) */
+	uint64_t complete;		/* of those: reached a root, verified (== ends[ROOT]) */
+	uint64_t stitched;		/* of those: completed by inference */
 	uint64_t ends[STACK_END_COUNT]; /* every sample by its end reason */
 
 	uint64_t lost;		/* records the kernel lost: sum of PERF_RECORD_LOST */
@@ -40,21 +40,21 @@ struct health {
 	uint64_t evicted;	/* samples that left the log because it was full */
 	uint64_t maps_reread;	/* processes whose maps were read again after a loss */
 
-	uint64_t stack_bytes;	/* bytes of user stack copied */
+	uint64_t stack_bytes;	   /* bytes of user stack copied */
 	uint64_t stack_bytes_used; /* of those: read by the unwinder */
 
-	uint64_t modules;	/* ELF files known */
-	uint64_t modules_bad;	/* of those: could not be opened or parsed */
+	uint64_t modules;     /* ELF files known */
+	uint64_t modules_bad; /* of those: could not be opened or parsed */
 	uint64_t loader_restarts;
 	uint64_t names_pending; /* frames that wait for their name now */
 	uint64_t tables_bytes;	/* unwind tables mapped */
 	uint64_t tables_rows;
 
-	uint64_t elapsed_ns;	/* since sampling began */
-	uint64_t own_cpu_ns;	/* user + system time of all of stacktop's processes */
-	double own_cpu_pct;	/* of one CPU, over the last seconds */
+	uint64_t elapsed_ns; /* since sampling began */
+	uint64_t own_cpu_ns; /* user + system time of all of stacktop's processes */
+	double own_cpu_pct;  /* of one CPU, over the last seconds */
 	uint64_t stage_ns[HEALTH_STAGE_COUNT];
-	uint64_t rss_bytes;	/* resident memory of all of stacktop's processes */
+	uint64_t rss_bytes;		     /* resident memory of all of stacktop's processes */
 	uint64_t nodes, frames, log_entries; /* sizes of the profile */
 };
 

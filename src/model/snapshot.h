@@ -25,7 +25,7 @@ struct snap_func {
 	uint64_t total;	 /* weight of stacks that contain it, each stack once */
 	uint32_t nr_processes; /* processes with such a stack in the window */
 	bool is_kernel;
-	bool is_named;	 /* false: name is a fallback (object+offset, or object alone) */
+	bool is_named; /* false: name is a fallback (object+offset, or object alone) */
 };
 
 /*
@@ -34,8 +34,8 @@ struct snap_func {
  * (func SNAPSHOT_NONE). Children are linked heaviest total first.
  */
 struct snap_node {
-	uint64_t key;	   /* hash of the path of function keys from the root */
-	uint32_t parent;   /* SNAPSHOT_NONE for node 0 */
+	uint64_t key;	 /* hash of the path of function keys from the root */
+	uint32_t parent; /* SNAPSHOT_NONE for node 0 */
 	uint32_t func;
 	uint32_t first_child, next_sibling; /* SNAPSHOT_NONE: none */
 	uint64_t self, total;
@@ -52,19 +52,19 @@ struct snap_settings {
 	uint64_t period;	 /* 0: frequency mode */
 	double freq_achieved_hz; /* samples per second and busy CPU... measured, per CPU */
 	uint32_t cpus_online, cpus_sampled;
-	double window_s;	 /* asked */
+	double window_s; /* asked */
 	bool frozen;
-	bool user_only;		 /* kernel samples not allowed or not wanted */
-	bool is_over;		 /* the command has ended or no target is left */
+	bool user_only; /* kernel samples not allowed or not wanted */
+	bool is_over;	/* the command has ended or no target is left */
 };
 
 struct snapshot {
-	uint32_t hostname, kernel; /* text */
-	uint64_t time_ns;	   /* CLOCK_MONOTONIC when built */
-	int64_t wall_ns;	   /* CLOCK_REALTIME when built */
+	uint32_t hostname, kernel;		 /* text */
+	uint64_t time_ns;			 /* CLOCK_MONOTONIC when built */
+	int64_t wall_ns;			 /* CLOCK_REALTIME when built */
 	uint64_t window_start_ns, window_end_ns; /* what the sums really cover */
-	uint64_t total;		   /* weight of all samples in the window, this mode */
-	uint64_t nr_samples;	   /* their number */
+	uint64_t total;	     /* weight of all samples in the window, this mode */
+	uint64_t nr_samples; /* their number */
 	struct snap_settings settings;
 	struct health health;
 

@@ -34,7 +34,7 @@ struct process_entry {
 	uint64_t exit_ns;
 	uint32_t nr_threads; /* living ones; 0: not known */
 	bool is_named;	     /* its comm is known */
-	bool is_asked;		 /* handed out, no answer yet */
+	bool is_asked;	     /* handed out, no answer yet */
 	bool is_queued;	     /* in the queue of wanted maps */
 	bool leader_gone;    /* the first thread ended, others live on */
 };

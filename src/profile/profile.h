@@ -19,7 +19,7 @@
 struct profile;
 
 struct profile_config {
-	size_t log_bytes_max;	/* 16 bytes a sample */
+	size_t log_bytes_max; /* 16 bytes a sample */
 	uint32_t nodes_max, frames_max;
 	size_t text_bytes_max;
 };
@@ -38,7 +38,11 @@ int profile_object(struct profile *profile, uint32_t module, const char *name, b
 /* One frame of a stack as the engine knows it. */
 struct profile_frame {
 	uint32_t module;
-	uint64_t off; /* what to look the function up by: file offset (minus 1 for return addresses) or kernel address */
+	/*
+	 * what to look the function up by: file offset (minus 1 for return
+	 * addresses) or kernel address
+	 */
+	uint64_t off;
 };
 
 /* What the log keeps beside the stack. */
@@ -66,7 +70,8 @@ bool profile_replace(struct profile *profile, uint64_t ticket, enum stack_end en
 
 /* Frames whose function nobody has named yet, at most MAX of one module, marked as asked for.
  * Returns how many, their module in *RET_MODULE; 0: none. */
-uint32_t profile_unnamed(struct profile *profile, uint32_t *ret_module, uint64_t *offs, uint32_t max);
+uint32_t profile_unnamed(struct profile *profile, uint32_t *ret_module, uint64_t *offs,
+			 uint32_t max);
 /*
  * The function of frame (MODULE, OFF): where it begins, its name (sanitized,
  * copied) or NULL (then it shows as OBJECT+0xVADDR). OBJECT NULL: the module's
@@ -85,7 +90,8 @@ uint64_t profile_nr_unnamed(const struct profile *profile);
  * a freeze takes effect when that ends. It starts with 10 s and mode fp.
  */
 void profile_set_window(struct profile *profile, uint64_t length_ns);
-void profile_set_mode(struct profile *profile, enum stack_mode mode); /* only samples of this mode are summed */
+void profile_set_mode(struct profile *profile,
+		      enum stack_mode mode); /* only samples of this mode are summed */
 void profile_freeze(struct profile *profile, bool frozen, uint64_t time_ns);
 void profile_zero(struct profile *profile, uint64_t time_ns);
 /* Move the window's ends to TIME_NS: samples that leave it are taken out of the sums. */

@@ -14,10 +14,16 @@
 #include <stdint.h>
 
 enum view_kind { VIEW_FUNCTIONS, VIEW_CALLERS, VIEW_TREE, VIEW_COUNT };
-enum view_sort { VIEW_SORT_SELF, VIEW_SORT_TOTAL, VIEW_SORT_NAME, VIEW_SORT_OBJECT, VIEW_SORT_COUNT };
+enum view_sort {
+	VIEW_SORT_SELF,
+	VIEW_SORT_TOTAL,
+	VIEW_SORT_NAME,
+	VIEW_SORT_OBJECT,
+	VIEW_SORT_COUNT
+};
 
-const char *view_name(enum view_kind kind);   /* "functions", "callers", "tree": as --view takes it */
-const char *view_title(enum view_kind kind);  /* "Functions", "Callers", "Call tree" */
+const char *view_name(enum view_kind kind); /* "functions", "callers", "tree": as --view takes it */
+const char *view_title(enum view_kind kind);	 /* "Functions", "Callers", "Call tree" */
 const char *view_sort_name(enum view_sort sort); /* "self" ... as --sort takes it */
 
 /* Which rows are open: a set of row keys, and what is the default for the rest. */
@@ -31,7 +37,8 @@ void fold_set_all(struct fold *fold, bool open);
 struct view_query {
 	enum view_kind kind;
 	enum view_sort sort;
-	bool hide_kernel;	 /* kernel frames are folded into the user function that entered the kernel */
+	/* kernel frames are folded into the user function that entered the kernel */
+	bool hide_kernel;
 	const struct fold *fold; /* NULL: the default folding of the kind */
 	uint32_t limit;		 /* at most so many rows, 0: all */
 	double min_pct;		 /* leave out subtrees below this share, 0: none */
@@ -42,12 +49,15 @@ struct view_query {
  * callers or callees does not indent (is_chain), so that deep stacks stay on the screen.
  */
 struct view_row {
-	uint64_t key;	     /* the item: stays the same while rows move */
-	uint32_t func;	     /* index into snapshot.funcs; SNAPSHOT_NONE for "[other]" and hidden "[kernel]" */
-	uint64_t self, total; /* callers: both the weight of stacks that end in the first level's function this way */
-	uint16_t depth;	     /* of indent, not of the stack */
-	bool has_children, is_open, is_chain, is_last; /* is_last: no sibling follows at this depth */
-	uint64_t guides;     /* bit n: at indent n (< 64) a line goes on downward */
+	uint64_t key; /* the item: stays the same while rows move */
+	/* index into snapshot.funcs; SNAPSHOT_NONE for "[other]" and hidden "[kernel]" */
+	uint32_t func;
+	/* callers: both the weight of stacks that end in the first level's function this way */
+	uint64_t self, total;
+	uint16_t depth; /* of indent, not of the stack */
+	/* is_last: no sibling follows at this depth */
+	bool has_children, is_open, is_chain, is_last;
+	uint64_t guides; /* bit n: at indent n (< 64) a line goes on downward */
 };
 
 #define VIEW_ROWS_MAX 100000u /* nobody reads more; memory is bounded */
@@ -69,12 +79,19 @@ void view_done(struct view *view);
 /* The row with KEY, or -1. */
 int64_t view_find_key(const struct view *view, uint64_t key);
 /* The next row from FROM (exclusive, wraps around) whose function or object contains TEXT, ignoring ASCII case; -1: none. */
-int64_t view_search(const struct view *view, const struct snapshot *snapshot, uint32_t from, const char *text,
-		    bool backward);
+int64_t view_search(const struct view *view, const struct snapshot *snapshot, uint32_t from,
+		    const char *text, bool backward);
 
 /* --- columns: one table for screen, text and manual --- */
 
-enum view_column { COLUMN_SELF, COLUMN_TOTAL, COLUMN_FUNCTION, COLUMN_OBJECT, COLUMN_PROCESSES, COLUMN_COUNT };
+enum view_column {
+	COLUMN_SELF,
+	COLUMN_TOTAL,
+	COLUMN_FUNCTION,
+	COLUMN_OBJECT,
+	COLUMN_PROCESSES,
+	COLUMN_COUNT
+};
 
 struct view_column_spec {
 	const char *title; /* "self%" */
@@ -87,8 +104,8 @@ extern const struct view_column_spec view_columns[COLUMN_COUNT];
 uint32_t view_columns_fit(enum view_kind kind, int width);
 
 /* The text of a cell, without indent. Returns OUT. */
-const char *view_cell(const struct view *view, const struct snapshot *snapshot, const struct view_row *row,
-		      enum view_column column, char *out, size_t size);
+const char *view_cell(const struct view *view, const struct snapshot *snapshot,
+		      const struct view_row *row, enum view_column column, char *out, size_t size);
 /* The indent and fold mark of a tree row ("│ ├─+ "), in UTF-8 or ASCII. Returns OUT. */
 const char *view_indent(const struct view_row *row, bool ascii, char *out, size_t size);
 
