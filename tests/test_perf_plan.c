@@ -471,7 +471,7 @@ static void a_failed_change_of_mode_changes_nothing(void **state)
 	struct live *live = open_live(&config);
 	struct live_granted before = *live_granted(live);
 	struct pollfd fds_before[64], fds_after[64];
-	uint32_t nr_poll = live_pollfds(live, fds_before, ARRAY_SIZE(fds_before));
+	uint32_t nr_poll = live_pollfds(live, false, fds_before, ARRAY_SIZE(fds_before));
 	int nr_fds = count_fds();
 	struct err err = {0};
 
@@ -490,7 +490,7 @@ static void a_failed_change_of_mode_changes_nothing(void **state)
 	m.refuse_all = -EMFILE;
 	assert_int_equal(live_set_mode(live, STACK_MODE_FP, 0, &err), -EMFILE);
 	assert_memory_equal(live_granted(live), &before, sizeof(before));
-	assert_int_equal(live_pollfds(live, fds_after, ARRAY_SIZE(fds_after)), nr_poll);
+	assert_int_equal(live_pollfds(live, false, fds_after, ARRAY_SIZE(fds_after)), nr_poll);
 	assert_memory_equal(fds_before, fds_after, nr_poll * sizeof(fds_before[0]));
 	assert_int_equal(count_fds(), nr_fds);
 

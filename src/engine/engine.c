@@ -25,23 +25,18 @@
  * A round every 20 ms keeps the samples of a round in the cache between the
  * copy out of the ring and the unwinding; the rings hold more than ten such.
  * Sideband records wake earlier (a file must be opened before its process
- * ends), but not more often than every 5 ms.
+ * ends), but not more often than every 5 ms, and where a compiler runs, which
+ * starts ever new processes of files that are known, only some times a second.
  */
 #define ROUND_NS	   (20 * NS_PER_MSEC)
 #define ROUND_MIN_NS	   (5 * NS_PER_MSEC)
+#define EARLY_ROUNDS_MAX   16
+#define EARLY_ROUND_NS	   (NS_PER_SEC / 16) /* one more is earned in this time */
 #define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
 #define BACKLOG_BYTES	   (32u << 20)
 #define SWEEP_NS	   (10 * NS_PER_SEC)
 #define POLL_FDS_MAX	   1024
 #define STAGE_SAMPLE_EVERY 16 /* time one record in so many, to tell unwinding from adding */
-
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
-}
 
 static bool is_own(const struct engine *engine, uint32_t pid)
 {
@@ -155,7 +150,7 @@ static void take_record(struct engine *engine, const struct record *record,
 /* Work on all records up to the source's horizon; split the time spent by timing a few of them. */
 static void take_records(struct engine *engine)
 {
-	uint64_t cpu_ns = thread_cpu_ns();
+	uint64_t begin_ns = now_ns(), spent_ns;
 	uint64_t unwind_ns = 0, timed_ns = 0;
 	struct record record;
 
@@ -171,15 +166,15 @@ static void take_records(struct engine *engine)
 		unwind_ns += unwound_ns - start_ns;
 		timed_ns += now_ns() - start_ns;
 	}
-	cpu_ns = thread_cpu_ns() - cpu_ns;
+	spent_ns = now_ns() - begin_ns;
 	if (timed_ns > 0) {
 		uint64_t share_ns =
-			(uint64_t)((double)cpu_ns * (double)unwind_ns / (double)timed_ns);
+			(uint64_t)((double)spent_ns * (double)unwind_ns / (double)timed_ns);
 
-		engine->health.stage_ns[HEALTH_STAGE_UNWIND] += share_ns;
-		cpu_ns -= MIN(share_ns, cpu_ns);
+		engine->cost.stage_ns[HEALTH_STAGE_UNWIND] += share_ns;
+		spent_ns -= MIN(share_ns, spent_ns);
 	}
-	engine->health.stage_ns[HEALTH_STAGE_PROFILE] += cpu_ns;
+	engine->cost.stage_ns[HEALTH_STAGE_PROFILE] += spent_ns;
 }
 
 static void follow_losses(struct engine *engine)
@@ -193,32 +188,28 @@ static void follow_losses(struct engine *engine)
 	supply_rescan(engine->supply, now_ns());
 }
 
+static void once_a_second(struct engine *engine, uint64_t time_ns)
+{
+	live_follow_cpus(engine->live);
+	follow_losses(engine);
+	if (time_ns > SWEEP_NS)
+		procs_sweep(engine->procs, time_ns - SWEEP_NS);
+	cost_update(engine, time_ns);
+}
+
+/* Copy out what has come and work on it. */
 static void round_once(struct engine *engine, uint64_t time_ns)
 {
-	uint64_t cpu_ns = thread_cpu_ns();
-	uint64_t *stage_ns = engine->health.stage_ns;
-
 	source_drain(live_source(engine->live), time_ns);
 	engine->drained_ns = time_ns;
-	stage_ns[HEALTH_STAGE_DRAIN] += thread_cpu_ns() - cpu_ns;
+	engine->cost.stage_ns[HEALTH_STAGE_DRAIN] += now_ns() - time_ns;
 	take_records(engine);
-	cpu_ns = thread_cpu_ns();
-	supply_step(engine->supply, time_ns);
 	if (!engine->is_over && live_is_over(engine->live)) {
 		engine->is_over = true;
 		/* Nothing more can come: what waits behind the horizon is the end. */
 		source_drain(live_source(engine->live), UINT64_MAX);
 		take_records(engine);
 	}
-	if (time_ns >= engine->next_second_ns) {
-		engine->next_second_ns = time_ns + NS_PER_SEC;
-		live_follow_cpus(engine->live);
-		follow_losses(engine);
-		if (time_ns > SWEEP_NS)
-			procs_sweep(engine->procs, time_ns - SWEEP_NS);
-		cost_update(engine, time_ns);
-	}
-	stage_ns[HEALTH_STAGE_OTHER] += thread_cpu_ns() - cpu_ns;
 }
 
 /* --- commands --- */
@@ -238,14 +229,15 @@ static void set_mode(struct engine *engine, struct channel *channel, enum stack_
 
 static void post_snapshot(struct engine *engine, struct channel *channel, uint64_t time_ns)
 {
-	uint64_t cpu_ns = thread_cpu_ns();
+	uint64_t start_ns = now_ns();
 	struct snapshot *snapshot = report_snapshot(engine, time_ns);
 
-	engine->health.stage_ns[HEALTH_STAGE_SNAPSHOT] += thread_cpu_ns() - cpu_ns;
+	engine->cost.stage_ns[HEALTH_STAGE_SNAPSHOT] += now_ns() - start_ns;
 	if (snapshot)
 		channel_post(channel, snapshot);
 	else
 		channel_post_message(channel, "out of memory: no new picture", true);
+	supply_names_now(engine->supply);
 }
 
 /* Returns false when it is time to leave. */
@@ -282,26 +274,73 @@ static bool obey(struct engine *engine, struct channel *channel, const struct co
 
 /* --- the loop --- */
 
+/* What a wait ended with. */
+struct woken {
+	bool by_command, by_broker, by_loader, by_records;
+};
+
+static bool any_ready(const struct pollfd *fds, uint32_t nr)
+{
+	bool ready = false;
+
+	for (uint32_t i = 0; i < nr; i++)
+		ready |= fds[i].revents != 0;
+	return ready;
+}
+
+/* Whether the sideband may wake us before the round is over. */
+static bool may_be_early(struct engine *engine, uint64_t time_ns)
+{
+	uint64_t earned = (time_ns - engine->earned_ns) / EARLY_ROUND_NS;
+
+	engine->earned_ns += earned * EARLY_ROUND_NS;
+	engine->early_rounds =
+		(uint32_t)MIN(engine->early_rounds + earned, (uint64_t)EARLY_ROUNDS_MAX);
+	return engine->early_rounds > 0;
+}
+
+/* Sideband has come: not at once, for where one record is there are more. */
+static void wait_for_more(struct engine *engine)
+{
+	uint64_t time_ns = now_ns();
+	uint64_t until_ns = engine->drained_ns + ROUND_MIN_NS;
+
+	engine->early_rounds--;
+	if (time_ns < until_ns)
+		nanosleep(&(struct timespec){.tv_nsec = (long)(until_ns - time_ns)}, NULL);
+}
+
 /* Wait for records, answers, commands, or the end of the round. */
-static void wait_round(struct engine *engine, struct channel *channel)
+static struct woken wait_round(struct engine *engine, struct channel *channel)
 {
 	struct pollfd fds[POLL_FDS_MAX];
-	uint32_t nr = 0;
+	uint32_t nr, nr_sideband = 0, nr_samples;
 	uint64_t time_ns = now_ns();
 	uint64_t next_ns = engine->drained_ns + ROUND_NS;
-	int timeout_ms = next_ns > time_ns ? (int)((next_ns - time_ns) / NS_PER_MSEC) : 0;
+	struct timespec timeout = {0};
+	struct woken woken = {0};
 
-	fds[nr++] = (struct pollfd){.fd = channel_engine_fd(channel), .events = POLLIN};
-	fds[nr++] = (struct pollfd){.fd = broker_files_fd(engine->broker), .events = POLLIN};
-	fds[nr++] = (struct pollfd){.fd = supply_loader_fd(engine->supply), .events = POLLIN};
-	nr += live_pollfds(engine->live, fds + nr, POLL_FDS_MAX - nr);
-	poll(fds, nr, timeout_ms);
-	time_ns = now_ns();
-	if (time_ns < engine->drained_ns + ROUND_MIN_NS) {
-		uint64_t rest_ns = engine->drained_ns + ROUND_MIN_NS - time_ns;
-
-		nanosleep(&(struct timespec){.tv_nsec = (long)rest_ns}, NULL);
+	if (next_ns > time_ns)
+		timeout.tv_nsec = (long)(next_ns - time_ns);
+	fds[0] = (struct pollfd){.fd = channel_engine_fd(channel), .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = broker_files_fd(engine->broker), .events = POLLIN};
+	fds[2] = (struct pollfd){.fd = supply_loader_fd(engine->supply), .events = POLLIN};
+	nr = 3;
+	if (may_be_early(engine, time_ns))
+		nr_sideband = live_pollfds(engine->live, true, fds + nr, POLL_FDS_MAX - nr);
+	nr += nr_sideband;
+	nr_samples = live_pollfds(engine->live, false, fds + nr, POLL_FDS_MAX - nr);
+	if (ppoll(fds, nr + nr_samples, &timeout, NULL) > 0) {
+		woken.by_command = any_ready(fds, 1);
+		woken.by_broker = any_ready(fds + 1, 1);
+		woken.by_loader = any_ready(fds + 2, 1);
+		woken.by_records = any_ready(fds + nr, nr_samples);
+		if (!woken.by_records && any_ready(fds + 3, nr_sideband)) {
+			wait_for_more(engine);
+			woken.by_records = true;
+		}
 	}
+	return woken;
 }
 
 void engine_run(struct engine *engine, struct channel *channel)
@@ -310,12 +349,22 @@ void engine_run(struct engine *engine, struct channel *channel)
 	bool leave = false;
 
 	while (!leave) {
-		uint64_t time_ns;
+		struct woken woken = wait_round(engine, channel);
+		uint64_t time_ns = now_ns(), start_ns;
 
-		wait_round(engine, channel);
-		time_ns = now_ns();
-		round_once(engine, time_ns);
-		while (!leave && channel_receive(channel, &command))
+		/* A picture that was asked for shows what has come until now. */
+		if (woken.by_records || woken.by_command ||
+		    time_ns >= engine->drained_ns + ROUND_NS)
+			round_once(engine, time_ns);
+		start_ns = now_ns();
+		if (supply_step(engine->supply, time_ns, woken.by_broker, woken.by_loader))
+			engine->early_rounds = EARLY_ROUNDS_MAX;
+		if (time_ns >= engine->next_second_ns) {
+			engine->next_second_ns = time_ns + NS_PER_SEC;
+			once_a_second(engine, time_ns);
+		}
+		engine->cost.stage_ns[HEALTH_STAGE_OTHER] += now_ns() - start_ns;
+		while (woken.by_command && !leave && channel_receive(channel, &command))
 			leave = !obey(engine, channel, &command, time_ns);
 	}
 }
@@ -416,6 +465,8 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 	/* Sampling runs already: what comes meanwhile waits in the rings. */
 	supply_first_scan(engine->supply, FIRST_SCAN_NS);
 	engine->cost.start_ns = now_ns();
+	engine->earned_ns = engine->cost.start_ns;
+	engine->early_rounds = EARLY_ROUNDS_MAX;
 	cost_update(engine, engine->cost.start_ns);
 	if (config->start_fd >= 0 && write_all(config->start_fd, "", 1) < 0) {
 		r = err_set(err, -EPIPE, "the command ended before it was started");

@@ -12,10 +12,6 @@
 #ifndef ST_ENGINE_INTERNAL_H
 #define ST_ENGINE_INTERNAL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "src/broker/broker.h"
 #include "src/engine/engine.h"
 #include "src/loader/client.h"
@@ -23,6 +19,10 @@
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
 #include "unwind/unwind.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #define OWN_PIDS_MAX	 32
 #define COST_SECONDS	 4 /* own CPU is an average over so many */
@@ -41,6 +41,8 @@ struct cost {
 	uint64_t rss_bytes;
 	uint32_t cpu_samples[CPUS_MAX]; /* samples per CPU since the last look */
 	double freq_achieved_hz;
+	uint64_t thread_ns; /* CPU time of the engine's thread at the last look */
+	uint64_t stage_ns[HEALTH_STAGE_COUNT]; /* time that passed in each stage since then */
 };
 
 struct engine {
@@ -54,7 +56,7 @@ struct engine {
 	struct cost cost;
 	uint64_t window_ns;
 	bool frozen, is_over;
-	bool own_tasks; /* not allowed to sample all: this user's processes only */
+	bool own_tasks;	     /* not allowed to sample all: this user's processes only */
 	bool look_for_wants; /* a stack ended PENDING: some module wants its table or calls */
 	char target[128];
 	pid_t own_pids[OWN_PIDS_MAX];
@@ -62,6 +64,8 @@ struct engine {
 	uint32_t nr_objects; /* modules whose names the profile knows */
 	uint64_t lost_sideband_seen;
 	uint64_t drained_ns, next_second_ns;
+	uint64_t earned_ns; /* early rounds are earned up to here */
+	uint32_t early_rounds;
 	uint64_t fp_ips_max; /* the kernel's limit of a callchain */
 
 	/* Scratch of one sample, here because it is too large for the stack. */
@@ -111,8 +115,14 @@ struct supply *supply_free(struct supply *supply);
 void supply_first_scan(struct supply *supply, uint64_t timeout_ns);
 /* After a loss of sideband records: all maps are doubtful, and exits may have been missed. */
 void supply_rescan(struct supply *supply, uint64_t time_ns);
-/* One step: ask for what is wanted, take what has come. Never waits. */
-void supply_step(struct supply *supply, uint64_t time_ns);
+/*
+ * One step: ask for what is wanted, take what has come (READY: poll says that
+ * something has). Never waits. Returns whether a process may be asked for files
+ * or maps: it must be while it lives.
+ */
+bool supply_step(struct supply *supply, uint64_t time_ns, bool broker_ready, bool loader_ready);
+/* A picture has been made: ask for the names that were missing in it. */
+void supply_names_now(struct supply *supply);
 /* Descriptors to poll for POLLIN, -1 where there is none. */
 int supply_loader_fd(const struct supply *supply);
 void supply_fill_health(const struct supply *supply, struct health *health);

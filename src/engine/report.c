@@ -55,6 +55,28 @@ static void cost_measure(struct engine *engine, uint64_t *ret_cpu_ns, uint64_t *
 	*ret_rss_bytes = own_rss_bytes() + broker_rss + loader_rss;
 }
 
+/*
+ * Clocks of CPU time are system calls, too dear for every stage of every
+ * round: what the thread used is shared out by the time that passed in each.
+ */
+static void cost_stages(struct engine *engine)
+{
+	uint64_t *passed_ns = engine->cost.stage_ns;
+	struct timespec ts = {0};
+	uint64_t thread_ns, used_ns, sum_ns = 0;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	thread_ns = (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+	used_ns = thread_ns - engine->cost.thread_ns;
+	engine->cost.thread_ns = thread_ns;
+	for (int stage = 0; stage < HEALTH_STAGE_COUNT; stage++)
+		sum_ns += passed_ns[stage];
+	for (int stage = 0; stage < HEALTH_STAGE_COUNT && sum_ns > 0; stage++)
+		engine->health.stage_ns[stage] +=
+			(uint64_t)((double)used_ns * (double)passed_ns[stage] / (double)sum_ns);
+	memset(passed_ns, 0, sizeof(engine->cost.stage_ns));
+}
+
 /* The busiest CPU shows the rate that is really reached: idle CPUs are not sampled. */
 static void cost_rate(struct cost *cost, uint64_t elapsed_ns)
 {
@@ -75,6 +97,7 @@ void cost_update(struct engine *engine, uint64_t time_ns)
 		return;
 	c->next_ns = time_ns + NS_PER_SEC;
 	cost_measure(engine, &cpu_ns, &c->rss_bytes);
+	cost_stages(engine);
 	last_ns = c->nr ? c->at_ns[c->nr - 1] : c->start_ns;
 	if (time_ns > last_ns)
 		cost_rate(c, time_ns - last_ns);

@@ -33,8 +33,9 @@
 #define GIVE_UP_NS	  (3 * NS_PER_SEC) /* a sample waits so long for a table */
 #define RETRY_NS	  (NS_PER_SEC / 4)
 #define MAPS_OF_SCAN	  (1ull << 63) /* in the tag of maps asked for by the first scan */
-#define NAMES_PAUSE_NS	  (NS_PER_SEC / 10)
-#define BAD_FILES_NAMED	  2 /* the others are counted */
+#define NAMES_PAUSE_NS	  (NS_PER_SEC / 2)
+#define NAMES_MANY_NS	  (NS_PER_SEC / 10) /* the pause while there are many */
+#define BAD_FILES_NAMED	  2		    /* the others are counted */
 
 /* How far a module has come on its way from a mapping to a name. */
 enum file_state {
@@ -239,15 +240,25 @@ static void release_held(struct supply *s, uint32_t module)
 /* A little patience makes few large requests of many small ones. */
 static void ask_names(struct supply *s, uint64_t time_ns)
 {
-	uint64_t offs[LOADER_NAMES_MAX];
+	uint64_t offs[LOADER_NAMES_MAX], pause_ns = NAMES_PAUSE_NS;
 	uint32_t module, nr;
 
 	if (time_ns < s->next_names_ns)
 		return;
-	s->next_names_ns = time_ns + NAMES_PAUSE_NS;
 	while (s->nr_batches < NAMES_BATCHES_MAX &&
-	       (nr = profile_unnamed(s->engine->profile, &module, offs, LOADER_NAMES_MAX)) > 0)
+	       (nr = profile_unnamed(s->engine->profile, &module, offs, LOADER_NAMES_MAX)) > 0) {
 		want_names(s, module, offs, nr);
+		if (nr == LOADER_NAMES_MAX)
+			pause_ns = NAMES_MANY_NS;
+	}
+	if (s->nr_batches == NAMES_BATCHES_MAX)
+		pause_ns = NAMES_MANY_NS;
+	s->next_names_ns = time_ns + pause_ns;
+}
+
+void supply_names_now(struct supply *s)
+{
+	s->next_names_ns = 0;
 }
 
 static void take_names(struct supply *s, const struct loader_reply *reply)
@@ -298,9 +309,10 @@ static void file_failed(struct supply *s, uint32_t module, enum stack_end end, c
 		release_held(s, module);
 }
 
-static void ask_modules(struct supply *s)
+static bool ask_modules(struct supply *s)
 {
 	struct module_want want;
+	bool asked = false;
 
 	while (s->nr_asked < ASKED_MAX && procs_next_module_want(s->engine->procs, &want)) {
 		struct broker_file_request request = {
@@ -317,13 +329,15 @@ static void ask_modules(struct supply *s)
 		struct file *file = file_of(s, want.module);
 
 		if (!file)
-			return;
+			return asked;
+		asked = true;
 		file->want = want;
 		file->state = FILE_OPENING;
 		file->asked_ns = now_ns();
 		if (ask(s, &request) < 0)
 			file_failed(s, want.module, STACK_END_NO_FILE, "the broker is gone", false);
 	}
+	return asked;
 }
 
 static void take_mapped(struct supply *s, struct broker_file_reply *reply)
@@ -491,14 +505,18 @@ static void ask_maps_of(struct supply *s, pid_t pid, uint64_t start_time, uint64
 	ask(s, &request);
 }
 
-static void ask_maps(struct supply *s, uint64_t time_ns)
+static bool ask_maps(struct supply *s, uint64_t time_ns)
 {
 	pid_t pid;
 	uint64_t start_time;
+	bool asked = false;
 
 	while (s->nr_asked < ASKED_MAX &&
-	       procs_next_maps_want(s->engine->procs, time_ns, &pid, &start_time))
+	       procs_next_maps_want(s->engine->procs, time_ns, &pid, &start_time)) {
 		ask_maps_of(s, pid, start_time, 0);
+		asked = true;
+	}
+	return asked;
 }
 
 static void take_maps(struct supply *s, const struct broker_file_reply *reply)
@@ -641,21 +659,34 @@ void supply_first_scan(struct supply *s, uint64_t timeout_ns)
 	wait_for_answers(s, 1, until_ns);
 }
 
-void supply_step(struct supply *s, uint64_t time_ns)
+static bool loader_is_asked(const struct supply *s)
 {
-	take_broker(s);
-	ask_maps(s, time_ns);
-	ask_modules(s);
-	take_loader(s, time_ns);
+	struct loader_stats stats;
+
+	loader_stats(s->loader, &stats);
+	return stats.queued > 0;
+}
+
+bool supply_step(struct supply *s, uint64_t time_ns, bool broker_ready, bool loader_ready)
+{
+	bool asked;
+
+	if (broker_ready || s->nr_asked > 0)
+		take_broker(s);
+	asked = ask_maps(s, time_ns);
+	asked |= ask_modules(s);
+	if (loader_ready || loader_is_asked(s))
+		take_loader(s, time_ns);
 	ask_names(s, time_ns);
 	ask_wants(s);
 	loader_tick(s->loader, time_ns);
-	if (!s->tables_came && time_ns < s->next_retry_ns)
-		return;
-	backlog_retry(s->engine->backlog, s->engine,
-		      time_ns > GIVE_UP_NS ? time_ns - GIVE_UP_NS : 0);
-	s->tables_came = false;
-	s->next_retry_ns = time_ns + RETRY_NS;
+	if (s->tables_came || time_ns >= s->next_retry_ns) {
+		backlog_retry(s->engine->backlog, s->engine,
+			      time_ns > GIVE_UP_NS ? time_ns - GIVE_UP_NS : 0);
+		s->tables_came = false;
+		s->next_retry_ns = time_ns + RETRY_NS;
+	}
+	return asked;
 }
 
 int supply_loader_fd(const struct supply *s)

@@ -585,20 +585,14 @@ bool live_follow_cpus(struct live *live)
 	return changed;
 }
 
-static uint32_t add_pollfds(const struct event_set *set, struct pollfd *fds, uint32_t max)
+uint32_t live_pollfds(const struct live *live, bool is_sideband, struct pollfd *fds, uint32_t max)
 {
+	const struct event_set *set = is_sideband ? &live->sideband : &live->samples;
 	uint32_t nr = 0;
 
 	for (; nr < set->nr_rings && nr < max; nr++)
 		fds[nr] = (struct pollfd){.fd = set->rings[nr].fd, .events = POLLIN};
 	return nr;
-}
-
-uint32_t live_pollfds(const struct live *live, struct pollfd *fds, uint32_t max)
-{
-	uint32_t nr = add_pollfds(&live->sideband, fds, max);
-
-	return nr + add_pollfds(&live->samples, fds + nr, max - nr);
 }
 
 /* A task's event hangs up when the task and all that inherited from it have ended. */

@@ -97,10 +97,10 @@ int live_set_mode(struct live *live, enum stack_mode mode, uint32_t stack_bytes,
 bool live_follow_cpus(struct live *live);
 
 /*
- * Fill FDS (room for MAX) with what to poll: sideband rings wake at every
- * record, sample rings at their watermark. Returns how many.
+ * Fill FDS (room for MAX) with what to poll: the rings of the sideband, which
+ * wake at every record, or those of samples, at their watermark. Returns how many.
  */
-uint32_t live_pollfds(const struct live *live, struct pollfd *fds, uint32_t max);
+uint32_t live_pollfds(const struct live *live, bool is_sideband, struct pollfd *fds, uint32_t max);
 
 /* True when every task that was sampled has ended (task targets only; all descriptors hung up). */
 bool live_is_over(const struct live *live);
