@@ -486,13 +486,15 @@ enum lie {
 	LIE_ENDLESS_DEBUGLINK,
 	LIE_HUGE_OUTPUT,
 	LIE_NO_OUTPUT,
-	LIE_KEEPS_MAPPING,
 	LIE_SENDS_DESCRIPTORS,
 	LIE_TWO_REPLIES,
 	LIE_NAME_COUNT,
 	LIE_NAME_OFFSET,
 	LIE_NAME_TEXT,
 	LIE_NAME_BEHIND,
+	LIE_TABLE_UNCUT, /* from here on about a table */
+	LIE_TABLE_UNSEALED,
+	LIE_TABLE_KEEPS_MAPPING,
 	LIE_COUNT,
 };
 
@@ -529,7 +531,19 @@ static void lie_in_reply(struct protocol_reply *reply)
 		reply->output_bytes = 0;
 }
 
-static void lie_once(int sock, const struct protocol_request *request, int output)
+/* A table's file: its length is true unless that is the lie. */
+static void lie_in_table(int output, uint64_t bytes)
+{
+	if (present_lie == LIE_TABLE_KEEPS_MAPPING)
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, output, 0);
+	if (present_lie != LIE_TABLE_UNCUT && ftruncate(output, (off_t)bytes) < 0)
+		_exit(1);
+	if (present_lie != LIE_TABLE_UNSEALED)
+		fcntl(output, F_ADD_SEALS, PROTOCOL_SEALS); /* refused while it is mapped */
+}
+
+static void lie_once(int sock, const struct protocol_request *request, int output,
+		     struct protocol_names *names)
 {
 	struct protocol_reply reply = {
 		.version = PROTOCOL_VERSION,
@@ -538,14 +552,14 @@ static void lie_once(int sock, const struct protocol_request *request, int outpu
 		.status = LOADER_OK,
 		.output_bytes = sizeof(struct protocol_names) + sizeof(struct protocol_name) + 4,
 	};
-	void *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, output, 0);
 	size_t len = sizeof(reply) - (present_lie == LIE_SHORT_REPLY);
 
 	if (present_lie == LIE_DIES)
 		_exit(0);
-	lie_in_names(map, request);
-	if (present_lie != LIE_KEEPS_MAPPING)
-		munmap(map, 4096);
+	if (request->kind == PROTOCOL_TABLE)
+		lie_in_table(output, reply.output_bytes);
+	else
+		lie_in_names(names, request);
 	lie_in_reply(&reply);
 	msg_send(sock, &reply, len, present_lie == LIE_SENDS_DESCRIPTORS ? sock : -1, 0);
 	if (present_lie == LIE_TWO_REPLIES)
@@ -557,6 +571,7 @@ static int lying_main(int sock)
 {
 	struct protocol_hello hello = {.version = PROTOCOL_VERSION};
 	struct protocol_request request;
+	struct protocol_names *names = NULL;
 	int output = -1, fd;
 
 	if (present_lie == LIE_NO_HELLO)
@@ -565,8 +580,11 @@ static int lying_main(int sock)
 	msg_send(sock, &hello, sizeof(hello), -1, 0);
 	while (msg_recv(sock, &request, sizeof(request), &fd, 0) > 0) {
 		if (request.kind != PROTOCOL_ATTACH) {
-			lie_once(sock, &request, output);
+			lie_once(sock, &request, output, names);
 			close(output);
+		} else if (request.role == PROTOCOL_ROLE_NAMES) {
+			names = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			close(fd);
 		} else if (request.role == PROTOCOL_ROLE_OUTPUT) {
 			output = fd;
 		} else {
@@ -603,9 +621,12 @@ static void a_file_that_is_the_end_of_loaders_is_bad(void **state)
 
 		loaders_lie(f, (enum lie)lie);
 		test_add(f->client, BAD, "/proc/self/exe");
-		assert_int_equal(loader_want_names(f->client, BAD, &off, 1), 0);
+		if (lie >= LIE_TABLE_UNCUT)
+			assert_int_equal(loader_want_table(f->client, BAD), 0);
+		else
+			assert_int_equal(loader_want_names(f->client, BAD, &off, 1), 0);
 		test_reply(f->client, &reply);
-		assert_int_equal(reply.nr_names, 1);
+		assert_int_equal(reply.nr_names, lie < LIE_TABLE_UNCUT);
 		/* The first of two replies is good; the second one ends it. */
 		if (reply.status != (lie == LIE_TWO_REPLIES ? LOADER_OK : LOADER_CRASHED))
 			fail_msg("lie %d was believed", lie);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The memory file is the client's own. It is sealed only after the reply, and
- * read only after that: what was checked cannot change any more.
+ * The memory files are the client's own. What was checked must not change any
+ * more: a table is sealed, names are copied before they are looked at.
  */
 #include "config.h"
 
 #include "src/loader/answer.h"
 
 #include "src/base/cleanup.h"
-#include "src/base/io.h"
 #include "src/base/text.h"
+#include "src/base/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define BLOB_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 /* Two strings of bounded length per name: overlapping ones cannot ask for more. */
 #define TEXT_BYTES ((size_t)LOADER_NAMES_MAX * 2 * LOADER_NAME_BYTES_MAX)
 
@@ -28,10 +28,39 @@ int answer_names_init(struct answer_names *names)
 	return names->text ? 0 : -ENOMEM;
 }
 
+static void unshare(struct answer_names *names)
+{
+	if (names->shared)
+		munmap((void *)(uintptr_t)names->shared, names->shared_bytes);
+	names->shared = NULL;
+	names->shared_bytes = 0;
+}
+
 void answer_names_done(struct answer_names *names)
 {
+	unshare(names);
 	free(names->text);
-	names->text = NULL;
+	free(names->copy);
+	*names = (struct answer_names){0};
+}
+
+int answer_names_share(struct answer_names *names, size_t bytes, int *ret_fd)
+{
+	AUTO_CLOSE int fd = memfd_create("stacktop-names", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const void *map;
+
+	unshare(names);
+	/* A file that somebody shortens is death to who reads it. */
+	if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW) < 0)
+		return -errno;
+	map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	names->shared = map;
+	names->shared_bytes = bytes;
+	*ret_fd = steal_fd(&fd);
+	return 0;
 }
 
 bool answer_is_sane(const struct protocol_reply *message, enum protocol_kind kind, uint64_t serial)
@@ -119,14 +148,32 @@ static int names_take(const struct request *request, const void *data, size_t le
 	return 0;
 }
 
-static int output_seal(int fd, uint64_t bytes, uint64_t max)
+/* Is FD, of at most MAX bytes, cut to BYTES and beyond any change? */
+static int output_check(int fd, uint64_t bytes, uint64_t max)
 {
-	if (bytes == 0 || bytes > max)
-		return -EBADMSG;
-	if (ftruncate(fd, (off_t)bytes) < 0)
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	/* EBUSY while the loader has it mapped for writing: it should not. */
-	return fcntl(fd, F_ADD_SEALS, BLOB_SEALS) < 0 ? -errno : 0;
+	if ((seals & PROTOCOL_SEALS) != PROTOCOL_SEALS || bytes == 0 || bytes > max ||
+	    (uint64_t)st.st_size != bytes)
+		return -EBADMSG;
+	return 0;
+}
+
+/* Copy BYTES that the loader shares, then look at them. */
+static int names_copy(const struct request *request, uint64_t bytes, struct answer_names *names)
+{
+	int r;
+
+	if (bytes == 0 || bytes > names->shared_bytes)
+		return -EBADMSG;
+	r = vec_reserve(&names->copy, &names->cap_copy, bytes, names->shared_bytes);
+	if (r < 0)
+		return r;
+	memcpy(names->copy, names->shared, bytes);
+	return names_take(request, names->copy, bytes, names);
 }
 
 static void describe(const struct protocol_reply *message, struct loader_reply *ret)
@@ -143,25 +190,16 @@ static void describe(const struct protocol_reply *message, struct loader_reply *
 int answer_take(const struct request *request, const struct protocol_reply *message, int *output,
 		uint64_t output_max, struct answer_names *names, struct loader_reply *ret)
 {
-	const void *data;
-	size_t len;
 	int r;
 
 	answer_nothing(request, (enum loader_status)message->status, names, ret);
 	describe(message, ret);
 	if (message->status != LOADER_OK)
 		return 0;
-	r = output_seal(*output, message->output_bytes, output_max);
-	if (r < 0)
-		return r;
-	if (request->kind != LOADER_REPLY_NAMES) {
+	if (request->kind == LOADER_REPLY_NAMES)
+		return names_copy(request, message->output_bytes, names);
+	r = output_check(*output, message->output_bytes, output_max);
+	if (r == 0)
 		ret->blob_fd = steal_fd(output);
-		return 0;
-	}
-	r = memfd_map(*output, LOADER_NAMES_BYTES_MAX, &data, &len);
-	if (r < 0)
-		return r;
-	r = names_take(request, data, len, names);
-	munmap((void *)(uintptr_t)data, len);
 	return r;
 }

@@ -17,10 +17,16 @@
 struct answer_names {
 	struct loader_name all[LOADER_NAMES_MAX];
 	char *text;
+	const void *shared; /* what the present loader fills, or NULL */
+	size_t shared_bytes;
+	char *copy; /* of that, where it cannot change any more */
+	size_t cap_copy;
 };
 
 int answer_names_init(struct answer_names *names); /* 0 or -ENOMEM */
 void answer_names_done(struct answer_names *names);
+/* A memory file of BYTES for the names of another loader: *RET_FD is to be sent to it. 0 or -errno. */
+int answer_names_share(struct answer_names *names, size_t bytes, int *ret_fd);
 
 /* Is MESSAGE a possible reply to the request of this KIND and SERIAL? Its texts end, its counts fit. */
 bool answer_is_sane(const struct protocol_reply *message, enum protocol_kind kind, uint64_t serial);
@@ -31,8 +37,8 @@ void answer_nothing(const struct request *request, enum loader_status status,
 
 /*
  * Fill RET from the sane reply MESSAGE to REQUEST. *OUTPUT is the memory file
- * (of at most OUTPUT_MAX bytes) that the loader filled: it is cut to size and
- * sealed, and handed on with a table. 0, -EBADMSG, -errno.
+ * (of at most OUTPUT_MAX bytes) that the loader filled with a table, cut to
+ * size and sealed: it is handed on. 0, -EBADMSG, -errno.
  */
 int answer_take(const struct request *request, const struct protocol_reply *message, int *output,
 		uint64_t output_max, struct answer_names *names, struct loader_reply *ret);

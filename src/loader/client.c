@@ -419,24 +419,34 @@ static enum protocol_kind protocol_kind_of(const struct request *request)
 	}
 }
 
-/* A memory file for the answer: as large as it may become, without a page in it yet. */
-static int output_new(const struct loader_client *c, const struct request *request,
-		      uint64_t *ret_max)
+/* A memory file for a table: as large as it may become, without a page in it yet. */
+static int output_new(const struct loader_client *c)
 {
 	AUTO_CLOSE int fd = memfd_create("stacktop-table", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	uint64_t max = c->output_max;
 
-	if (request->kind == LOADER_REPLY_NAMES)
-		max = MIN(max, (uint64_t)LOADER_NAMES_BYTES_MAX);
-	if (fd < 0 || ftruncate(fd, (off_t)max) < 0)
+	if (fd < 0 || ftruncate(fd, (off_t)c->output_max) < 0)
 		return -errno;
-	*ret_max = max;
 	return steal_fd(&fd);
+}
+
+/* A new loader is told where its names go. */
+static int names_attach(struct loader_client *c)
+{
+	struct protocol_request message = {
+		.version = PROTOCOL_VERSION,
+		.kind = PROTOCOL_ATTACH,
+		.role = PROTOCOL_ROLE_NAMES,
+		.output_max = MIN(c->output_max, (uint64_t)LOADER_NAMES_BYTES_MAX),
+	};
+	AUTO_CLOSE int fd = -1;
+	int r = answer_names_share(&c->names, message.output_max, &fd);
+
+	return r < 0 ? r : msg_send(c->sock, &message, sizeof(message), fd, MSG_DONTWAIT);
 }
 
 /* Send REQUEST and its descriptors under a new serial: half of one that came before is forgotten. */
 static int request_send(struct loader_client *c, const struct module *module,
-			const struct request *request, int output, uint64_t output_max)
+			const struct request *request, int output)
 {
 	struct protocol_request message = {
 		.version = PROTOCOL_VERSION,
@@ -444,11 +454,11 @@ static int request_send(struct loader_client *c, const struct module *module,
 		.nr_offs = request->nr_offs,
 		.serial = ++c->serial,
 		.file_key = module->file_key,
-		.output_max = output_max,
+		.output_max = c->output_max,
 	};
 	int r = attach(c, module, module->fd, PROTOCOL_ROLE_FILE);
 
-	if (r == 0)
+	if (r == 0 && output >= 0)
 		r = attach(c, module, output, PROTOCOL_ROLE_OUTPUT);
 	for (uint32_t i = 0; i < module->nr_debug && r == 0; i++)
 		if (request->kind == LOADER_REPLY_NAMES)
@@ -463,7 +473,6 @@ static void send_next(struct loader_client *c)
 {
 	struct request *request = request_next(c);
 	AUTO_CLOSE int output = -1;
-	uint64_t output_max = 0;
 	struct module *module;
 	int r;
 
@@ -471,12 +480,14 @@ static void send_next(struct loader_client *c)
 		return;
 	module = module_get(c, request->module);
 	assert(module);
-	output = output_new(c, request, &output_max);
-	if (output < 0) {
-		answer_here(c, request, LOADER_FAILED);
-		return;
+	if (request->kind != LOADER_REPLY_NAMES) {
+		output = output_new(c);
+		if (output < 0) {
+			answer_here(c, request, LOADER_FAILED);
+			return;
+		}
 	}
-	r = request_send(c, module, request, output, output_max);
+	r = request_send(c, module, request, output);
 	if (r < 0) {
 		queue_put_back(queue_of(c, request), request);
 		/* Dead while it was idle: no file's fault, the next loader is asked. */
@@ -551,7 +562,7 @@ static int loader_receive(struct loader_client *c, struct loader_reply *ret)
 	if (fd >= 0) {
 		close(fd); /* it has none to give */
 	} else if (!c->is_ready && n == (ssize_t)sizeof(message.hello) &&
-		   message.hello.version == PROTOCOL_VERSION) {
+		   message.hello.version == PROTOCOL_VERSION && names_attach(c) == 0) {
 		c->is_ready = true;
 		c->starts_failed = 0;
 		send_next(c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The loader process: parses everything that somebody else controls. It gets
- * open descriptors and fills memory files that the client made and seals; it
- * opens nothing, holds no privilege, and may crash or be killed at any time.
+ * open descriptors and fills memory files that the client made; it opens
+ * nothing, holds no privilege, and may crash or be killed at any time.
  */
 #ifndef ST_LOADER_LOADER_H
 #define ST_LOADER_LOADER_H

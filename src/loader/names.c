@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define OBJECT_BYTES_MAX 64 /* a kernel module's name: MODULE_NAME_LEN is 56 */
@@ -58,20 +57,18 @@ static void kernel_name(const struct cache_entry *entry, struct answer *answer,
 					    answer->text + record->object, OBJECT_BYTES_MAX);
 }
 
-int names_build(const struct cache_entry *entry, const uint64_t *offs, uint32_t nr, void **ret,
-		size_t *ret_len)
+ssize_t names_build(const struct cache_entry *entry, const uint64_t *offs, uint32_t nr, void *out,
+		    size_t out_bytes)
 {
 	size_t fixed = sizeof(struct protocol_names) + nr * sizeof(struct protocol_name);
-	char *data = calloc(1, fixed + nr * (size_t)(LOADER_NAME_BYTES_MAX + OBJECT_BYTES_MAX));
-	struct answer answer;
+	struct answer answer = {.head = out};
 
 	assert(nr <= LOADER_NAMES_MAX);
-	if (!data)
-		return -ENOMEM;
-	answer.head = (struct protocol_names *)data;
-	answer.records = (struct protocol_name *)(data + sizeof(*answer.head));
-	answer.text = data + fixed;
-	answer.head->nr = nr;
+	if (out_bytes < fixed + nr * (size_t)(LOADER_NAME_BYTES_MAX + OBJECT_BYTES_MAX))
+		return -E2BIG;
+	answer.records = (struct protocol_name *)(answer.head + 1);
+	answer.text = (char *)out + fixed;
+	*answer.head = (struct protocol_names){.nr = nr};
 	for (uint32_t i = 0; i < nr; i++) {
 		answer.records[i] = (struct protocol_name){
 			.off = offs[i],
@@ -84,7 +81,5 @@ int names_build(const struct cache_entry *entry, const uint64_t *offs, uint32_t 
 		else
 			file_name(entry, &answer, &answer.records[i]);
 	}
-	*ret = data;
-	*ret_len = fixed + answer.head->text_bytes;
-	return 0;
+	return (ssize_t)(fixed + answer.head->text_bytes);
 }

@@ -7,13 +7,14 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Name the functions at OFFS (NR, at most LOADER_NAMES_MAX) by what ENTRY
- * holds: symbols, else the FDE; or the kernel's symbols. The answer is a new
- * heap block, owned by the caller. 0 or -ENOMEM.
+ * holds: symbols, else the FDE; or the kernel's symbols. The answer goes to
+ * OUT, which is aligned to 8 bytes. Its length, or -E2BIG if OUT_BYTES were too few.
  */
-int names_build(const struct cache_entry *entry, const uint64_t *offs, uint32_t nr, void **ret,
-		size_t *ret_len);
+ssize_t names_build(const struct cache_entry *entry, const uint64_t *offs, uint32_t nr, void *out,
+		    size_t out_bytes);
 
 #endif

@@ -5,10 +5,16 @@
  * receives them. The client believes nothing that the loader says.
  *
  * A request is a row of ATTACH messages, each with one descriptor, and then
- * the request itself, all with one serial number. Large answers go into a
- * memory file that the client made, sized and attached: a process with
+ * the request itself, all with one serial number. Large answers go into
+ * memory files that the client made, sized and attached: a process with
  * RLIMIT_FSIZE 0 can neither write to a memory file nor grow one, but it can
- * fill one that is mapped. The client cuts it to size and seals it.
+ * fill one that is mapped.
+ *
+ * Each table has a file of its own, which the loader cuts to size and seals
+ * when it is full; the client looks whether it did. It must be the loader:
+ * for one who has not just unmapped the pages, sealing means to wait for a
+ * kernel thread on every CPU, and that may be seconds on a busy machine. All
+ * names of one loader go through one file; the client copies them out first.
  */
 #ifndef ST_LOADER_PROTOCOL_H
 #define ST_LOADER_PROTOCOL_H
@@ -17,7 +23,10 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c31u /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c32u /* changes with every struct below */
+
+/* What a full table's file must have: nobody can change it any more. */
+#define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 #define LOADER_NAME_BYTES_MAX  512	  /* of one name, with its NUL */
 #define LOADER_NAMES_BYTES_MAX (1u << 20) /* of a whole answer to NAMES */
@@ -34,7 +43,8 @@ enum protocol_kind {
 
 enum protocol_role {
 	PROTOCOL_ROLE_FILE,   /* the module itself, or kallsyms */
-	PROTOCOL_ROLE_OUTPUT, /* the memory file for the answer */
+	PROTOCOL_ROLE_OUTPUT, /* the memory file for a table or for calls */
+	PROTOCOL_ROLE_NAMES,  /* once, before any request for names: where these are answered */
 	PROTOCOL_ROLE_DEBUG,  /* a debug file of the module, at most LOADER_DEBUG_MAX */
 	PROTOCOL_ROLE_COUNT,
 };
@@ -52,7 +62,7 @@ struct protocol_request {
 	uint32_t nr_offs;
 	uint64_t serial;
 	uint64_t file_key; /* names one open file for all time: what the loader keeps goes by it */
-	uint64_t output_max; /* bytes of the attached memory file */
+	uint64_t output_max; /* bytes of the memory file for the answer */
 	uint64_t offs[LOADER_NAMES_MAX];
 };
 
@@ -62,7 +72,7 @@ struct protocol_reply {
 	uint64_t serial;
 	uint32_t status; /* enum loader_status */
 	uint32_t pad;
-	uint64_t output_bytes; /* written to the attached memory file; 0: nothing */
+	uint64_t output_bytes; /* written to that memory file; 0: nothing */
 	uint64_t cpu_ns, rss_bytes;
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;

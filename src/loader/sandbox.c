@@ -101,7 +101,7 @@ static const int allowed[] = {
 	SCMP_SYS(clock_gettime), SCMP_SYS(restart_syscall),
 	SCMP_SYS(rt_sigreturn),	 SCMP_SYS(rt_sigprocmask),
 	SCMP_SYS(sched_yield),	 SCMP_SYS(exit),
-	SCMP_SYS(exit_group),
+	SCMP_SYS(exit_group),	 SCMP_SYS(ftruncate),
 #ifdef SANITIZED
 	SCMP_SYS(write),	 SCMP_SYS(openat),
 	SCMP_SYS(readlink),	 SCMP_SYS(sigaltstack),
@@ -166,6 +166,9 @@ static int filter_fill(scmp_filter_ctx ctx)
 	if (r == 0) /* libelf looks whether a descriptor is open */
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 				     SCMP_A1(SCMP_CMP_EQ, F_GETFL, 0));
+	if (r == 0)
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+				     SCMP_A1(SCMP_CMP_EQ, F_ADD_SEALS, 0));
 #endif
 	return r;
 }

@@ -19,6 +19,7 @@
 #include "src/loader/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +30,7 @@
 #define DEBUG_FILE_BYTES_MAX (4ull << 30)
 #define MMAP_THRESHOLD	     (256 << 10) /* larger blocks go back to the system when freed */
 
-/* The descriptors that came for the request with this serial. */
+/* The descriptors that came for the request with this serial; -1: none. */
 struct attached {
 	uint64_t serial;
 	int file, output;
@@ -42,6 +43,8 @@ struct server {
 	struct attached attached;
 	struct protocol_request request;
 	struct protocol_reply reply;
+	void *names; /* where names are answered, or NULL */
+	size_t names_bytes;
 };
 
 static void attached_clear(struct attached *attached)
@@ -72,6 +75,20 @@ static void attached_add(struct attached *attached, const struct protocol_reques
 		close(fd);
 }
 
+/* The memory file for all names, FD, is here to stay. */
+static void names_map(struct server *server, uint64_t bytes, int fd)
+{
+	void *map = MAP_FAILED;
+
+	if (!server->names && bytes <= LOADER_NAMES_BYTES_MAX)
+		map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return;
+	server->names = map;
+	server->names_bytes = bytes;
+}
+
 static enum loader_status status_of(int error)
 {
 	switch (error) {
@@ -86,18 +103,21 @@ static enum loader_status status_of(int error)
 	}
 }
 
-/* Fill the attached memory file (sized by the client) with DATA. */
+/* Fill the attached memory file (sized by the client) with DATA, for good. */
 static int output_fill(struct server *server, const void *data, size_t len)
 {
+	int fd = server->attached.output;
 	void *map;
 
 	if (len > server->request.output_max)
 		return -E2BIG;
-	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, server->attached.output, 0);
+	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
 	memcpy(map, data, len);
 	munmap(map, len);
+	if (ftruncate(fd, (off_t)len) < 0 || fcntl(fd, F_ADD_SEALS, PROTOCOL_SEALS) < 0)
+		return -errno;
 	server->reply.output_bytes = len;
 	return 0;
 }
@@ -112,7 +132,7 @@ static void reply_describe(struct protocol_reply *reply, const struct elf_file *
 
 /*
  * Keep the table that was just answered with: a private mapping of the
- * answer shares its memory with the engine and does not stand in the way of its seals.
+ * answer shares its memory with the engine.
  */
 static void entry_keep_output(struct server *server, struct cache_entry *entry, size_t len)
 {
@@ -246,20 +266,21 @@ static int entry_need_symbols(struct server *server, struct cache_entry *entry)
 static int serve_names(struct server *server, bool is_kernel)
 {
 	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
-	AUTO_FREE void *answer = NULL;
-	size_t len = 0;
+	ssize_t len;
 	int r = 0;
 
 	if (!is_kernel)
 		r = entry_need_symbols(server, entry);
 	else if (!entry->kallsyms)
 		r = kallsyms_load(server->attached.file, &entry->kallsyms);
-	if (r == 0)
-		r = names_build(entry, server->request.offs, server->request.nr_offs, &answer,
-				&len);
-	if (r == 0)
-		r = output_fill(server, answer, len);
-	return r;
+	if (r < 0)
+		return r;
+	len = names_build(entry, server->request.offs, server->request.nr_offs, server->names,
+			  server->names_bytes);
+	if (len < 0)
+		return (int)len;
+	server->reply.output_bytes = (uint64_t)len;
+	return 0;
 }
 
 static void reply_account(struct protocol_reply *reply)
@@ -290,11 +311,14 @@ static void serve(struct server *server)
 	int r = -EINVAL;
 
 	memset(&server->reply, 0, sizeof(server->reply));
-	if (request->serial == attached->serial && attached->file >= 0 && attached->output >= 0 &&
-	    request->file_key != 0 && request->nr_offs <= LOADER_NAMES_MAX) {
-		if (request->kind == PROTOCOL_TABLE || request->kind == PROTOCOL_CALLS)
+	if (request->serial == attached->serial && attached->file >= 0 && request->file_key != 0 &&
+	    request->nr_offs <= LOADER_NAMES_MAX) {
+		if ((request->kind == PROTOCOL_TABLE || request->kind == PROTOCOL_CALLS) &&
+		    attached->output >= 0)
 			r = serve_table(server, request->kind == PROTOCOL_CALLS);
-		else if (request->kind == PROTOCOL_NAMES || request->kind == PROTOCOL_KERNEL_NAMES)
+		else if ((request->kind == PROTOCOL_NAMES ||
+			  request->kind == PROTOCOL_KERNEL_NAMES) &&
+			 server->names)
 			r = serve_names(server, request->kind == PROTOCOL_KERNEL_NAMES);
 	}
 	attached_clear(attached);
@@ -321,7 +345,9 @@ static int server_run(struct server *server, int sock)
 			return n < 0 ? (int)n : -EBADMSG;
 		}
 		if (server->request.kind == PROTOCOL_ATTACH) {
-			if (fd >= 0)
+			if (fd >= 0 && server->request.role == PROTOCOL_ROLE_NAMES)
+				names_map(server, server->request.output_max, fd);
+			else if (fd >= 0)
 				attached_add(&server->attached, &server->request, fd);
 			continue;
 		}
