@@ -82,8 +82,8 @@ expect calls '^_start;main;calls;calls_b;calls_c;spin$'
 expect alloca '^_start;main;with_alloca;spin$'
 expect realigned '^_start;main;realigned;spin$'
 expect callback '^_start;main;callback;compare;spin$'
-expect signal '^_start;main;in_signal;on_usr1;spin$'
-expect nested '^_start;main;nested_signals;on_usr2;on_usr1;spin$'
+expect signal '^_start;main;in_signal;on_usr1;spin$' 70
+expect nested '^_start;main;nested_signals;on_usr2;on_usr1;spin$' 70
 expect noreturn '^_start;main;ends_in_call;never_returns;spin$'
 expect plt '^_start;main;plt_calls' 60
 expect vdso '^_start;main;vdso_calls;__vdso_clock_gettime|^_start;main;vdso_calls' 90 'chains|vdso'
