@@ -492,6 +492,8 @@ enum lie {
 	LIE_NAME_OFFSET,
 	LIE_NAME_TEXT,
 	LIE_NAME_BEHIND,
+	LIE_NAME_FROM,
+	LIE_NAME_LAST,
 	LIE_TABLE_UNCUT, /* from here on about a table */
 	LIE_TABLE_UNSEALED,
 	LIE_TABLE_KEEPS_MAPPING,
@@ -510,6 +512,8 @@ static void lie_in_names(struct protocol_names *head, const struct protocol_requ
 	*record = (struct protocol_name){
 		.off = request->offs[0] + (present_lie == LIE_NAME_OFFSET),
 		.func_off = request->offs[0] + (present_lie == LIE_NAME_BEHIND),
+		.from = request->offs[0] + (present_lie == LIE_NAME_FROM),
+		.last = request->offs[0] - (present_lie == LIE_NAME_LAST),
 		.name = present_lie == LIE_NAME_TEXT ? 4 : 0,
 		.object = PROTOCOL_NO_TEXT,
 	};

@@ -140,6 +140,38 @@ static void library_functions_have_names(void **state)
 	assert_named(f->client, MODULE, dlsym(RTLD_DEFAULT, "mkdtemp"), "mkdtemp");
 }
 
+static void assert_same(const struct loader_name *a, const struct loader_name *b)
+{
+	assert_true(a->func_off == b->func_off && a->func_vaddr == b->func_vaddr);
+	assert_true(a->from == b->from && a->last == b->last);
+}
+
+/* Whatever is said to have the same answer has it. */
+static void answers_hold_for_their_range(void **state)
+{
+	struct fixture *f = *state;
+	struct test_place place = test_place_of(dlsym(RTLD_DEFAULT, "lsearch"));
+	uint64_t off = place.off & ~0xfffull;
+	unsigned int nr_wide = 0;
+
+	test_add(f->client, MODULE, place.path);
+	for (int i = 0; i < 1000; i++) {
+		struct loader_name name, other;
+
+		name = test_name(f->client, MODULE, off);
+		assert_true(name.from <= off && off <= name.last);
+		other = test_name(f->client, MODULE, name.from);
+		assert_same(&other, &name);
+		other = test_name(f->client, MODULE, name.from + (name.last - name.from) / 2);
+		assert_same(&other, &name);
+		other = test_name(f->client, MODULE, name.last);
+		assert_same(&other, &name);
+		nr_wide += name.last - name.from >= 16;
+		off = name.last + 1;
+	}
+	assert_true(nr_wide > 50); /* the rest is padding */
+}
+
 static void cplusplus_functions_are_demangled(void **state)
 {
 	struct fixture *f = *state;
@@ -478,6 +510,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(own_functions_have_names),
 		TEST(library_functions_have_names),
+		TEST(answers_hold_for_their_range),
 		TEST(cplusplus_functions_are_demangled),
 		TEST(a_batch_is_answered_in_its_order),
 		TEST(a_stripped_function_is_known_by_its_start),

@@ -207,6 +207,9 @@ static void name_all(struct model *m)
 			snprintf(name, sizeof(name), "f%u", func_of(&frame));
 			assert_int_equal(profile_name(m->p, module, offs[i], start, 0, name, NULL),
 					 0);
+			if (module == 1)
+				profile_name_range(m->p, module, offs[i], start,
+						   start + FUNC_BYTES / 2);
 		}
 	assert_int_equal(profile_nr_unnamed(m->p), 0);
 }
@@ -450,6 +453,56 @@ static void a_stack_too_deep_is_refused(void **state)
 	profile_free(p);
 }
 
+static void add_frame(struct profile *p, uint64_t off)
+{
+	const struct profile_sample sample = {.weight = 1};
+	const struct profile_frame frame = {.module = 0, .off = off};
+
+	assert_int_equal(profile_add(p, &sample, &frame, 1, NULL), 0);
+}
+
+static void assert_unnamed(struct profile *p, uint64_t off)
+{
+	uint64_t offs[4];
+	uint32_t module;
+
+	assert_int_equal(profile_unnamed(p, &module, offs, 4), off ? 1 : 0);
+	if (off)
+		assert_true(offs[0] == off);
+}
+
+static void a_name_holds_for_its_range(void **state)
+{
+	struct profile *p = profile_new(&profile_config_default);
+
+	(void)state;
+	assert_int_equal(profile_object(p, 0, "object", false), 0);
+	add_frame(p, 150);
+	assert_unnamed(p, 150);
+	add_frame(p, 120); /* waits to be asked for, and then need not be */
+	assert_int_equal(profile_name(p, 0, 150, 100, 0, "f", NULL), 0);
+	profile_name_range(p, 0, 150, 110, 190);
+	add_frame(p, 110);
+	add_frame(p, 190);
+	assert_unnamed(p, 0);
+	assert_int_equal(profile_nr_unnamed(p), 0);
+	add_frame(p, 109);
+	assert_unnamed(p, 109);
+	add_frame(p, 191);
+	assert_unnamed(p, 191);
+	/* What overlaps is no news; what is not known has no range. */
+	assert_int_equal(profile_name(p, 0, 191, 180, 0, "g", NULL), 0);
+	profile_name_range(p, 0, 191, 180, 200);
+	add_frame(p, 192);
+	assert_unnamed(p, 192);
+	profile_name_range(p, 0, 192, 192, 199);
+	assert_int_equal(profile_name(p, 0, 192, UINT64_MAX, 0, NULL, NULL), 0);
+	profile_name_range(p, 0, 192, 192, 199);
+	add_frame(p, 193);
+	assert_unnamed(p, 193);
+	profile_free(p);
+}
+
 static void large_weights_keep_their_value(void **state)
 {
 	struct log_entry entry = {0};
@@ -477,6 +530,7 @@ int main(void)
 		cmocka_unit_test(a_frozen_picture_stays),
 		cmocka_unit_test(text_is_bounded),
 		cmocka_unit_test(a_stack_too_deep_is_refused),
+		cmocka_unit_test(a_name_holds_for_its_range),
 		cmocka_unit_test(large_weights_keep_their_value),
 	};
 

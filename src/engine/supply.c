@@ -27,7 +27,7 @@
 #define SCAN_BYTES_MAX	  (64u << 20)
 #define CALLS_BYTES_MAX	  (64u << 20)
 #define ASKED_MAX	  64 /* requests at the broker at once */
-#define NAMES_BATCHES_MAX 4  /* names requests at the loader at once: tables go first */
+#define NAMES_BATCHES_MAX 16 /* names requests at the loader at once: tables go first */
 #define HELD_MAX	  16384
 #define VDSO_BYTES_MAX	  65536
 #define GIVE_UP_NS	  (3 * NS_PER_SEC) /* a sample waits so long for a table */
@@ -251,14 +251,32 @@ static void ask_names(struct supply *s, uint64_t time_ns)
 		if (nr == LOADER_NAMES_MAX)
 			pause_ns = NAMES_MANY_NS;
 	}
-	if (s->nr_batches == NAMES_BATCHES_MAX)
-		pause_ns = NAMES_MANY_NS;
 	s->next_names_ns = time_ns + pause_ns;
 }
 
 void supply_names_now(struct supply *s)
 {
 	s->next_names_ns = 0;
+}
+
+static void take_name(struct supply *s, uint32_t module, const struct loader_name *n)
+{
+	struct profile *profile = s->engine->profile;
+	char object[80];
+
+	if (module != PROC_MODULE_KERNEL) {
+		profile_name(profile, module, n->off, n->func_off, n->func_vaddr, n->name, NULL);
+	} else {
+		snprintf(object, sizeof(object), "[%s]",
+			 n->object && n->object[0] ? n->object : "kernel");
+		profile_name(profile, PROC_MODULE_KERNEL, n->off,
+			     n->name ? n->func_off : UINT64_MAX, n->func_vaddr, n->name, object);
+		if (n->name)
+			s->kernel_names_seen = true;
+		else
+			s->kernel_names_missing = true;
+	}
+	profile_name_range(profile, module, n->off, n->from, n->last);
 }
 
 static void take_names(struct supply *s, const struct loader_reply *reply)
@@ -269,24 +287,8 @@ static void take_names(struct supply *s, const struct loader_reply *reply)
 		s->nr_batches--;
 	if (file && reply->status != LOADER_OK)
 		file->trouble = reply->status;
-	for (uint32_t i = 0; i < reply->nr_names; i++) {
-		const struct loader_name *n = &reply->names[i];
-		char object[80];
-
-		if (reply->module != PROC_MODULE_KERNEL) {
-			profile_name(s->engine->profile, reply->module, n->off, n->func_off,
-				     n->func_vaddr, n->name, NULL);
-			continue;
-		}
-		snprintf(object, sizeof(object), "[%s]",
-			 n->object && n->object[0] ? n->object : "kernel");
-		profile_name(s->engine->profile, PROC_MODULE_KERNEL, n->off,
-			     n->name ? n->func_off : UINT64_MAX, n->func_vaddr, n->name, object);
-		if (n->name)
-			s->kernel_names_seen = true;
-		else
-			s->kernel_names_missing = true;
-	}
+	for (uint32_t i = 0; i < reply->nr_names; i++)
+		take_name(s, reply->module, &reply->names[i]);
 }
 
 /* --- files --- */

@@ -97,6 +97,8 @@ void answer_nothing(const struct request *request, enum loader_status status,
 		names->all[i] = (struct loader_name){
 			.off = request->offs[i],
 			.func_off = UINT64_MAX,
+			.from = request->offs[i],
+			.last = request->offs[i],
 		};
 }
 
@@ -113,13 +115,15 @@ static const char *name_copy(const char *text, size_t text_bytes, uint32_t at, c
 static bool name_take(const struct protocol_name *record, const char *text, size_t text_bytes,
 		      struct loader_name *name, char *out, size_t *used)
 {
-	if (record->off != name->off ||
+	if (record->off != name->off || record->from > record->off || record->last < record->off ||
 	    (record->name != PROTOCOL_NO_TEXT && record->name >= text_bytes) ||
 	    (record->object != PROTOCOL_NO_TEXT && record->object >= text_bytes) ||
 	    (record->func_off > record->off && record->func_off != UINT64_MAX))
 		return false;
 	name->func_off = record->func_off;
 	name->func_vaddr = record->func_vaddr;
+	name->from = record->from;
+	name->last = record->last;
 	if (record->name != PROTOCOL_NO_TEXT)
 		name->name = name_copy(text, text_bytes, record->name, out + *used, used);
 	if (record->object != PROTOCOL_NO_TEXT)

@@ -48,6 +48,7 @@ struct loader_name {
 	uint64_t
 		func_off; /* where its function begins: file offset, or kernel address; UINT64_MAX: unknown */
 	uint64_t func_vaddr; /* the same as the file's own address (for object+0x1a40) */
+	uint64_t from, last; /* all offsets of the function for which the answer is the same */
 	const char *name;    /* demangled, sanitized; NULL: known by its FDE or not at all */
 	const char *
 		object; /* kernel: the kernel module's name without brackets, "" for the kernel proper; else NULL */

@@ -249,6 +249,7 @@ bool kallsyms_find(const struct kallsyms *k, uint64_t address, struct kallsyms_f
 	if (symbol->name == NO_NAME || address >= symbol_end(k, low - 1))
 		return false;
 	ret->start = symbol->start;
+	ret->end = symbol_end(k, low - 1);
 	ret->name = k->text + symbol->name;
 	ret->object = strings_get(k->objects, symbol->object);
 	return true;

@@ -17,7 +17,7 @@ int kallsyms_load(int fd, struct kallsyms **ret);
 struct kallsyms *kallsyms_free(struct kallsyms *kallsyms);
 
 struct kallsyms_function {
-	uint64_t start;
+	uint64_t start, end;
 	const char *name;   /* raw; until kallsyms_free */
 	const char *object; /* the module's name without brackets, or "" */
 };

@@ -5,6 +5,7 @@
 #include "src/loader/names.h"
 
 #include "src/base/text.h"
+#include "src/base/util.h"
 #include "src/loader/demangle.h"
 #include "src/loader/protocol.h"
 
@@ -23,14 +24,22 @@ struct answer {
 static void file_name(const struct cache_entry *entry, struct answer *answer,
 		      struct protocol_name *record)
 {
+	struct symbols_place place = {.last = UINT64_MAX};
 	const char *symbol = NULL;
 	uint64_t end, vaddr = 0;
 
 	if (entry->symbols)
-		symbol = symbols_find(entry->symbols, record->off, &record->func_off);
-	if (!symbol && !(entry->has_table &&
-			 table_func_of(&entry->table, record->off, &record->func_off, &end)))
-		return;
+		symbol = symbols_find(entry->symbols, record->off, &place);
+	if (!symbol) {
+		if (!entry->has_table ||
+		    !table_func_of(&entry->table, record->off, &place.start, &end))
+			return;
+		place.from = MAX(place.from, place.start);
+		place.last = MIN(place.last, end - 1);
+	}
+	record->func_off = place.start;
+	record->from = place.from;
+	record->last = place.last;
 	elf_file_vaddr_of(&entry->head, record->func_off, &vaddr);
 	record->func_vaddr = vaddr;
 	if (!symbol)
@@ -48,6 +57,11 @@ static void kernel_name(const struct cache_entry *entry, struct answer *answer,
 	if (!kallsyms_find(entry->kallsyms, record->off, &function))
 		return;
 	record->func_off = record->func_vaddr = function.start;
+	/* Between the symbols of modules there is room for code that kallsyms does not know yet. */
+	if (function.object[0] == '\0') {
+		record->from = function.start;
+		record->last = function.end - 1;
+	}
 	record->name = answer->head->text_bytes;
 	demangle(function.name, answer->text + record->name, LOADER_NAME_BYTES_MAX);
 	answer->head->text_bytes += (uint32_t)strlen(answer->text + record->name) + 1;
@@ -73,6 +87,8 @@ ssize_t names_build(const struct cache_entry *entry, const uint64_t *offs, uint3
 		answer.records[i] = (struct protocol_name){
 			.off = offs[i],
 			.func_off = UINT64_MAX,
+			.from = offs[i],
+			.last = offs[i],
 			.name = PROTOCOL_NO_TEXT,
 			.object = PROTOCOL_NO_TEXT,
 		};

@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c32u /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c33u /* changes with every struct below */
 
 /* What a full table's file must have: nobody can change it any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -91,13 +91,14 @@ struct protocol_names {
 
 struct protocol_name {
 	uint64_t off, func_off, func_vaddr;
+	uint64_t from, last;   /* the same holds for these offsets, OFF among them */
 	uint32_t name, object; /* where in the text, or PROTOCOL_NO_TEXT */
 };
 
 _Static_assert(sizeof(struct protocol_hello) == 8, "hello has padding");
 _Static_assert(sizeof(struct protocol_request) == 40 + 8 * LOADER_NAMES_MAX, "request has padding");
 _Static_assert(sizeof(struct protocol_reply) == 48 + 24 + 256, "reply has padding");
-_Static_assert(sizeof(struct protocol_name) == 32, "name has padding");
+_Static_assert(sizeof(struct protocol_name) == 48, "name has padding");
 _Static_assert(sizeof(struct protocol_names) + LOADER_NAMES_MAX * (sizeof(struct protocol_name) +
 								   LOADER_NAME_BYTES_MAX + 64) <=
 		       LOADER_NAMES_BYTES_MAX,

@@ -287,7 +287,7 @@ int symbols_finish(struct symbols *s)
 	return 0;
 }
 
-const char *symbols_find(const struct symbols *s, uint64_t off, uint64_t *ret_start)
+const char *symbols_find(const struct symbols *s, uint64_t off, struct symbols_place *ret)
 {
 	size_t low = 0, high = s->nr;
 	uint32_t at;
@@ -301,13 +301,22 @@ const char *symbols_find(const struct symbols *s, uint64_t off, uint64_t *ret_st
 			high = mid;
 	}
 	at = low > 0 ? (uint32_t)low - 1 : NO_SYMBOL;
-	for (int i = 0; at != NO_SYMBOL && i < CHAIN_MAX; i++) {
+	/* Another offset up to the next start begins its search here too. */
+	*ret = (struct symbols_place){.last = low < s->nr ? s->all[low].start - 1 : UINT64_MAX};
+	for (int i = 0; at != NO_SYMBOL; i++) {
 		const struct symbol *symbol = &s->all[at];
 
 		if (off < symbol_end(symbol)) {
-			*ret_start = symbol->start;
+			ret->start = symbol->start;
+			ret->from = MAX(ret->from, symbol->start);
+			ret->last = MIN(ret->last, symbol_end(symbol) - 1);
 			return s->names + symbol->name;
 		}
+		if (i == CHAIN_MAX) {
+			ret->from = ret->last = off;
+			return NULL;
+		}
+		ret->from = symbol_end(symbol);
 		at = symbol->outer;
 	}
 	return NULL;

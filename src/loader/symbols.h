@@ -33,8 +33,15 @@ int symbols_add_stub(struct symbols *symbols, uint64_t off, uint64_t bytes, cons
 /* Sort, choose among symbols of one place, and make the whole ready for symbols_find. 0 or -ENOMEM. */
 int symbols_finish(struct symbols *symbols);
 
-/* The function that holds OFF: its start, and its mangled name, until symbols_free; or NULL. */
-const char *symbols_find(const struct symbols *symbols, uint64_t off, uint64_t *ret_start);
+struct symbols_place {
+	uint64_t start;	     /* of the function */
+	uint64_t from, last; /* the same answer holds for all of these */
+};
+/*
+ * The function that holds OFF: its mangled name, until symbols_free, or NULL:
+ * then RET says only for which other offsets there is none either.
+ */
+const char *symbols_find(const struct symbols *symbols, uint64_t off, struct symbols_place *ret);
 
 size_t symbols_count(const struct symbols *symbols);
 size_t symbols_bytes(const struct symbols *symbols);

@@ -229,6 +229,20 @@ static void queue_frame(struct frames *f, uint32_t id)
 	f->nr_queued++;
 }
 
+/* Name FRAME after the function that is known to be there, if one is. */
+static bool name_by_range(const struct frames *f, struct frame *frame)
+{
+	uint32_t func = RANGES_NONE;
+
+	if (frame->module < f->nr_objects)
+		func = ranges_find(&f->objects[frame->module].ranges, frame->off);
+	if (func == RANGES_NONE)
+		return false;
+	frame->func = func;
+	frame->state = FRAME_ANSWERED;
+	return true;
+}
+
 static uint32_t frame_find(const struct frames *f, uint32_t module, uint64_t off)
 {
 	const struct id_table *t = &f->frame_table;
@@ -254,7 +268,8 @@ uint32_t frames_intern(struct frames *f, uint32_t module, uint64_t off)
 		.func = module < f->nr_objects ? f->objects[module].fallback : FUNC_UNKNOWN,
 	};
 	frame_table_put(f, id);
-	queue_frame(f, id);
+	if (!name_by_range(f, &f->frames[id]))
+		queue_frame(f, id);
 	return id;
 }
 
@@ -271,11 +286,15 @@ uint32_t frames_unnamed(struct frames *f, uint32_t *ret_module, uint64_t *offs, 
 			struct frame *frame = &f->frames[object->queue_first];
 
 			object->queue_first = frame->next;
-			if (frame->state == FRAME_QUEUED) { /* else it was named unasked */
-				frame->state = FRAME_ASKED;
-				f->nr_queued--;
-				offs[nr++] = frame->off;
+			if (frame->state != FRAME_QUEUED) /* it was named unasked */
+				continue;
+			f->nr_queued--;
+			if (name_by_range(f, frame)) {
+				f->nr_unnamed--;
+				continue;
 			}
+			frame->state = FRAME_ASKED;
+			offs[nr++] = frame->off;
 		}
 		if (object->queue_first == FRAMES_NONE)
 			object->queue_last = FRAMES_NONE;
@@ -350,6 +369,18 @@ int frames_name(struct frames *f, uint32_t module, uint64_t off, const struct fu
 	return 0;
 }
 
+void frames_range(struct frames *f, uint32_t module, uint64_t off, uint64_t from, uint64_t last)
+{
+	uint32_t id = frame_find(f, module, off);
+	struct object *object;
+
+	if (id == FRAMES_NONE || f->frames[id].state != FRAME_ANSWERED || from > off || last < off)
+		return;
+	object = &f->objects[module];
+	if (f->frames[id].func != object->fallback)
+		ranges_add(&object->ranges, from, last, f->frames[id].func);
+}
+
 /* --- compaction --- */
 
 static void compact_frames(struct frames *f, const uint8_t *live, uint32_t *remap)
@@ -393,8 +424,10 @@ static void compact_funcs(struct frames *f, uint32_t *marks)
 		f->funcs[nr++] = f->funcs[id];
 		marks[id] = nr;
 	}
-	for (uint32_t m = 0; m < f->nr_objects; m++)
+	for (uint32_t m = 0; m < f->nr_objects; m++) {
 		f->objects[m].fallback = marks[f->objects[m].fallback] - 1;
+		ranges_renumber(&f->objects[m].ranges, marks);
+	}
 	for (uint32_t id = 1; id < f->nr_frames; id++)
 		f->frames[id].func = marks[f->frames[id].func] - 1;
 	f->nr_funcs = nr;
@@ -469,6 +502,8 @@ int frames_init(struct frames *f, uint32_t frames_max, size_t text_bytes_max)
 
 void frames_done(struct frames *f)
 {
+	for (uint32_t m = 0; m < f->nr_objects; m++)
+		ranges_done(&f->objects[m].ranges);
 	free(f->frames);
 	free(f->funcs);
 	free(f->objects);
@@ -480,8 +515,12 @@ void frames_done(struct frames *f)
 
 size_t frames_bytes(const struct frames *f)
 {
-	return f->cap_frames * sizeof(*f->frames) + f->cap_funcs * sizeof(*f->funcs) +
-	       f->cap_objects * sizeof(*f->objects) +
+	size_t ranges = 0;
+
+	for (uint32_t m = 0; m < f->nr_objects; m++)
+		ranges += f->objects[m].ranges.cap;
+	return ranges * sizeof(struct range) + f->cap_frames * sizeof(*f->frames) +
+	       f->cap_funcs * sizeof(*f->funcs) + f->cap_objects * sizeof(*f->objects) +
 	       (f->frame_table.nr_slots + f->func_table.nr_slots) * sizeof(uint32_t) +
 	       f->text_bytes;
 }

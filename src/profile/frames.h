@@ -8,6 +8,7 @@
 #define ST_PROFILE_FRAMES_H
 
 #include "src/base/strings.h"
+#include "src/profile/ranges.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +43,7 @@ struct object {
 	uint32_t name; /* string */
 	uint32_t fallback;
 	uint32_t queue_first, queue_last; /* unnamed frames, oldest first */
+	struct ranges ranges;
 	bool is_known, is_kernel;
 };
 
@@ -86,6 +88,9 @@ struct func_name {
 	const char *name, *object;
 };
 int frames_name(struct frames *frames, uint32_t module, uint64_t off, const struct func_name *name);
+/* What frame (MODULE, OFF) was named holds from FROM to LAST. */
+void frames_range(struct frames *frames, uint32_t module, uint64_t off, uint64_t from,
+		  uint64_t last);
 
 /* Text of a function. The name is NULL when it has none of its own. */
 const char *func_name(const struct frames *frames, const struct func *func);

@@ -189,6 +189,12 @@ int profile_name(struct profile *p, uint32_t module, uint64_t off, uint64_t func
 	return frames_name(&p->frames, module, off, &answer);
 }
 
+void profile_name_range(struct profile *p, uint32_t module, uint64_t off, uint64_t from,
+			uint64_t last)
+{
+	frames_range(&p->frames, module, off, from, last);
+}
+
 uint64_t profile_nr_unnamed(const struct profile *p)
 {
 	return p->frames.nr_unnamed;

@@ -80,6 +80,12 @@ uint32_t profile_unnamed(struct profile *profile, uint32_t *ret_module, uint64_t
  */
 int profile_name(struct profile *profile, uint32_t module, uint64_t off, uint64_t func_off,
 		 uint64_t func_vaddr, const char *name, const char *object);
+/*
+ * What frame (MODULE, OFF) was just named holds for every offset from FROM to
+ * LAST: frames there are named so without a question.
+ */
+void profile_name_range(struct profile *profile, uint32_t module, uint64_t off, uint64_t from,
+			uint64_t last);
 /* Frames whose name is not known yet: those asked for and those not. */
 uint64_t profile_nr_unnamed(const struct profile *profile);
 
