@@ -71,6 +71,14 @@ static int start_thread(struct saver *saver)
 	return -r;
 }
 
+/* R is the broker's answer, or that there is none. */
+static int explain(int r, const char *name, struct err *err)
+{
+	if (r == -EPIPE)
+		return err_set(err, r, "not written: the broker process is gone");
+	return out_save_error(r, name, err);
+}
+
 static int ask_broker(struct saver *saver, struct err *err)
 {
 	AUTO_CLOSE int memfd = -1;
@@ -83,7 +91,7 @@ static int ask_broker(struct saver *saver, struct err *err)
 	}
 	memfd = memfd_sealed("report", saver->data, saver->len);
 	r = memfd < 0 ? memfd : broker_save_ask(saver->broker, saver->name, memfd);
-	return r < 0 ? out_save_error(r, saver->name, err) : 0;
+	return r < 0 ? explain(r, saver->name, err) : 0;
 }
 
 int saver_save(struct saver *saver, const char *name, const void *data, size_t len, struct err *err)
@@ -125,7 +133,7 @@ int saver_poll(struct saver *saver, struct err *err)
 		if (!broker_save_next(saver->broker, &r))
 			return -EINPROGRESS;
 		if (r < 0)
-			out_save_error(r, saver->name, err);
+			explain(r, saver->name, err);
 	} else {
 		if (pthread_tryjoin_np(saver->thread, NULL) != 0)
 			return -EINPROGRESS;

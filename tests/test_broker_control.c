@@ -241,6 +241,52 @@ static void client_survives_the_broker(void **state)
 	close(dir);
 }
 
+static int count_own_fds(void)
+{
+	int nr = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		nr += fcntl(fd, F_GETFD) >= 0;
+	return nr;
+}
+
+/* A stopped broker costs one limit; then nobody waits, and its late answers are taken for what they are. */
+static void client_lives_with_a_stopped_broker(void **state)
+{
+	struct broker *broker = start_broker(-1);
+	uint64_t cpu_ns, rss_bytes, before_ns;
+	int sock, nr_fds = count_own_fds(), nr_watches = 0;
+	pid_t pid;
+
+	(void)state;
+	broker_set_limit(broker, 300);
+	assert_int_equal(broker_watch(broker, &cpu_ns, &rss_bytes), BROKER_WELL);
+	assert_true(rss_bytes > 0);
+	signal_child(broker_pid(broker), SIGSTOP);
+	assert_int_equal(broker_start_loader(broker, &sock, &pid), -ETIMEDOUT);
+	while (broker_watch(broker, &cpu_ns, &rss_bytes) != BROKER_SILENT && nr_watches++ < 1000)
+		usleep(10000);
+	assert_true(nr_watches < 1000);
+	broker_set_limit(broker, 60000);
+	before_ns = now_ns();
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(broker_start_loader(broker, &sock, &pid), -ETIMEDOUT);
+		broker_kill_loader(broker, 1);
+		broker_perf_mapped(broker);
+	}
+	assert_true(now_ns() - before_ns < 30 * NS_PER_SEC); /* not a hundred limits */
+
+	signal_child(broker_pid(broker), SIGCONT);
+	while (broker_watch(broker, &cpu_ns, &rss_bytes) != BROKER_WELL && nr_watches++ < 2000)
+		usleep(10000);
+	assert_true(nr_watches < 2000);
+	assert_int_equal(broker_start_loader(broker, &sock, &pid), 0);
+	close(sock);
+	assert_true(await_end(pid));
+	assert_int_equal(count_own_fds(), nr_fds);
+	broker_stop(broker);
+}
+
 /* --- perf events -------------------------------------------------------------- */
 
 static const struct perf_event_attr cpu_clock = {
@@ -331,6 +377,7 @@ static int run(void)
 		cmocka_unit_test(loaders_are_bounded),
 		cmocka_unit_test(all_end_with_the_client),
 		cmocka_unit_test(client_survives_the_broker),
+		cmocka_unit_test(client_lives_with_a_stopped_broker),
 		cmocka_unit_test(ring_is_mapped_without_privilege),
 		cmocka_unit_test(bad_events_are_refused),
 	};

@@ -39,7 +39,13 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 struct broker *broker_stop(struct broker *broker);
 pid_t broker_pid(const struct broker *broker);
 
-/* --- control: synchronous, a few tens of microseconds; -EPIPE when the broker is gone --- */
+/*
+ * --- control: waits for the answer, a few tens of microseconds; -ETIMEDOUT when the broker does not
+ * answer (stopped; a late answer is thrown away), -EPIPE when it is gone ---
+ */
+
+/* From here on wait so long for one answer. A broker that is known to be silent is not waited for at all. */
+void broker_set_limit(struct broker *broker, int limit_ms);
 
 /* perf_event_open(2); see perf_opener.open in src/perf/live.h for RING_PAGES. */
 int broker_perf_open(struct broker *broker, const struct perf_event_attr *attr, pid_t pid, int cpu,
@@ -51,6 +57,10 @@ int broker_start_loader(struct broker *broker, int *ret_sock, pid_t *ret_pid);
 int broker_start_fetcher(struct broker *broker, int *ret_sock, pid_t *ret_pid);
 /* For both; only children of the broker are killed. */
 void broker_kill_loader(struct broker *broker, pid_t pid);
+enum broker_state { BROKER_WELL, BROKER_SILENT, BROKER_GONE };
+/* How it is, and CPU time and resident bytes as it told last. Asks it again; never waits. Once a second. */
+enum broker_state broker_watch(struct broker *broker, uint64_t *ret_cpu_ns,
+			       uint64_t *ret_rss_bytes);
 /* CPU time (user + system) and resident bytes of the broker itself. */
 int broker_usage(struct broker *broker, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes);
 

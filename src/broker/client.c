@@ -25,12 +25,19 @@
 /*
  * Control requests take microseconds. Only a broker that is stopped, or killed
  * while one of its threads cannot die, leaves the connection open and silent.
+ * Before sampling begins nothing is lost by waiting on a busy machine.
  */
-#define CONTROL_LIMIT_MS 10000
+#define LIMIT_AT_START_MS 10000
+#define SILENT_NS	  NS_PER_SEC
 
 struct broker {
 	pid_t pid;
 	int control;			   /* -1: gone */
+	int limit_ms;			   /* for one answer */
+	uint64_t nr_sent, nr_answered;	   /* control requests; answers come in order */
+	uint64_t waiting_ns;		   /* since when for the oldest answer missing */
+	uint64_t watch;			   /* of nr_sent: the one that asked for usage, 0: none */
+	uint64_t cpu_ns, rss_bytes;	   /* the last usage told */
 	int files;			   /* -1: gone */
 	struct broker_file_request *queue; /* what the connection had no room for yet */
 	size_t head, nr_queued, cap_queue; /* elements before HEAD are sent */
@@ -88,6 +95,7 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 		goto fail;
 	}
 	close_socks(&there);
+	broker->limit_ms = LIMIT_AT_START_MS;
 	broker->control = here.control;
 	broker->files = here.files;
 	broker->save = here.save;
@@ -97,6 +105,8 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 		broker_stop(broker);
 		return err_set(err, -EPIPE, "the broker process ended at its start");
 	}
+	broker->cpu_ns = cpu_ns;
+	broker->rss_bytes = rss_bytes;
 	*ret = broker;
 	return 0;
 fail:
@@ -126,41 +136,110 @@ pid_t broker_pid(const struct broker *broker)
 
 /* --- control ---------------------------------------------------------------- */
 
-/* Send, and wait for the answer. 0, or -EPIPE: gone, then and ever after. */
-static int exchange(struct broker *broker, const struct control_request *request,
-		    struct control_reply *reply, int *ret_fd)
+void broker_set_limit(struct broker *broker, int limit_ms)
 {
-	struct pollfd pfd = {.fd = broker->control, .events = POLLIN};
-	uint64_t limit_ns = now_ns() + CONTROL_LIMIT_MS * NS_PER_MSEC;
+	broker->limit_ms = limit_ms;
+}
+
+/* The next answer and what came with it, if there is one. 1, 0: none yet, or -EPIPE: gone for good. */
+static int take_answer(struct broker *broker, struct control_reply *reply, int *ret_fd)
+{
 	ssize_t n;
-	int r;
 
 	*ret_fd = -1;
 	if (broker->control < 0)
 		return -EPIPE;
-	r = msg_send(broker->control, request, sizeof(*request), -1, MSG_DONTWAIT);
-	if (r < 0)
-		goto gone;
-	do {
-		r = poll(&pfd, 1, CONTROL_LIMIT_MS);
-	} while (r < 0 && errno == EINTR && now_ns() < limit_ns);
-	if (r <= 0)
-		goto gone;
 	n = msg_recv(broker->control, reply, sizeof(*reply), ret_fd, MSG_DONTWAIT);
+	if (n == -EAGAIN)
+		return 0;
 	if (n == -EMSGSIZE) { /* no room for the descriptor here: RLIMIT_NOFILE */
 		reply->status = -EMFILE;
-		return 0;
+	} else if (n != sizeof(*reply) || broker->nr_answered == broker->nr_sent) {
+		if (*ret_fd >= 0)
+			close(steal_fd(ret_fd));
+		close_conn(&broker->control);
+		return -EPIPE;
 	}
-	if (n == sizeof(*reply))
-		return 0;
-gone:
-	if (*ret_fd >= 0)
-		close(steal_fd(ret_fd));
-	close_conn(&broker->control);
-	return -EPIPE;
+	broker->nr_answered++;
+	broker->waiting_ns = now_ns();
+	if (broker->nr_answered == broker->watch && n == sizeof(*reply) && reply->status == 0) {
+		broker->cpu_ns = reply->cpu_ns;
+		broker->rss_bytes = reply->rss_bytes;
+	}
+	return 1;
 }
 
-/* The status of the answer, or -EPIPE. */
+/* Answers that nobody waits for any more. */
+static void take_old_answers(struct broker *broker)
+{
+	struct control_reply reply;
+	int fd;
+
+	while (broker->nr_answered < broker->nr_sent && take_answer(broker, &reply, &fd) == 1) {
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+static bool is_silent(const struct broker *broker)
+{
+	return broker->nr_answered < broker->nr_sent && now_ns() > broker->waiting_ns + SILENT_NS;
+}
+
+/* 0, -ETIMEDOUT: it does not even read, or -EPIPE. */
+static int send_request(struct broker *broker, const struct control_request *request)
+{
+	int r;
+
+	if (broker->control < 0)
+		return -EPIPE;
+	r = msg_send(broker->control, request, sizeof(*request), -1, MSG_DONTWAIT);
+	if (r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM)
+		return -ETIMEDOUT;
+	if (r < 0) {
+		close_conn(&broker->control);
+		return -EPIPE;
+	}
+	if (broker->nr_answered == broker->nr_sent)
+		broker->waiting_ns = now_ns();
+	broker->nr_sent++;
+	return 0;
+}
+
+/* Send, and wait for the answer. 0, -ETIMEDOUT, or -EPIPE: gone, then and ever after. */
+static int exchange(struct broker *broker, const struct control_request *request,
+		    struct control_reply *reply, int *ret_fd)
+{
+	uint64_t until_ns = now_ns() + (uint64_t)broker->limit_ms * NS_PER_MSEC, time_ns, mine;
+	int r;
+
+	*ret_fd = -1;
+	take_old_answers(broker);
+	if (is_silent(broker))
+		return -ETIMEDOUT;
+	r = send_request(broker, request);
+	if (r < 0)
+		return r;
+	mine = broker->nr_sent;
+	for (;;) {
+		struct pollfd pfd = {.fd = broker->control, .events = POLLIN};
+
+		r = take_answer(broker, reply, ret_fd);
+		if (r < 0)
+			return r;
+		if (r == 1 && broker->nr_answered == mine)
+			return 0;
+		if (*ret_fd >= 0)
+			close(steal_fd(ret_fd));
+		time_ns = now_ns();
+		if (time_ns >= until_ns)
+			return -ETIMEDOUT;
+		if (r == 0)
+			poll(&pfd, 1, (int)((until_ns - time_ns) / NS_PER_MSEC) + 1);
+	}
+}
+
+/* The status of the answer, -ETIMEDOUT or -EPIPE. */
 static int ask(struct broker *broker, const struct control_request *request,
 	       struct control_reply *reply, int *ret_fd)
 {
@@ -169,6 +248,13 @@ static int ask(struct broker *broker, const struct control_request *request,
 	memset(reply, 0, sizeof(*reply));
 	r = exchange(broker, request, reply, ret_fd);
 	return r < 0 ? r : MIN(reply->status, 0);
+}
+
+/* What needs no answer. */
+static void tell(struct broker *broker, const struct control_request *request)
+{
+	take_old_answers(broker);
+	send_request(broker, request);
 }
 
 int broker_perf_open(struct broker *broker, const struct perf_event_attr *attr, pid_t pid, int cpu,
@@ -191,11 +277,7 @@ int broker_perf_open(struct broker *broker, const struct perf_event_attr *attr, 
 
 void broker_perf_mapped(struct broker *broker)
 {
-	const struct control_request request = {.kind = CONTROL_PERF_MAPPED};
-	struct control_reply reply;
-	int fd;
-
-	ask(broker, &request, &reply, &fd);
+	tell(broker, &(struct control_request){.kind = CONTROL_PERF_MAPPED});
 }
 
 static int start_child(struct broker *broker, enum control_kind kind, int *ret_sock, pid_t *ret_pid)
@@ -225,11 +307,20 @@ int broker_start_fetcher(struct broker *broker, int *ret_sock, pid_t *ret_pid)
 
 void broker_kill_loader(struct broker *broker, pid_t pid)
 {
-	const struct control_request request = {.kind = CONTROL_KILL, .pid = pid};
-	struct control_reply reply;
-	int fd;
+	tell(broker, &(struct control_request){.kind = CONTROL_KILL, .pid = pid});
+}
 
-	ask(broker, &request, &reply, &fd);
+enum broker_state broker_watch(struct broker *broker, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes)
+{
+	take_old_answers(broker);
+	*ret_cpu_ns = broker->cpu_ns;
+	*ret_rss_bytes = broker->control < 0 ? 0 : broker->rss_bytes;
+	if (broker->control >= 0 && broker->nr_answered >= broker->watch &&
+	    send_request(broker, &(struct control_request){.kind = CONTROL_USAGE}) == 0)
+		broker->watch = broker->nr_sent;
+	if (broker->control < 0)
+		return BROKER_GONE;
+	return is_silent(broker) ? BROKER_SILENT : BROKER_WELL;
 }
 
 int broker_usage(struct broker *broker, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes)

@@ -35,6 +35,7 @@
 #define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
 #define BACKLOG_BYTES	   (32u << 20)
 #define SWEEP_NS	   (10 * NS_PER_SEC)
+#define BROKER_LIMIT_MS	   500 /* the rings hold about as much */
 #define POLL_FDS_MAX	   1024
 #define STAGE_SAMPLE_EVERY 16 /* time one record in so many, to tell unwinding from adding */
 
@@ -464,6 +465,7 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 		goto fail;
 	/* Sampling runs already: what comes meanwhile waits in the rings. */
 	supply_first_scan(engine->supply, FIRST_SCAN_NS);
+	broker_set_limit(broker, BROKER_LIMIT_MS);
 	engine->cost.start_ns = now_ns();
 	engine->earned_ns = engine->cost.start_ns;
 	engine->early_rounds = EARLY_ROUNDS_MAX;

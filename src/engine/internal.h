@@ -50,6 +50,7 @@ struct engine {
 	struct procs *procs;
 	struct profile *profile;
 	struct broker *broker; /* borrowed */
+	enum broker_state broker_state;
 	struct supply *supply;
 	struct backlog *backlog;
 	struct health health;

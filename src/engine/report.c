@@ -48,7 +48,7 @@ static void cost_measure(struct engine *engine, uint64_t *ret_cpu_ns, uint64_t *
 	struct rusage self;
 
 	getrusage(RUSAGE_SELF, &self);
-	broker_usage(engine->broker, &broker_cpu_ns, &broker_rss);
+	engine->broker_state = broker_watch(engine->broker, &broker_cpu_ns, &broker_rss);
 	supply_cost(engine->supply, &loader_cpu_ns, &loader_rss);
 	*ret_cpu_ns = timeval_ns(self.ru_utime) + timeval_ns(self.ru_stime) + broker_cpu_ns +
 		      loader_cpu_ns;
@@ -195,6 +195,10 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 	char files[NOTICE_FILES_MAX];
 
 	out[0] = '\0';
+	if (engine->broker_state != BROKER_WELL)
+		add_notice(out, size, "the broker process %s: new programs have no names%s",
+			   engine->broker_state == BROKER_GONE ? "is gone" : "does not answer",
+			   engine->broker_state == BROKER_GONE ? ", start stacktop again" : "");
 	if (engine->own_tasks)
 		add_notice(out, size, "only this user's processes: use sudo for all");
 	supply_bad_files(engine->supply, files, sizeof(files));

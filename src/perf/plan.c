@@ -332,6 +332,12 @@ int plan_explain(int code, const struct attr_plan *plan, const struct plan_targe
 		err_hint(err, "ulimit -n %zu",
 			 4 * targets->nr_cpus * MAX(targets->nr_tids, (size_t)1) + 256);
 		return code;
+	case -EPIPE:
+		err_set(err, code, "no events can be opened: the broker process is gone");
+		err_hint(err, "start stacktop again");
+		return code;
+	case -ETIMEDOUT:
+		return err_set(err, code, "no events can be opened: the broker does not answer");
 	case -EBUSY:
 		return err_set(err, code, "the CPU's counters are in use by somebody else");
 	default:
