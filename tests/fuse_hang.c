@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A file system of one file, "program", which is /bin/sleep: it works until
- * the process gets SIGUSR1; from then on nobody's open of it comes back, and
- * there is a file "hangs". After SIGUSR2 nobody's read comes back.
+ * A file system of one file, "program", which is /bin/sleep or what
+ * FUSE_HANG_PROGRAM names. It works until the process gets SIGUSR1; from then
+ * on nobody's open of it comes back, and there is a file "hangs". After SIGUSR2
+ * it can be opened, but no read comes back that the page cache cannot answer.
  * Usage: fuse_hang -f FOLDER
  */
 #include "config.h"
@@ -13,12 +14,12 @@
 #include <fcntl.h>
 #include <fuse.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROGRAM "/bin/sleep"
-
+static const char *program = "/bin/sleep";
 static volatile sig_atomic_t hangs, reads_hang;
 
 static void on_usr1(int sig)
@@ -44,7 +45,7 @@ static int hang_getattr(const char *path, struct stat *st, struct fuse_file_info
 	}
 	if (strcmp(path, "/program") != 0 && !(hangs && strcmp(path, "/hangs") == 0))
 		return -ENOENT;
-	return stat(PROGRAM, st) < 0 ? -errno : 0;
+	return stat(program, st) < 0 ? -errno : 0;
 }
 
 static int hang_open(const char *path, struct fuse_file_info *info)
@@ -54,10 +55,12 @@ static int hang_open(const char *path, struct fuse_file_info *info)
 	(void)path;
 	while (hangs)
 		pause();
-	fd = open(PROGRAM, O_RDONLY | O_CLOEXEC);
+	fd = open(program, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	info->fh = (uint64_t)fd;
+	/* A program that runs goes on running: what it needs stays in memory. */
+	info->keep_cache = getenv("FUSE_HANG_PROGRAM") != NULL;
 	return 0;
 }
 
@@ -89,6 +92,8 @@ int main(int argc, char **argv)
 		.release = hang_release,
 	};
 
+	if (getenv("FUSE_HANG_PROGRAM"))
+		program = getenv("FUSE_HANG_PROGRAM");
 	signal(SIGUSR1, on_usr1);
 	signal(SIGUSR2, on_usr2);
 	return fuse_main(argc, argv, &operations, NULL);

@@ -3,6 +3,7 @@
 SCRIPT_TESTS += \
 	tests/test_layers.sh \
 	tests/test_live_chains.sh \
+	tests/test_live_faults.sh \
 	tests/test_live_processes.sh \
 	tests/test_live_shares.sh \
 	tests/test_live_user.sh
@@ -16,4 +17,5 @@ EXTRA_DIST += \
 	tests/live_lib.sh \
 	tests/loads.sh \
 	tests/targets/chains.c \
+	tests/targets/mapped.c \
 	tests/targets/shares.c

@@ -284,6 +284,17 @@ static void client_lives_with_a_stopped_broker(void **state)
 	close(sock);
 	assert_true(await_end(pid));
 	assert_int_equal(count_own_fds(), nr_fds);
+
+	/* Silent, then gone: that is another message. */
+	signal_child(broker_pid(broker), SIGSTOP);
+	broker_set_limit(broker, 10);
+	while (broker_watch(broker, &cpu_ns, &rss_bytes) != BROKER_SILENT && nr_watches++ < 3000)
+		usleep(10000);
+	assert_int_equal(broker_start_loader(broker, &sock, &pid), -ETIMEDOUT);
+	signal_child(broker_pid(broker), SIGKILL);
+	assert_int_equal(waitpid(broker_pid(broker), NULL, 0), broker_pid(broker));
+	assert_int_equal(broker_start_loader(broker, &sock, &pid), -EPIPE);
+	assert_int_equal(broker_watch(broker, &cpu_ns, &rss_bytes), BROKER_GONE);
 	broker_stop(broker);
 }
 

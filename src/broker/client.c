@@ -183,7 +183,8 @@ static void take_old_answers(struct broker *broker)
 
 static bool is_silent(const struct broker *broker)
 {
-	return broker->nr_answered < broker->nr_sent && now_ns() > broker->waiting_ns + SILENT_NS;
+	return broker->control >= 0 && broker->nr_answered < broker->nr_sent &&
+	       now_ns() > broker->waiting_ns + SILENT_NS;
 }
 
 /* 0, -ETIMEDOUT: it does not even read, or -EPIPE. */

@@ -713,7 +713,8 @@ static const char *trouble_of(const struct supply *s, uint32_t id, uint64_t time
 	default:
 		break;
 	}
-	if (file->state == FILE_OPENING && id >= PROC_MODULE_FIRST &&
+	/* Without a broker no open is answered. */
+	if (file->state == FILE_OPENING && s->engine->broker_state == BROKER_WELL &&
 	    time_ns > file->asked_ns + GIVE_UP_NS)
 		return "its file system hangs";
 	return NULL;
