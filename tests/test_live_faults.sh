@@ -124,15 +124,19 @@ if [ -x "$top_builddir/tests/fuse_hang" ] && [ -w /dev/fuse ]; then
 		test_pids="$test_pids $!"
 		has_fuse=$how
 	done
+	sleep 0.2 # the programs run, and need nothing more from their file systems
 fi
-sleep 0.5
-rm "$tmp/$id-gone" "$tmp/$id-fifo"
-mkfifo "$tmp/$id-fifo"
-mv "$tmp/$id-wrong" "$tmp/$id-other"
 if [ "$has_fuse" = read ]; then
 	kill -USR1 "$fuse_open"
 	kill -USR2 "$fuse_read"
+	# Another profiler on this machine may have read all of it meanwhile: out of memory with it.
+	dd if="/proc/${test_pids##* }/exe" iflag=nocache count=0 status=none
+	timeout 1 tail -c 64 "/proc/${test_pids##* }/exe" >/dev/null 2>&1 && has_fuse=cached
 fi
+sleep 0.3
+rm "$tmp/$id-gone" "$tmp/$id-fifo"
+mkfifo "$tmp/$id-fifo"
+mv "$tmp/$id-wrong" "$tmp/$id-other"
 
 begin
 soon "$(function_of "$id-well" in_well)" 'a good program has no names'
@@ -148,10 +152,14 @@ done
 soon '.health.modules_bad >= 3' 'bad files are not counted'
 pass 'bad files'
 
-if [ "$has_fuse" = read ]; then
+if [ "$has_fuse" = read ] || [ "$has_fuse" = cached ]; then
 	soon '.notice | test("program \\(its file system hangs\\)")' 'hanging open not told' 20
-	soon '.notice | test("program \\(timed out\\)")' 'hanging read not told' 30
-	soon '.health.loader_restarts >= 1' 'no restart after a hanging read'
+	if [ "$has_fuse" = read ]; then
+		soon '.notice | test("program \\(timed out\\)")' 'hanging read not told' 30
+		soon '.health.loader_restarts >= 1' 'no restart after a hanging read'
+	else
+		echo 'not tested: a hanging read, the file was read before'
+	fi
 	soon "$(function_of "$id-well" in_well)" 'a good program lost its names'
 	# The file system hangs, and a program that starts now has its names all the same.
 	build "$id-late" in_late

@@ -38,7 +38,7 @@ unprivileged()
 
 check_broker()
 {
-	local set value
+	local set value fd flags
 	is "$1" NoNewPrivs 1
 	is "$1" CapInh 0000000000000000
 	is "$1" CapAmb 0000000000000000
@@ -52,8 +52,12 @@ check_broker()
 		/dev/null | socket:* | anon_inode:\[signalfd\] | anon_inode:\[perf_event\]) ;;
 		"$PWD" | "$term_dir") [[ $who == @(root|'sudo from root'|'sudo from -1'),* ]] || # reports of root alone
 				fail "$who: broker holds a directory" ;;
-		"/proc/"* | /memfd:* | '') ;; # on their way to main
-		*) fail "$who: broker holds $(readlink "$fd")" ;;
+		/memfd:* | '') ;; # on their way to main
+		*)
+			# Files on their way to main, or held to be looked at. Not to be written to.
+			flags=$((8#$(sed -n 's/^flags:[[:space:]]*//p' "/proc/$1/fdinfo/${fd##*/}" 2>/dev/null || echo 0)))
+			[ $((flags & 3)) = 0 ] || fail "$who: broker may write to $(readlink "$fd")"
+			;;
 		esac
 	done
 }
