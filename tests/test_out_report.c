@@ -195,7 +195,8 @@ static void every_loss_is_told(void **state)
 	line_with(lossy, "whole run: samples", line, sizeof(line));
 	assert_string_equal(
 		line,
-		"whole run: samples 10, user stacks 9: complete 5 (55.5%), stitched 1, truncated 3");
+		"whole run: samples 10, user stacks 9: complete 5 (55.5%), stitched 1, truncated 3; "
+		"without user part: kernel threads 1, ending tasks 0");
 	snapshot_free(s);
 }
 

@@ -24,7 +24,8 @@ static const struct {
 	[STACK_END_TRUNCATED] = {"truncated", "the stack is longer than the copy: try ]"},
 	[STACK_END_PENDING] = {"pending", "waits for an unwind table"},
 	[STACK_END_LATE] = {"late", "its unwind table came too late"},
-	[STACK_END_NO_REGS] = {"no-regs", "no user registers or stack (exiting process)"},
+	[STACK_END_NO_USER] = {"no-user", "the task was ending or starting: it has no user part"},
+	[STACK_END_NO_STACK] = {"no-stack", "no byte of the stack could be copied"},
 	[STACK_END_NO_MAP] = {"no-map", "an address in no known mapping"},
 	[STACK_END_NO_FILE] = {"no-file", "a mapped file that could not be opened"},
 	[STACK_END_BAD_FILE] = {"bad-file", "a mapped file that could not be parsed"},
@@ -60,5 +61,5 @@ const char *stack_end_meaning(enum stack_end end)
 
 bool stack_end_is_user(enum stack_end end)
 {
-	return end != STACK_END_KERNEL;
+	return end != STACK_END_KERNEL && end != STACK_END_NO_USER;
 }

@@ -24,7 +24,8 @@ enum stack_end {
 	STACK_END_PENDING,   /* waiting for an unwind table: provisional, becomes another */
 	/* the unwind table did not come in time or there was no room to wait */
 	STACK_END_LATE,
-	STACK_END_NO_REGS,  /* the kernel gave no user registers or no stack (mm gone, exiting) */
+	STACK_END_NO_USER, /* a task whose user part is gone (exiting) or not there yet: no registers */
+	STACK_END_NO_STACK, /* user registers, but not one byte of the stack could be copied */
 	STACK_END_NO_MAP,   /* pc in no known mapping */
 	STACK_END_NO_FILE,  /* the mapped file could not be opened or read; its module says why */
 	STACK_END_BAD_FILE, /* not ELF, damaged, or its loader crashed or timed out */

@@ -66,7 +66,7 @@ static void user_part(struct engine *engine, const struct process *process,
 {
 	const struct unwind_space *space = process_space(process);
 
-	*ret = (struct unwind_result){.end = STACK_END_NO_REGS, .end_module = UNWIND_NO_MODULE};
+	*ret = (struct unwind_result){.end = STACK_END_NO_USER, .end_module = UNWIND_NO_MODULE};
 	if (process->is_kernel) {
 		ret->end = STACK_END_KERNEL;
 		return;
@@ -82,7 +82,7 @@ static void user_part(struct engine *engine, const struct process *process,
 	if (input->abi == RECORD_ABI_32 || input->stack.bytes == 0) {
 		lone_frame(space, input->regs.r[X86_RIP], &engine->user[0]);
 		ret->nr_frames = 1;
-		ret->end = input->abi == RECORD_ABI_32 ? STACK_END_ARCH : STACK_END_NO_REGS;
+		ret->end = input->abi == RECORD_ABI_32 ? STACK_END_ARCH : STACK_END_NO_STACK;
 		return;
 	}
 	unwind_dwarf(space, &input->regs, &input->stack, engine->user, ret);

@@ -53,16 +53,22 @@ static void put_settings(struct json *json, const struct snapshot *s)
 	json_string(json, "notice", snapshot_text(s, set->notice));
 }
 
-static void put_ends(struct json *json, const struct health *h)
+static void put_ends_of(struct json *json, const struct health *h, const char *key, bool is_user)
 {
-	json_open(json, "incomplete", '{');
+	json_open(json, key, '{');
 	for (int end = 0; end < STACK_END_COUNT; end++) {
-		if (end == STACK_END_ROOT || end == STACK_END_STITCHED || !stack_end_is_user(end))
+		if (end == STACK_END_ROOT || end == STACK_END_STITCHED)
 			continue;
-		if (h->ends[end] > 0)
+		if (stack_end_is_user(end) == is_user && h->ends[end] > 0)
 			json_u64(json, stack_end_name(end), h->ends[end]);
 	}
 	json_close(json, '}');
+}
+
+static void put_ends(struct json *json, const struct health *h)
+{
+	put_ends_of(json, h, "incomplete", true);
+	put_ends_of(json, h, "without_user_part", false);
 }
 
 static void put_losses(struct json *json, const struct health *h)

@@ -76,6 +76,8 @@ static void put_stacks(FILE *stream, const struct health *h)
 		if (h->ends[end] > 0)
 			fprintf(stream, ", %s %" PRIu64, stack_end_name(end), h->ends[end]);
 	}
+	fprintf(stream, "; without user part: kernel threads %" PRIu64 ", ending tasks %" PRIu64,
+		h->ends[STACK_END_KERNEL], h->ends[STACK_END_NO_USER]);
 	putc('\n', stream);
 }
 
