@@ -50,14 +50,16 @@ path_share()
 		if $all == 0 then 0 else 100 * . / $all end' "$tmp/json"
 }
 
-# expect SCENARIO PATH [MIN%]: most of its stacks are this path and all reach the root
+# expect SCENARIO PATH [MIN%]: most of its stacks are this path and 99 % reach the root (the rest
+# may be caught where nobody can tell: in code without CFI that sets up its frame, or while the
+# kernel puts the registers of a signal's frame back one after the other)
 expect()
 {
 	local scenario=$1 path=$2 min=${3:-90} object=${4:-chains} share ends
 	profile "$scenario"
 	share=$(path_share "$path" "$object")
 	within "$share" "$min" 100 || fail "$scenario: only $share % are $path: $(path_list)"
-	ends=$(jq -c '.health | [.samples > 5, .user_stacks == .complete, .incomplete]' "$tmp/json")
+	ends=$(jq -c '.health | [.samples > 5, .complete >= .user_stacks * 0.99, .incomplete]' "$tmp/json")
 	[[ $ends == '[true,true,'* ]] || fail "$scenario: incomplete: $ends"
 	pass "$scenario"
 }
