@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define READ_BYTES (1u << 20)
+
 struct calls_builder {
 	uint64_t base;
 	uint32_t *pages;
@@ -90,28 +92,53 @@ static int add_return(struct calls_builder *b, uint64_t off)
 	return r;
 }
 
+/* The first byte from I on that may begin a call; BYTES: there is none. */
+static uint64_t next_call(const uint8_t *text, uint64_t i, uint64_t bytes)
+{
+	while (i < bytes && text[i] != 0xe8 && text[i] != 0xff)
+		i++;
+	return i;
+}
+
+/* Bytes of the call at offset I of SEG, or 0. */
+static size_t call_bytes(const struct cfi_input *input, const struct cfi_segment *seg, uint64_t i)
+{
+	size_t left = seg->bytes - i;
+	size_t bytes = direct_call_bytes(input, seg->text + i, left, seg->vaddr + i);
+
+	return bytes ? bytes : indirect_call_bytes(seg->text + i, left);
+}
+
 static int scan_segment(struct calls_builder *b, const struct cfi_input *input,
 			const struct cfi_segment *seg)
 {
 	/* Calls of different lengths may end in another order than they begin. */
-	uint64_t pending[8] = {0};
+	bool due[8] = {false};
+	unsigned int nr_due = 0;
+	uint64_t nr_read = 0;
 	int r = 0;
 
-	for (uint64_t i = 0; r == 0 && i < seg->bytes + ARRAY_SIZE(pending); i++) {
-		uint64_t *due = &pending[i % ARRAY_SIZE(pending)];
-		size_t left, bytes;
+	for (uint64_t i = 0; r == 0 && (i < seg->bytes || nr_due > 0); i++) {
+		size_t bytes;
 
-		if (*due)
+		if (nr_due == 0)
+			i = next_call(seg->text, i, seg->bytes);
+		if (input->text_was_read && i - nr_read >= READ_BYTES) {
+			input->text_was_read(seg->text + nr_read, i - nr_read);
+			nr_read = i;
+		}
+		if (due[i % ARRAY_SIZE(due)]) {
 			r = add_return(b, seg->file_off + i);
-		*due = 0;
-		if (i >= seg->bytes)
-			continue;
-		left = seg->bytes - i;
-		bytes = direct_call_bytes(input, seg->text + i, left, seg->vaddr + i);
-		if (!bytes)
-			bytes = indirect_call_bytes(seg->text + i, left);
-		if (bytes)
-			pending[(i + bytes) % ARRAY_SIZE(pending)] = 1;
+			due[i % ARRAY_SIZE(due)] = false;
+			nr_due--;
+		}
+		bytes = i < seg->bytes ? call_bytes(input, seg, i) : 0;
+		if (bytes) {
+			bool *at = &due[(i + bytes) % ARRAY_SIZE(due)];
+
+			nr_due += !*at;
+			*at = true;
+		}
 	}
 	return r;
 }

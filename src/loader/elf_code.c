@@ -211,6 +211,16 @@ static struct cfi_section eh_frame_by_header(const struct elf_file *file)
 	return ret;
 }
 
+/* The pages of a large file are ours while they are mapped: no more of them than needed. */
+static void text_drop(const uint8_t *text, size_t bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = (uintptr_t)text & ~(page - 1);
+	uintptr_t to = ((uintptr_t)text + bytes) & ~(page - 1);
+
+	madvise((void *)from, to - from, MADV_DONTNEED); // NOLINT
+}
+
 static void code_find(const struct elf_file *file, bool is_calls, struct code *code)
 {
 	static const char *const plt_names[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
@@ -225,6 +235,7 @@ static void code_find(const struct elf_file *file, bool is_calls, struct code *c
 	input->nr_segments = file->nr_segments;
 	for (size_t i = 0; i < file->nr_segments; i++)
 		code_map_segment(file, &file->segments[i], &code->maps[i], &code->segments[i]);
+	input->text_was_read = text_drop;
 	if (is_calls)
 		return;
 	input->eh_frame = cfi_section_of(file, ".eh_frame", FRAME_BYTES_MAX);
