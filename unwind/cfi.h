@@ -38,7 +38,7 @@ struct cfi_input {
 	struct cfi_section debug_frame; /* fills what .eh_frame does not cover */
 	struct cfi_section plt[4];	/* .plt, .plt.sec, .plt.got, .iplt: stubs without FDEs */
 	uint64_t entry;			/* e_entry: made a root where nothing covers it */
-	/* Told of text that is not looked at again while calls are collected, or NULL. */
+	/* Told of text that is not looked at again, from time to time; or NULL. */
 	void (*text_was_read)(const uint8_t *text, size_t bytes);
 };
 

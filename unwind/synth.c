@@ -16,6 +16,8 @@
 
 #define STUB_BYTES	16
 #define SYNTH_MAX	(1u << 20)
+#define READ_BYTES	(1u << 20)
+#define SYNTH_BYTES_MIN 7   /* of the shortest pattern, mov $15,%eax; syscall */
 #define ENTRY_GAP_BYTES 256 /* a hole of this size around the entry point is start-up code */
 #define ENTRY_SCAN	64  /* where the entry code makes its one call */
 #define INIT_SCAN	256 /* the calls of _init */
@@ -247,6 +249,8 @@ static int gap_search(const struct cfi_input *input, const struct gap *gap, stru
 {
 	int r = find_entry(input, gap, f);
 
+	if (gap->end - gap->start < SYNTH_BYTES_MIN) /* mostly what pads functions */
+		return r;
 	if (r == 0 && gap->seg->text)
 		r = find_sigreturn(gap, f);
 	if (r == 0 && gap->seg->text)
@@ -284,11 +288,17 @@ int synth_find(const struct cfi_input *input, const struct cfi_fde *covered, siz
 		struct gap gap = {.seg = seg, .start = seg->file_off};
 		uint64_t seg_end = seg->file_off + seg->bytes;
 		size_t c = first_after(covered, nr_covered, seg->file_off);
+		uint64_t read = gap.start;
 
 		for (; r == 0 && gap.start < seg_end; c++) {
 			gap.end = c < nr_covered ? MIN(covered[c].start, seg_end) : seg_end;
 			if (gap.start < gap.end)
 				r = gap_search(input, &gap, frames);
+			if (seg->text && input->text_was_read && gap.end - read >= READ_BYTES) {
+				input->text_was_read(seg->text + (read - seg->file_off),
+						     gap.end - read);
+				read = gap.end;
+			}
 			gap.start = c < nr_covered ? MAX(gap.start, covered[c].end) : seg_end;
 		}
 	}
