@@ -22,10 +22,11 @@
 struct broker;
 
 struct broker_config {
-	struct identity workers;	 /* whom loaders run as */
-	int (*loader_main)(int sock);	 /* what a loader process runs */
-	int (*fetcher_main)(int sock);	 /* what the fetcher process runs, or NULL */
-	int save_dir_fd;		 /* root without sudo: where reports may be created, else -1 */
+	struct identity workers;       /* whom loaders run as */
+	int (*loader_main)(int sock);  /* what a loader process runs */
+	int (*fetcher_main)(int sock); /* what the fetcher process runs, or NULL */
+	/* root without sudo: where reports may be created, else -1 */
+	int save_dir_fd;
 };
 
 /*
@@ -67,14 +68,18 @@ int broker_usage(struct broker *broker, uint64_t *ret_cpu_ns, uint64_t *ret_rss_
 /* --- files: asynchronous; every request gets exactly one reply with its TAG --- */
 
 enum broker_file_kind {
-	BROKER_SCAN,	 /* all processes: a memory file of struct broker_process */
-	BROKER_TASKS,	 /* threads of PID: a memory file of pid_t */
-	BROKER_MAPS,	 /* /proc/PID/maps: a memory file with its text; empty for a kernel thread or one that ends */
-	BROKER_MAPPED,	 /* the ELF file that PID has mapped at [start, end) */
-	BROKER_DEBUG,	 /* a debug file on this machine by build-id */
-	BROKER_DEBUGLINK,/* a debug file by the name in .gnu_debuglink, beside the mapped file */
-	BROKER_KALLSYMS, /* /proc/kallsyms, open */
-	BROKER_CPUS,	 /* /sys/devices/system/cpu/online, open */
+	BROKER_SCAN,  /* all processes: a memory file of struct broker_process */
+	BROKER_TASKS, /* threads of PID: a memory file of pid_t */
+	/*
+	 * /proc/PID/maps: a memory file with its text; empty for a kernel thread
+	 * or one that ends
+	 */
+	BROKER_MAPS,
+	BROKER_MAPPED,	  /* the ELF file that PID has mapped at [start, end) */
+	BROKER_DEBUG,	  /* a debug file on this machine by build-id */
+	BROKER_DEBUGLINK, /* a debug file by the name in .gnu_debuglink, beside the mapped file */
+	BROKER_KALLSYMS,  /* /proc/kallsyms, open */
+	BROKER_CPUS,	  /* /sys/devices/system/cpu/online, open */
 };
 
 struct broker_process { /* an element of BROKER_SCAN's answer */
@@ -89,7 +94,7 @@ struct broker_process { /* an element of BROKER_SCAN's answer */
 
 struct broker_file_request {
 	enum broker_file_kind kind;
-	uint64_t tag;	 /* comes back with the reply */
+	uint64_t tag; /* comes back with the reply */
 	pid_t pid;
 	uint64_t start_time; /* 0: not checked; else the process must be the one started then */
 	uint64_t start, end; /* MAPPED, DEBUGLINK */
@@ -97,7 +102,7 @@ struct broker_file_request {
 	uint32_t maj, min;   /* ... on this device */
 	uint8_t build_id[20];
 	uint8_t build_id_bytes; /* DEBUG */
-	char name[256];	     /* DEBUGLINK: one path component; refused with '/' or dots alone */
+	char name[256];		/* DEBUGLINK: one path component; refused with '/' or dots alone */
 };
 
 struct broker_file_reply {
@@ -109,7 +114,7 @@ struct broker_file_reply {
 	 * opens used up the threads.
 	 */
 	int status;
-	int fd;	    /* owned by the receiver, or -1 */
+	int fd; /* owned by the receiver, or -1 */
 	/* of the opened file (MAPPED, DEBUG, DEBUGLINK): its identity */
 	uint64_t dev, ino, bytes;
 	int64_t mtime_ns;
