@@ -5,7 +5,8 @@
  *	engine.c   the rounds: drain, records, supply, commands
  *	stack.c    one sample: kernel and user part joined into one path
  *	backlog.c  samples that wait for an unwind table
- *	supply.c   what is opened and parsed elsewhere: files, tables, names, maps
+ *	supply.c   what is opened and parsed elsewhere: maps here, files and tables in
+ *	           supply_files.c, names in supply_names.c
  *	targets.c  which tasks are sampled
  *	report.c   the snapshot's settings, health and cost
  */

@@ -5,5 +5,7 @@ libengine_a_SOURCES = \
 	src/engine/internal.h \
 	src/engine/report.c \
 	src/engine/stack.c \
-	src/engine/supply.c \
+	src/engine/supply.c src/engine/supply.h \
+	src/engine/supply_files.c \
+	src/engine/supply_names.c \
 	src/engine/targets.c

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files of the supply share (supply.c, supply_files.c,
+ * supply_names.c). The rest of the engine sees internal.h only.
+ */
+#ifndef ST_ENGINE_SUPPLY_H
+#define ST_ENGINE_SUPPLY_H
+
+#include "src/base/util.h"
+#include "src/engine/internal.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ASKED_MAX  64		    /* requests at the broker at once */
+#define GIVE_UP_NS (3 * NS_PER_SEC) /* a sample waits so long for a table */
+
+/* How far a module has come on its way from a mapping to a name. */
+enum file_state {
+	FILE_UNSEEN,
+	FILE_OPENING, /* asked the broker for the mapped file */
+	FILE_OPEN,    /* the loader could read it; nobody wants its table yet */
+	FILE_TABLE,   /* asked the loader for its table */
+	FILE_DEBUG,   /* asked the broker for a debug file */
+	FILE_DONE,    /* names can be asked for */
+	FILE_FAILED,  /* there will be no names */
+};
+
+struct file {
+	enum file_state state;
+	bool calls_asked;
+	enum loader_status trouble; /* the last answer of the loader on it, LOADER_OK: none bad */
+	uint64_t asked_ns;	    /* when the broker was asked to open it */
+	struct module_want want;    /* where it was mapped, for the debuglink */
+	char debuglink[256];
+};
+
+/* Offsets whose module cannot be asked for names yet. */
+struct held {
+	uint32_t module;
+	uint64_t off;
+};
+
+struct supply {
+	struct engine *engine;
+	struct loader_client *loader;
+	struct file *files; /* by module id */
+	size_t nr_files, cap_files;
+	struct held *held;
+	size_t nr_held, cap_held;
+	uint32_t nr_asked;   /* at the broker */
+	uint32_t nr_batches; /* names at the loader */
+	bool tables_came;    /* since the backlog was last tried */
+	bool kernel_names_seen, kernel_names_missing;
+	uint64_t scan_time_ns, rescan_time_ns, next_retry_ns, next_names_ns;
+	uint64_t table_rows;
+};
+
+/* Ask the broker; its answer is counted on. 0 or -errno. */
+int supply_ask(struct supply *s, const struct broker_file_request *request);
+
+/* --- supply_files.c: from a mapping to a table --- */
+
+/* The state of MODULE, made if it is new; NULL: no memory. */
+struct file *supply_file(struct supply *s, uint32_t module);
+/* Nothing more is to come of the file: its names can be asked for. */
+void supply_file_done(struct supply *s, uint32_t module);
+void supply_add_vdso(struct supply *s);
+/* Ask for files that are mapped and not open yet. True: something was asked. */
+bool supply_ask_modules(struct supply *s);
+/* Ask for the tables and calls that unwinding wants. */
+void supply_ask_wants(struct supply *s);
+void supply_take_mapped(struct supply *s, struct broker_file_reply *reply);
+void supply_take_debug(struct supply *s, struct broker_file_reply *reply);
+void supply_take_table(struct supply *s, struct loader_reply *reply);
+void supply_take_calls(struct supply *s, struct loader_reply *reply);
+
+/* --- supply_names.c: from an offset to a name --- */
+
+/* Ask for names of frames that have none, now and then. */
+void supply_ask_names(struct supply *s, uint64_t time_ns);
+/* The names of MODULE can be asked for now, or never: let go what was held. */
+void supply_release_names(struct supply *s, uint32_t module);
+void supply_take_names(struct supply *s, const struct loader_reply *reply);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * ELF files on their way from a mapping to a table: opened by the broker,
+ * compiled by the loader, joined by a debug file if there is one.
+ */
+#include "config.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+#include "src/engine/supply.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#define CALLS_BYTES_MAX (64u << 20)
+#define VDSO_BYTES_MAX	65536
+#define BAD_FILES_NAMED 2 /* the others are counted */
+
+struct file *supply_file(struct supply *s, uint32_t module)
+{
+	if (module >= s->nr_files) {
+		size_t want = (size_t)module + 1;
+
+		if (vec_reserve(&s->files, &s->cap_files, want, UINT32_MAX / 2) < 0)
+			return NULL;
+		memset(s->files + s->nr_files, 0, (want - s->nr_files) * sizeof(*s->files));
+		s->nr_files = want;
+	}
+	return &s->files[module];
+}
+
+/* --- the vDSO: the same image in every 64-bit process, so our own will do --- */
+
+static int vdso_image(void)
+{
+	/* From our own auxiliary vector: the kernel's word, not a target's. */
+	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR); // NOLINT
+	Elf64_Ehdr header;
+	uint64_t bytes;
+
+	if (!image)
+		return -ENOENT;
+	memcpy(&header, image, sizeof(header));
+	bytes = header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize;
+	if (bytes > VDSO_BYTES_MAX)
+		return -EFBIG;
+	return memfd_sealed("vdso", image, bytes);
+}
+
+void supply_add_vdso(struct supply *s)
+{
+	struct file *file = supply_file(s, PROC_MODULE_VDSO);
+	int fd = vdso_image();
+
+	if (!file || fd < 0) {
+		module_failed(s->engine->procs, procs_module(s->engine->procs, PROC_MODULE_VDSO),
+			      STACK_END_NO_FILE, "no vDSO here", false);
+		return;
+	}
+	if (loader_add_module(s->loader, PROC_MODULE_VDSO, fd) == 0)
+		file->state = FILE_OPEN;
+}
+
+/* --- files --- */
+
+void supply_file_done(struct supply *s, uint32_t module)
+{
+	s->files[module].state = FILE_DONE;
+	supply_release_names(s, module);
+}
+
+static void file_failed(struct supply *s, uint32_t module, enum stack_end end, const char *why,
+			bool retry)
+{
+	struct engine *engine = s->engine;
+
+	module_failed(engine->procs, procs_module(engine->procs, module), end, why, retry);
+	s->files[module].state = retry ? FILE_UNSEEN : FILE_FAILED;
+	s->tables_came = true; /* who waits for it need not wait longer */
+	if (!retry)
+		supply_release_names(s, module);
+}
+
+bool supply_ask_modules(struct supply *s)
+{
+	struct module_want want;
+	bool asked = false;
+
+	while (s->nr_asked < ASKED_MAX && procs_next_module_want(s->engine->procs, &want)) {
+		struct broker_file_request request = {
+			.kind = BROKER_MAPPED,
+			.tag = want.module,
+			.pid = want.pid,
+			.start_time = want.start_time,
+			.start = want.start,
+			.end = want.end,
+			.ino = want.ino,
+			.maj = want.maj,
+			.min = want.min,
+		};
+		struct file *file = supply_file(s, want.module);
+
+		if (!file)
+			return asked;
+		asked = true;
+		file->want = want;
+		file->state = FILE_OPENING;
+		file->asked_ns = now_ns();
+		if (supply_ask(s, &request) < 0)
+			file_failed(s, want.module, STACK_END_NO_FILE, "the broker is gone", false);
+	}
+	return asked;
+}
+
+void supply_take_mapped(struct supply *s, struct broker_file_reply *reply)
+{
+	uint32_t module = (uint32_t)reply->tag;
+
+	if (module >= s->nr_files || s->files[module].state != FILE_OPENING)
+		return;
+	if (reply->status < 0) {
+		bool gone = reply->status == -ENOENT || reply->status == -ESRCH ||
+			    reply->status == -ESTALE;
+
+		file_failed(s, module, STACK_END_NO_FILE,
+			    gone ? "its process was gone" : "could not be opened", gone);
+		return;
+	}
+	s->files[module].state = FILE_OPEN;
+	s->engine->look_for_wants = true;
+	if (loader_add_module(s->loader, module, steal_fd(&reply->fd)) < 0)
+		file_failed(s, module, STACK_END_NO_FILE, "out of memory", false);
+}
+
+/* Ask for a debug file by build-id (first) or debuglink; without either the names are as good as they get. */
+static void ask_debug(struct supply *s, uint32_t module, enum broker_file_kind kind)
+{
+	const struct module *m = procs_module(s->engine->procs, module);
+	struct file *file = &s->files[module];
+	struct broker_file_request request = {
+		.kind = kind,
+		.tag = module,
+		.pid = file->want.pid,
+		.start_time = file->want.start_time,
+		.start = file->want.start,
+		.end = file->want.end,
+		.ino = file->want.ino,
+		.maj = file->want.maj,
+		.min = file->want.min,
+		.build_id_bytes = m->build_id_bytes,
+	};
+	bool known = kind == BROKER_DEBUG ? m->build_id_bytes > 0 : file->debuglink[0] != '\0';
+
+	if (!known && kind == BROKER_DEBUG) {
+		ask_debug(s, module, BROKER_DEBUGLINK);
+		return;
+	}
+	memcpy(request.build_id, m->build_id, sizeof(request.build_id));
+	snprintf(request.name, sizeof(request.name), "%s", file->debuglink);
+	file->state = FILE_DEBUG;
+	if (!known || supply_ask(s, &request) < 0)
+		supply_file_done(s, module);
+}
+
+void supply_take_debug(struct supply *s, struct broker_file_reply *reply)
+{
+	uint32_t module = (uint32_t)reply->tag;
+
+	if (module >= s->nr_files || s->files[module].state != FILE_DEBUG)
+		return;
+	if (reply->status < 0 && reply->kind == BROKER_DEBUG) {
+		ask_debug(s, module, BROKER_DEBUGLINK);
+		return;
+	}
+	if (reply->status == 0)
+		loader_add_debug(s->loader, module, steal_fd(&reply->fd));
+	supply_file_done(s, module);
+}
+
+void supply_take_table(struct supply *s, struct loader_reply *reply)
+{
+	struct module *m = procs_module(s->engine->procs, reply->module);
+	AUTO_CLOSE int fd = reply->blob_fd;
+	struct file *file = supply_file(s, reply->module);
+	const void *blob = NULL;
+	size_t len = 0;
+	int r = -EBADMSG;
+
+	if (!m || !file || file->state != FILE_TABLE)
+		return;
+	s->tables_came = true;
+	if (reply->status == LOADER_OK && memfd_map(fd, TABLE_BYTES_MAX, &blob, &len) == 0)
+		r = module_ready(m, blob, len);
+	if (r < 0 && reply->status != LOADER_NO_CODE) {
+		if (blob)
+			munmap((void *)(uintptr_t)blob, len);
+		file->trouble = reply->status;
+		file_failed(s, reply->module, STACK_END_BAD_FILE, loader_status_text(reply->status),
+			    false);
+		return;
+	}
+	if (r == 0) {
+		s->table_rows += table_nr_rows(&m->unwind.table);
+	} else {
+		module_failed(s->engine->procs, m, STACK_END_ARCH,
+			      loader_status_text(reply->status), false);
+	}
+	m->build_id_bytes = reply->build_id_bytes;
+	memcpy(m->build_id, reply->build_id, sizeof(m->build_id));
+	snprintf(file->debuglink, sizeof(file->debuglink), "%s", reply->debuglink);
+	if (reply->has_symtab || reply->module < PROC_MODULE_FIRST)
+		supply_file_done(s, reply->module);
+	else
+		ask_debug(s, reply->module, BROKER_DEBUG);
+}
+
+void supply_take_calls(struct supply *s, struct loader_reply *reply)
+{
+	struct module *m = procs_module(s->engine->procs, reply->module);
+	AUTO_CLOSE int fd = reply->blob_fd;
+	const void *blob = NULL;
+	size_t len = 0;
+
+	if (!m)
+		return;
+	s->tables_came = true;
+	if (reply->status == LOADER_OK && memfd_map(fd, CALLS_BYTES_MAX, &blob, &len) == 0 &&
+	    module_calls_ready(m, blob, len) == 0)
+		return;
+	if (blob)
+		munmap((void *)(uintptr_t)blob, len);
+	m->unwind.calls_failed = true;
+}
+
+static void ask_wants_of(struct supply *s, uint32_t id)
+{
+	struct unwind_module *m = &procs_module(s->engine->procs, id)->unwind;
+	struct file *file = &s->files[id];
+
+	if (file->state == FILE_OPEN && m->wants_table) {
+		file->state = FILE_TABLE;
+		if (loader_want_table(s->loader, id) < 0)
+			file_failed(s, id, STACK_END_BAD_FILE, "out of memory", false);
+	}
+	if (file->state >= FILE_DEBUG && m->wants_calls && !file->calls_asked) {
+		file->calls_asked = true;
+		if (loader_want_calls(s->loader, id) < 0)
+			m->calls_failed = true;
+	}
+}
+
+/*
+ * Unwinding says by flags in a module that a stack leads into it. Files are
+ * opened as soon as they are mapped, since a process may end; their tables are
+ * built for those that stacks lead to, which are few of them.
+ */
+void supply_ask_wants(struct supply *s)
+{
+	if (!s->engine->look_for_wants)
+		return;
+	s->engine->look_for_wants = false;
+	for (uint32_t id = PROC_MODULE_VDSO; id < s->nr_files; id++)
+		ask_wants_of(s, id);
+}
+
+/* --- what became of them --- */
+
+/* Why module ID has no names although there is a file, or NULL. */
+static const char *trouble_of(const struct supply *s, uint32_t id, uint64_t time_ns)
+{
+	const struct file *file = &s->files[id];
+
+	switch (file->trouble) {
+	case LOADER_CRASHED:
+	case LOADER_TIMED_OUT:
+		return loader_status_text(file->trouble);
+	default:
+		break;
+	}
+	/* Without a broker no open is answered. */
+	if (file->state == FILE_OPENING && s->engine->broker_state == BROKER_WELL &&
+	    time_ns > file->asked_ns + GIVE_UP_NS)
+		return "its file system hangs";
+	return NULL;
+}
+
+void supply_bad_files(const struct supply *s, char *out, size_t size)
+{
+	uint64_t time_ns = now_ns();
+	uint32_t nr = 0;
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++) {
+		const char *why = trouble_of(s, id, time_ns);
+
+		if (!why || ++nr > BAD_FILES_NAMED || len >= size)
+			continue;
+		len += (size_t)snprintf(out + len, size - len, "%s%s (%s)", nr > 1 ? ", " : "",
+					procs_module(s->engine->procs, id)->name, why);
+	}
+	if (nr > BAD_FILES_NAMED && len < size)
+		snprintf(out + len, size - len, " and %u more", nr - BAD_FILES_NAMED);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Names for frames: asked of the loader in batches, held while their file is
+ * still on its way, answered by what is known where no answer can come.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/base/vec.h"
+#include "src/engine/supply.h"
+
+#include <stdio.h>
+
+#define NAMES_BATCHES_MAX 16 /* names requests at the loader at once: tables go first */
+#define HELD_MAX	  16384
+#define NAMES_PAUSE_NS	  (NS_PER_SEC / 2)
+#define NAMES_MANY_NS	  (NS_PER_SEC / 10) /* the pause while there are many */
+
+static void name_fallback(struct supply *s, uint32_t module, uint64_t off)
+{
+	profile_name(s->engine->profile, module, off, UINT64_MAX, 0, NULL, NULL);
+}
+
+static void hold(struct supply *s, uint32_t module, const uint64_t *offs, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		if (vec_reserve(&s->held, &s->cap_held, s->nr_held + 1, HELD_MAX) < 0)
+			name_fallback(s, module, offs[i]);
+		else
+			s->held[s->nr_held++] = (struct held){.module = module, .off = offs[i]};
+	}
+}
+
+/* BPF programs and trampolines are known from KSYMBOL records, the rest by the loader. */
+static uint32_t name_ksymbols(struct supply *s, uint64_t *addrs, uint32_t nr)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		uint64_t start;
+		const char *name = procs_ksymbol(s->engine->procs, addrs[i], &start);
+
+		if (name)
+			profile_name(s->engine->profile, PROC_MODULE_KERNEL, addrs[i], start, start,
+				     name, "[bpf]");
+		else
+			addrs[left++] = addrs[i];
+	}
+	return left;
+}
+
+/* Ask for names of NR offsets of MODULE, or hold or answer them as its file's state says. */
+static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32_t nr)
+{
+	struct file *file = supply_file(s, module);
+
+	if (module == PROC_MODULE_KERNEL)
+		nr = name_ksymbols(s, offs, nr);
+	if (nr == 0)
+		return;
+	if (file && file->state == FILE_DONE &&
+	    loader_want_names(s->loader, module, offs, nr) == 0) {
+		s->nr_batches++;
+		return;
+	}
+	if (file && file->state == FILE_OPEN) {
+		/* Names come after the table, with what it tells of debug files. */
+		procs_module(s->engine->procs, module)->unwind.wants_table = true;
+		s->engine->look_for_wants = true;
+	}
+	if (file && file->state < FILE_DONE &&
+	    (module == PROC_MODULE_KERNEL || module >= PROC_MODULE_VDSO)) {
+		hold(s, module, offs, nr);
+		return;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		name_fallback(s, module, offs[i]);
+}
+
+/* The names of MODULE can be asked for now, or never: let go what was held. */
+void supply_release_names(struct supply *s, uint32_t module)
+{
+	uint64_t offs[LOADER_NAMES_MAX];
+	uint32_t nr = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->nr_held; i++) {
+		if (s->held[i].module != module) {
+			s->held[kept++] = s->held[i];
+			continue;
+		}
+		offs[nr++] = s->held[i].off;
+		if (nr == LOADER_NAMES_MAX) {
+			want_names(s, module, offs, nr);
+			nr = 0;
+		}
+	}
+	s->nr_held = kept;
+	want_names(s, module, offs, nr);
+}
+
+/* A little patience makes few large requests of many small ones. */
+void supply_ask_names(struct supply *s, uint64_t time_ns)
+{
+	uint64_t offs[LOADER_NAMES_MAX], pause_ns = NAMES_PAUSE_NS;
+	uint32_t module, nr;
+
+	if (time_ns < s->next_names_ns)
+		return;
+	while (s->nr_batches < NAMES_BATCHES_MAX &&
+	       (nr = profile_unnamed(s->engine->profile, &module, offs, LOADER_NAMES_MAX)) > 0) {
+		want_names(s, module, offs, nr);
+		if (nr == LOADER_NAMES_MAX)
+			pause_ns = NAMES_MANY_NS;
+	}
+	s->next_names_ns = time_ns + pause_ns;
+}
+
+void supply_names_now(struct supply *s)
+{
+	s->next_names_ns = 0;
+}
+
+static void take_name(struct supply *s, uint32_t module, const struct loader_name *n)
+{
+	struct profile *profile = s->engine->profile;
+	char object[80];
+
+	if (module != PROC_MODULE_KERNEL) {
+		profile_name(profile, module, n->off, n->func_off, n->func_vaddr, n->name, NULL);
+	} else {
+		snprintf(object, sizeof(object), "[%s]",
+			 n->object && n->object[0] ? n->object : "kernel");
+		profile_name(profile, PROC_MODULE_KERNEL, n->off,
+			     n->name ? n->func_off : UINT64_MAX, n->func_vaddr, n->name, object);
+		if (n->name)
+			s->kernel_names_seen = true;
+		else
+			s->kernel_names_missing = true;
+	}
+	profile_name_range(profile, module, n->off, n->from, n->last);
+}
+
+void supply_take_names(struct supply *s, const struct loader_reply *reply)
+{
+	struct file *file = supply_file(s, reply->module);
+
+	if (s->nr_batches > 0)
+		s->nr_batches--;
+	if (file && reply->status != LOADER_OK)
+		file->trouble = reply->status;
+	for (uint32_t i = 0; i < reply->nr_names; i++)
+		take_name(s, reply->module, &reply->names[i]);
+}
