@@ -37,7 +37,7 @@ struct builder {
 	size_t cap_starts;
 	struct child_item *items;
 	size_t cap_items;
-	uint32_t *node_marks, *func_marks; /* one word for each node, function of the snapshot */
+	uint32_t *node_marks, *func_marks; /* one word for each merged node, each function */
 	size_t cap_node_marks, cap_func_marks;
 
 	struct u64map processes; /* process -> local number */

@@ -94,19 +94,20 @@ static int collect_chunk(struct builder *b, const struct log_chunk *chunk)
 	return 0;
 }
 
+/* By the merged tree: it is the snapshot's in 8 bytes for each node. */
 static void walk_process(struct builder *b, struct snapshot *s, uint32_t process)
 {
 	for (uint32_t i = b->heads[process]; i != UINT32_MAX; i = b->pairs[i].next) {
 		uint32_t node = b->pairs[i].node;
 
 		while (node && b->node_marks[node] != process + 1) {
-			uint32_t func = s->nodes[node].func;
+			uint32_t func = tree_frame(&b->merged, node);
 
 			b->node_marks[node] = process + 1;
 			if (b->func_marks[func] != process + 1)
-				s->funcs[func].nr_processes++;
+				s->funcs[b->func_map[func]].nr_processes++;
 			b->func_marks[func] = process + 1;
-			node = s->nodes[node].parent;
+			node = tree_parent(&b->merged, node);
 		}
 	}
 }
@@ -122,7 +123,7 @@ int build_processes(struct profile *p, struct builder *b, struct snapshot *s)
 		if (p->log.chunks[c]->nr_counted && collect_chunk(b, p->log.chunks[c]) < 0)
 			return -ENOMEM;
 	memset(b->node_marks, 0, s->nr_nodes * sizeof(*b->node_marks));
-	memset(b->func_marks, 0, s->nr_funcs * sizeof(*b->func_marks));
+	memset(b->func_marks, 0, p->frames.nr_funcs * sizeof(*b->func_marks));
 	for (uint32_t process = 0; process < b->processes.nr_used; process++)
 		walk_process(b, s, process);
 	return 0;
