@@ -15,6 +15,7 @@
 #include "src/session.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/heap.h"
 #include "src/base/io.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
@@ -42,6 +43,7 @@
 #include <unistd.h>
 
 #define STALL_NS     (250 * NS_PER_MSEC)
+#define LARGE_BYTES  (512u << 10) /* such blocks go back to the system when freed */
 #define QUIT_MAX_NS  (250 * NS_PER_MSEC)
 #define TARGET_MAX   128
 #define OUTPUT_MODE  0600
@@ -373,6 +375,7 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 	};
 	int r = s.env ? 0 : err_set(err, -ENOMEM, "no memory");
 
+	heap_setup(LARGE_BYTES);
 	process_sanitize_environment();
 	/* Characters only: numbers in files are the same everywhere. */
 	setlocale(LC_CTYPE, "");

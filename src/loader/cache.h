@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define CACHE_ENTRIES_MAX 256u
-#define CACHE_BYTES_MAX	  ((size_t)32 << 20)
+#define CACHE_BYTES_MAX	  ((size_t)16 << 20)
 
 struct cache_entry {
 	uint64_t key; /* 0: free */

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/heap.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/loader/cache.h"
@@ -20,7 +21,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #define DEBUG_FILE_BYTES_MAX (4ull << 30)
-#define MMAP_THRESHOLD	     (256 << 10) /* larger blocks go back to the system when freed */
+#define LARGE_BYTES	     (256u << 10) /* such blocks go back to the system when freed */
 
 /* The descriptors that came for the request with this serial; -1: none. */
 struct attached {
@@ -370,8 +370,7 @@ int loader_main(int sock)
 	if (!server)
 		return 1;
 	server->attached.file = server->attached.output = -1;
-	mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
-	mallopt(M_ARENA_MAX, 1);
+	heap_setup(LARGE_BYTES);
 	r = sandbox_enter(sock, &is_filtered);
 	hello.is_confined = is_filtered;
 	if (r == 0)

@@ -15,7 +15,7 @@
 
 #define MODULES_MAX 65536u /* a machine that configures and builds all day meets thousands */
 #define MODULES_BYTES_MAX \
-	(48u << 20) /* of tables, before those of files that nobody maps are dropped */
+	(32u << 20) /* of tables, before those of files that nobody maps are dropped */
 
 struct modules;
 
