@@ -43,7 +43,7 @@
 #include <unistd.h>
 
 #define STALL_NS     (250 * NS_PER_MSEC)
-#define LARGE_BYTES  (512u << 10) /* such blocks go back to the system when freed */
+#define LARGE_BYTES  (4u << 20) /* of blocks that go back to the system: more than most snapshots */
 #define QUIT_MAX_NS  (250 * NS_PER_MSEC)
 #define TARGET_MAX   128
 #define OUTPUT_MODE  0600

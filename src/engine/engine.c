@@ -31,7 +31,7 @@
 #define ROUND_NS	   (20 * NS_PER_MSEC)
 #define ROUND_MIN_NS	   (5 * NS_PER_MSEC)
 #define EARLY_ROUNDS_MAX   16
-#define EARLY_ROUND_NS	   (NS_PER_SEC / 16) /* one more is earned in this time */
+#define EARLY_ROUND_NS	   (NS_PER_SEC / 8) /* one more is earned in this time */
 #define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
 #define BACKLOG_BYTES	   (32u << 20)
 #define SWEEP_NS	   (10 * NS_PER_SEC)

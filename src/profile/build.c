@@ -35,6 +35,7 @@ struct builder *builder_free(struct builder *b)
 	free(b->items);
 	free(b->node_marks);
 	free(b->func_marks);
+	free(b->func_counts);
 	u64map_done(&b->processes);
 	free(b->heads);
 	free(b->pairs);
@@ -49,9 +50,10 @@ size_t builder_bytes(const struct builder *b)
 		return 0;
 	return tree_bytes(&b->merged) + b->cap_text + b->cap_items * sizeof(*b->items) +
 	       b->cap_pairs * sizeof(*b->pairs) +
-	       sizeof(uint32_t) * (b->cap_node_map + b->cap_func_map + b->cap_func_ids +
-				   b->cap_text_map + b->cap_starts + b->cap_node_marks +
-				   b->cap_func_marks + b->cap_heads + b->nr_pair_slots);
+	       sizeof(uint32_t) *
+		       (b->cap_node_map + b->cap_func_map + b->cap_func_ids + b->cap_text_map +
+			b->cap_starts + b->cap_node_marks + b->cap_func_marks + b->cap_func_counts +
+			b->cap_heads + b->nr_pair_slots);
 }
 
 /* --- merging --- */
@@ -101,6 +103,7 @@ static int number_funcs(const struct profile *p, struct builder *b)
 	if (vec_reserve(&b->func_map, &b->cap_func_map, p->frames.nr_funcs, SIZE_MAX) < 0 ||
 	    vec_reserve(&b->func_ids, &b->cap_func_ids, p->frames.nr_funcs, SIZE_MAX) < 0 ||
 	    vec_reserve(&b->func_marks, &b->cap_func_marks, p->frames.nr_funcs, SIZE_MAX) < 0 ||
+	    vec_reserve(&b->func_counts, &b->cap_func_counts, p->frames.nr_funcs, SIZE_MAX) < 0 ||
 	    vec_reserve(&b->node_marks, &b->cap_node_marks, b->merged.nr, SIZE_MAX) < 0)
 		return -ENOMEM;
 	memset(b->func_map, 0xff, p->frames.nr_funcs * sizeof(*b->func_map));

@@ -39,6 +39,8 @@ struct builder {
 	size_t cap_items;
 	uint32_t *node_marks, *func_marks; /* one word for each merged node, each function */
 	size_t cap_node_marks, cap_func_marks;
+	uint32_t *func_counts; /* function -> processes */
+	size_t cap_func_counts;
 
 	struct u64map processes; /* process -> local number */
 	uint32_t *heads;	 /* local number -> its first pair */

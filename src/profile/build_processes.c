@@ -95,7 +95,7 @@ static int collect_chunk(struct builder *b, const struct log_chunk *chunk)
 }
 
 /* By the merged tree: it is the snapshot's in 8 bytes for each node. */
-static void walk_process(struct builder *b, struct snapshot *s, uint32_t process)
+static void walk_process(struct builder *b, uint32_t process)
 {
 	for (uint32_t i = b->heads[process]; i != UINT32_MAX; i = b->pairs[i].next) {
 		uint32_t node = b->pairs[i].node;
@@ -104,8 +104,7 @@ static void walk_process(struct builder *b, struct snapshot *s, uint32_t process
 			uint32_t func = tree_frame(&b->merged, node);
 
 			b->node_marks[node] = process + 1;
-			if (b->func_marks[func] != process + 1)
-				s->funcs[b->func_map[func]].nr_processes++;
+			b->func_counts[func] += b->func_marks[func] != process + 1;
 			b->func_marks[func] = process + 1;
 			node = tree_parent(&b->merged, node);
 		}
@@ -124,7 +123,10 @@ int build_processes(struct profile *p, struct builder *b, struct snapshot *s)
 			return -ENOMEM;
 	memset(b->node_marks, 0, s->nr_nodes * sizeof(*b->node_marks));
 	memset(b->func_marks, 0, p->frames.nr_funcs * sizeof(*b->func_marks));
+	memset(b->func_counts, 0, p->frames.nr_funcs * sizeof(*b->func_counts));
 	for (uint32_t process = 0; process < b->processes.nr_used; process++)
-		walk_process(b, s, process);
+		walk_process(b, process);
+	for (uint32_t i = 0; i < s->nr_funcs; i++)
+		s->funcs[i].nr_processes = b->func_counts[b->func_ids[i]];
 	return 0;
 }
