@@ -76,7 +76,8 @@ static int explain(int r, const char *name, struct err *err)
 {
 	if (r == -EPIPE)
 		return err_set(err, r, "not written: the broker process is gone");
-	return out_save_error(r, name, err);
+	/* What the broker refuses as senseless is "." or "..". */
+	return out_save_error(r == -EINVAL ? -EISDIR : r, name, err);
 }
 
 static int ask_broker(struct saver *saver, struct err *err)

@@ -6,7 +6,8 @@ SCRIPT_TESTS += \
 	tests/test_live_faults.sh \
 	tests/test_live_processes.sh \
 	tests/test_live_shares.sh \
-	tests/test_live_user.sh
+	tests/test_live_user.sh \
+	tests/test_live_write.sh
 
 TEST_HELPERS += tests/deny_perf
 tests_deny_perf_SOURCES = tests/deny_perf.c
