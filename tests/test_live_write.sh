@@ -38,6 +38,7 @@ begin_in()
 	term_dir=$1
 	term_start 120x30 env "${@:2}" "$STACKTOP" -d 0.3 -p "$chain"
 	see 'leaf +chain'
+	see 'last [2-9]' # names and tables have come
 }
 
 # answer NAME REGEX: press w, type the name (none: as offered), and see what is said
