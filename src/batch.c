@@ -193,7 +193,7 @@ static void take_signal(struct batch *b, const struct signalfd_siginfo *info)
 		b->is_done = true;
 	b->signal = (int)info->ssi_signo;
 	if (launch && info->ssi_code == SI_USER && !launch_reap(launch, false, &status, &err))
-		kill(launch_pid(launch), b->signal);
+		launch_signal(launch, b->signal);
 	start_closing(b);
 }
 
@@ -277,7 +277,7 @@ static int wait_for_command(struct batch *b, struct err *err)
 			if (forwarded++ > 0)
 				return 128 + (int)info.ssi_signo;
 			if (info.ssi_code == SI_USER)
-				kill(launch_pid(launch), (int)info.ssi_signo);
+				launch_signal(launch, (int)info.ssi_signo);
 		}
 	}
 	return status;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Starting a command: see launch.h. Up to three processes: ourselves, the
- * command, and for a command behind a screen a keeper that does nothing but
- * wait for our end: we may have given up the right to signal the command, and
- * may be killed.
+ * command, and for a command behind a screen, or of root's, a keeper that does
+ * nothing but wait for our words and our end: we may have given up the right to
+ * signal the command, and may be killed.
  *
  * The child looks its program up as the user it runs as and says what came of
  * it; then it waits for the byte that lets it go. What is left to fail after
@@ -34,14 +34,15 @@
 
 #define PATH_DEFAULT  "/usr/local/bin:/usr/bin:/bin"
 #define NAME_SHOWN    128
-#define KEEPER_FORGET 'f' /* the command has ended and was reaped */
-#define KEEPER_END    'e' /* end the command */
+#define KEEPER_FORGET 0	  /* the command has ended and was reaped */
+#define KEEPER_END    255 /* end the command; what is in between is a signal to pass on */
 
 struct launch {
-	pid_t pid, keeper;
-	int go_fd;     /* write: let it go */
-	int report_fd; /* read: struct report */
-	int life_fd;   /* write: words to the keeper; its end is one too */
+	pid_t pid, keeper; /* keeper -1: none */
+	int go_fd;	   /* write: let it go */
+	int report_fd;	   /* read: struct report */
+	int life_fd;	   /* write: words to the keeper; its end is one too */
+	bool ends_with_us;
 	bool is_reaped;
 	int status;
 	struct err failure;    /* of the exec; code 0: none */
@@ -171,11 +172,11 @@ static void close_from(int first)
 		close(fd);
 }
 
-/* Wait for our parent's word on the command, or for its end; holds nothing but its end of the pipe. */
-static _Noreturn void run_keeper(const struct identity *who, pid_t command, int life_fd)
+/* Obey our parent's words on the command, until one is the last; holds nothing but its end of the pipe. */
+static _Noreturn void run_keeper(const struct launch_config *config, pid_t command, int life_fd)
 {
+	unsigned char word = 0;
 	struct err err;
-	char byte;
 	ssize_t n;
 
 	/* The terminal's signals and everybody's files are for the others. */
@@ -184,12 +185,15 @@ static _Noreturn void run_keeper(const struct identity *who, pid_t command, int 
 		_exit(1);
 	close_from(STDIN_FILENO + 1);
 	prctl(PR_SET_NAME, "stacktop-keeper");
-	if (identity_become_command(who, &err) < 0)
+	if (identity_become_command(config->who, &err) < 0)
 		_exit(1);
 	do {
-		n = read(STDIN_FILENO, &byte, 1);
-	} while (n < 0 && errno == EINTR);
-	if (n == 0 || byte == KEEPER_END) {
+		n = read(STDIN_FILENO, &word, 1);
+		if (n == 1 && word != KEEPER_FORGET && word != KEEPER_END)
+			kill(command, word);
+	} while ((n < 0 && errno == EINTR) ||
+		 (n == 1 && word != KEEPER_FORGET && word != KEEPER_END));
+	if (word == KEEPER_END || (n == 0 && config->behind_screen)) {
 		kill(-command, SIGTERM);
 		kill(-command, SIGCONT);
 	}
@@ -262,7 +266,7 @@ static int start_keeper(struct launch *l, const struct launch_config *config)
 	l->life_fd = life[1];
 	l->keeper = fork();
 	if (l->keeper == 0) {
-		run_keeper(config->who, l->pid, life[0]);
+		run_keeper(config, l->pid, life[0]);
 	}
 	close(life[0]);
 	return l->keeper < 0 ? -errno : 0;
@@ -277,6 +281,7 @@ int launch_start(const struct launch_config *config, struct launch **ret, struct
 	if (!l)
 		return err_set(err, -ENOMEM, "no memory");
 	*l = (struct launch){.pid = -1, .keeper = -1, .go_fd = -1, .report_fd = -1, .life_fd = -1};
+	l->ends_with_us = config->behind_screen;
 	text_sanitize(config->argv[0], strlen(config->argv[0]), l->name, sizeof(l->name));
 	r = start_command(l, config);
 	if (r < 0) {
@@ -289,7 +294,10 @@ int launch_start(const struct launch_config *config, struct launch **ret, struct
 			  : explain(l, &report, err);
 		goto fail;
 	}
-	r = config->behind_screen ? start_keeper(l, config) : 0;
+	/* Root's command is out of reach once we are root no more. */
+	r = config->behind_screen || (config->who->was_root && !config->who->by_sudo)
+		    ? start_keeper(l, config)
+		    : 0;
 	if (r < 0) {
 		err_set(err, r, "cannot start %s: %s", l->name, strerror(-r));
 		goto fail;
@@ -311,9 +319,21 @@ int launch_start_fd(const struct launch *launch)
 	return launch->go_fd;
 }
 
-static void tell_keeper(const struct launch *launch, char word)
+static void tell_keeper(const struct launch *launch, int word)
 {
-	write_all(launch->life_fd, &word, 1);
+	const unsigned char byte = (unsigned char)word;
+
+	write_all(launch->life_fd, &byte, 1);
+}
+
+void launch_signal(const struct launch *launch, int signal)
+{
+	if (launch->is_reaped)
+		return;
+	if (launch->life_fd >= 0)
+		tell_keeper(launch, signal);
+	else
+		kill(launch->pid, signal);
 }
 
 bool launch_reap(struct launch *launch, bool wait, int *ret_status, struct err *err)
@@ -349,7 +369,7 @@ struct launch *launch_free(struct launch *launch)
 
 	if (!launch)
 		return NULL;
-	if (launch->pid > 0 && !launch_reap(launch, false, &status, &err) && launch->life_fd >= 0)
+	if (launch->pid > 0 && !launch_reap(launch, false, &status, &err) && launch->ends_with_us)
 		tell_keeper(launch, KEEPER_END);
 	cleanup_close(&launch->life_fd);
 	cleanup_close(&launch->go_fd);

@@ -43,6 +43,9 @@ pid_t launch_pid(const struct launch *launch);
 /* One byte written here lets the command go; closed by launch_free. */
 int launch_start_fd(const struct launch *launch);
 
+/* Pass SIGNAL on to the command, also when only root may. */
+void launch_signal(const struct launch *launch, int signal);
+
 /*
  * See whether the command has ended; WAIT: until it has. True: *RET_STATUS is
  * its exit status, 128 + n when signal n killed it. ERR (code 0: none) tells if it could not be executed.
