@@ -10,6 +10,8 @@ SCRIPT_TESTS += \
 	tests/test_live_user.sh \
 	tests/test_live_write.sh
 
+ROOT_TESTS += tests/root_settings.sh
+
 TEST_HELPERS += tests/deny_perf
 tests_deny_perf_SOURCES = tests/deny_perf.c
 
