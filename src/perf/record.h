@@ -41,6 +41,7 @@ struct record_branch { /* struct perf_branch_entry */
 
 struct record_sample {
 	enum stack_mode mode; /* of the event that took it */
+	uint32_t event;	      /* which of a recording's events; 0 live */
 	uint8_t cpumode;      /* PERF_RECORD_MISC_CPUMODE_MASK: 1 kernel, 2 user ... */
 	uint64_t ip, addr, period;
 	const uint64_t *callchain; /* with PERF_CONTEXT_* words, checked by callchain_split */

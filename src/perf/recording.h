@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The recorded source: a perf.data file or pipe, from whatever perf wrote it.
+ * Bytes of the file are hostile. Knows no path: the descriptor is given, and
+ * what the recording says of files is handed on as text.
+ *
+ * Format: tools/perf/Documentation/perf.data-file-format.txt and
+ * tools/perf/util/header.h in the kernel's sources.
+ */
+#ifndef ST_PERF_RECORDING_H
+#define ST_PERF_RECORDING_H
+
+#include "src/base/err.h"
+#include "src/perf/source.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RECORDING_EVENTS_MAX 1024 /* events by attr, not by id; a file with more is refused */
+#define RECORDING_TEXT_MAX   256
+
+struct recording; /* a struct source first */
+
+/* What unwinding has to know of the machine; others show their callchains. */
+enum recording_arch {
+	RECORDING_ARCH_UNKNOWN, /* not said: from the registers' ABI if at all */
+	RECORDING_ARCH_X86_64,
+	RECORDING_ARCH_I386,
+	RECORDING_ARCH_AARCH64,
+	RECORDING_ARCH_ARM,
+	RECORDING_ARCH_OTHER,
+};
+
+struct recording_event {
+	char name[64]; /* sanitized: "cycles", "cpu-clock:u", "raw 0x1a8" ... */
+	struct record_format format;
+	uint32_t type; /* perf_event_attr.type and .config */
+	uint64_t config;
+	bool is_freq;
+	uint64_t freq_or_period; /* Hz if is_freq */
+	uint32_t stack_bytes;	 /* attr.sample_stack_user */
+	bool is_dummy;		 /* side band only: never has samples of its own */
+	bool has_callchain;
+	uint64_t nr_samples; /* read so far */
+};
+
+/* A build-id that the recording gives to a file by its path. */
+struct recording_build_id {
+	int32_t pid; /* -1: the host's kernel and modules, or any process */
+	bool is_kernel;
+	uint8_t build_id[RECORD_BUILD_ID_MAX];
+	uint8_t build_id_bytes;
+	const char *path; /* raw, NUL-terminated: not sanitized; lives as long as the recording */
+};
+
+/* All text is sanitized; "" and 0 where the recording does not say. */
+struct recording_info {
+	bool is_pipe, is_swapped; /* written in pipe mode; in the other byte order */
+	enum recording_arch arch;
+	char hostname[RECORDING_TEXT_MAX], release[RECORDING_TEXT_MAX], machine[RECORDING_TEXT_MAX];
+	char perf_version[RECORDING_TEXT_MAX], command[RECORDING_TEXT_MAX];
+	uint32_t cpus_online, cpus_available;
+	uint64_t first_ns, last_ns;	/* times of samples read so far, on the recording's clock */
+	int64_t wall_offset_ns;		/* wall clock minus recording's clock; 0: not known */
+	struct recording_event *events; /* in the file's order */
+	uint32_t nr_events;
+	struct recording_build_id *build_ids;
+	uint32_t nr_build_ids;
+	uint64_t skipped_records; /* of types that are not used (AUX, unknown ...) */
+	uint64_t trailing_bytes;  /* rubbish after the last record */
+};
+
+/*
+ * Read the headers of FD (file or pipe; owned by the recording from here on,
+ * also on error). NAME is what messages call it, sanitized by the caller.
+ * Returns 0 or -errno with one line in ERR that says what is wrong at which
+ * offset: -EBADMSG not a perf.data file or damaged, -ENODATA empty,
+ * -EPROTONOSUPPORT compressed and built without libzstd, -EISDIR, -ENOMEM ...
+ * With a pipe this waits for the header.
+ */
+int recording_open(int fd, const char *name, struct recording **ret, struct err *err);
+void recording_close(struct recording *recording);
+struct source *recording_source(struct recording *recording);
+
+/*
+ * What is known by now: in pipe mode events and features come on the way, and
+ * an array may move with the next source_drain.
+ */
+const struct recording_info *recording_info(const struct recording *recording);
+
+/*
+ * source_drain() reads the next part, at most some MB: 0 with nothing read
+ * means that a pipe has nothing now (poll recording_fd) or that all is over.
+ * source_next() hands over what is in order by the file's rounds
+ * (FINISHED_ROUND) or by a bounded window; older records that come later are
+ * counted as late_records. record_sample.event tells the event.
+ */
+bool recording_is_over(const struct recording *recording);
+/* To poll for POLLIN while not over, or -1: a regular file is always ready. */
+int recording_fd(const struct recording *recording);
+/* Bytes read so far, and in all (0: a pipe, not known). */
+void recording_progress(const struct recording *recording, uint64_t *ret_done, uint64_t *ret_total);
+
+/*
+ * After the end: why it came early, as one line ("cut in the middle of a
+ * record at offset 1234: ..."), or "". IS_BAD: no record could be read, or
+ * the file contradicts itself, so that the exit status must be 1.
+ */
+const char *recording_trouble(const struct recording *recording, bool *ret_is_bad);
+
+/* Start again from the first record (another event is to be shown). -ESPIPE for a pipe. */
+int recording_rewind(struct recording *recording);
+
+#endif
