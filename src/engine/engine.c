@@ -267,6 +267,9 @@ static bool obey(struct engine *engine, struct channel *channel, const struct co
 		engine->window_ns = command->value;
 		profile_set_window(engine->profile, command->value);
 		break;
+	case COMMAND_EVENT:
+	case COMMAND_SAMPLES:
+		break;
 	case COMMAND_QUIT:
 		return false;
 	}

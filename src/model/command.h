@@ -21,6 +21,8 @@ enum command_kind {
 	COMMAND_FREEZE,	     /* value: 1 freeze the window, 0 live again */
 	COMMAND_ZERO,	     /* the window starts now */
 	COMMAND_WINDOW,	     /* value: nanoseconds */
+	COMMAND_EVENT,	     /* value: which event of the recording to show */
+	COMMAND_SAMPLES,     /* value: 1 hand over single samples with each snapshot, 0 no more */
 	COMMAND_QUIT,
 };
 

@@ -22,6 +22,7 @@ enum health_stage { /* own CPU by stage, thread time of the engine */
 struct health {
 	uint64_t samples;		/* samples taken into the profile */
 	uint64_t own_samples;		/* stacktop's own, left out */
+	uint64_t other_samples;		/* of a recording's other events, not shown now */
 	uint64_t user_stacks;		/* samples with a user part (each has one end reason) */
 	uint64_t complete;		/* of those: reached a root, verified (== ends[ROOT]) */
 	uint64_t stitched;		/* of those: completed by inference */

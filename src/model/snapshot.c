@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory of a snapshot: one block for its three arrays. See snapshot.h. */
+/* Memory of a snapshot and of its samples: one block for the arrays of each. See snapshot.h. */
 #include "config.h"
 
 #include "src/model/snapshot.h"
@@ -30,7 +30,25 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return NULL;
+	free(snapshot->samples);
 	free(snapshot->block);
 	free(snapshot);
 	return NULL;
+}
+
+struct snap_samples *snap_samples_new(uint32_t nr_samples, uint32_t nr_frames, uint32_t nr_text)
+{
+	size_t samples_bytes = (size_t)nr_samples * sizeof(struct snap_sample);
+	size_t frames_bytes = (size_t)nr_frames * sizeof(struct snap_frame);
+	struct snap_samples *s = calloc(1, sizeof(*s) + samples_bytes + frames_bytes + nr_text + 1);
+
+	if (!s)
+		return NULL;
+	s->samples = (struct snap_sample *)(s + 1);
+	s->frames = (struct snap_frame *)(void *)((char *)s->samples + samples_bytes);
+	s->text = (char *)s->frames + frames_bytes;
+	s->nr_samples = nr_samples;
+	s->nr_frames = nr_frames;
+	s->nr_text = nr_text;
+	return s;
 }

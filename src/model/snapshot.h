@@ -58,6 +58,57 @@ struct snap_settings {
 	bool is_over;	/* the command has ended or no target is left */
 };
 
+/* An event of a recording. */
+struct snap_event {
+	uint32_t name;	     /* text */
+	uint64_t nr_samples; /* in the whole recording, as far as it is read */
+};
+#define SNAP_EVENTS_MAX 64 /* more are not offered */
+
+/* What is recorded, not live; all zero while live. */
+struct snap_recording {
+	bool is_recording;
+	bool is_reading;		  /* more of it is to come */
+	bool is_pipe;			  /* cannot be read again from its start */
+	uint32_t file;			  /* text: as given, "-" for standard input */
+	uint32_t trouble;		  /* text: why it ended early, or "" */
+	uint64_t done_bytes, total_bytes; /* read; in all, 0: not known */
+	uint32_t event;			  /* the one that is shown */
+	uint32_t nr_events;
+	struct snap_event events[SNAP_EVENTS_MAX];
+};
+
+/* A frame of a single sample. */
+struct snap_frame {
+	uint64_t addr;	   /* as the machine had it: callers' are return addresses */
+	uint32_t name;	   /* text of the samples; 0: not known */
+	uint32_t object;   /* text of the samples */
+	uint64_t name_off; /* addr is so many bytes behind the function's start */
+	bool is_kernel;
+};
+
+struct snap_sample {
+	uint32_t comm, event; /* text of the samples */
+	int32_t pid, tid;
+	uint32_t cpu; /* UINT32_MAX: not known */
+	uint64_t time_ns, period;
+	enum stack_end end;
+	uint32_t first_frame, nr_frames; /* innermost first */
+};
+
+/*
+ * Single samples, in the order of their source: those since the last snapshot,
+ * after COMMAND_SAMPLES. A block of its own, freed with its snapshot.
+ */
+struct snap_samples {
+	struct snap_sample *samples;
+	uint32_t nr_samples;
+	struct snap_frame *frames;
+	uint32_t nr_frames;
+	char *text; /* NUL-terminated strings at the offsets above; offset 0 is "" */
+	uint32_t nr_text;
+};
+
 struct snapshot {
 	uint32_t hostname, kernel;		 /* text */
 	uint64_t time_ns;			 /* CLOCK_MONOTONIC when built */
@@ -66,7 +117,9 @@ struct snapshot {
 	uint64_t total;	     /* weight of all samples in the window, this mode */
 	uint64_t nr_samples; /* their number */
 	struct snap_settings settings;
+	struct snap_recording recording;
 	struct health health;
+	struct snap_samples *samples; /* or NULL: not asked for */
 
 	struct snap_func *funcs;
 	uint32_t nr_funcs;
@@ -84,6 +137,9 @@ struct snapshot {
  */
 struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_text);
 struct snapshot *snapshot_free(struct snapshot *snapshot);
+
+/* The same for single samples: all in one allocation. */
+struct snap_samples *snap_samples_new(uint32_t nr_samples, uint32_t nr_frames, uint32_t nr_text);
 
 static inline const char *snapshot_text(const struct snapshot *snapshot, uint32_t offset)
 {
