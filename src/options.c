@@ -306,26 +306,31 @@ static void fill_tables(struct getopt_tables *tables)
 	*p = '\0';
 }
 
+static int refuse_unknown(const char *word, struct err *err)
+{
+	char letter[] = {(char)optopt, '\0'};
+	char text[WORDS_SHOWN_MAX];
+
+	if (optopt && optopt < LONG_ONLY)
+		return err_set(err, -EINVAL, "unknown option '-%s'",
+			       words_shown(letter, text, sizeof(text)));
+	return err_set(err, -EINVAL, "unknown or ambiguous option '%s'",
+		       words_shown(word, text, sizeof(text)));
+}
+
 /* getopt answered '?' or ':'; WORD is what it looked at. */
 static int refuse(int answer, const char *word, struct err *err)
 {
-	const struct spec *spec = optopt ? spec_of(optopt) : NULL;
+	const struct spec *spec = spec_of(optopt);
 	char text[WORDS_SHOWN_MAX];
 
-	if (answer == ':' && spec)
+	if (!spec)
+		return refuse_unknown(word, err);
+	if (answer == ':')
 		return err_set(err, -EINVAL, "%s: %s is missing",
 			       words_shown(word, text, sizeof(text)), spec->argument);
-	if (spec && !spec->argument)
-		return err_set(err, -EINVAL, "'%s': --%s takes no argument",
-			       words_shown(word, text, sizeof(text)), spec->name);
-	if (optopt && optopt < LONG_ONLY) {
-		char letter[] = {(char)optopt, '\0'};
-
-		return err_set(err, -EINVAL, "unknown option '-%s'",
-			       words_shown(letter, text, sizeof(text)));
-	}
-	return err_set(err, -EINVAL, "unknown or ambiguous option '%s'",
-		       words_shown(word, text, sizeof(text)));
+	return err_set(err, -EINVAL, "'%s': --%s takes no argument",
+		       words_shown(word, text, sizeof(text)), spec->name);
 }
 
 static int parse_words(int argc, char **argv, struct options *o, struct err *err)
