@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 enum options_action { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
-enum options_format { OPTIONS_TEXT, OPTIONS_JSON };
+enum options_format { OPTIONS_TEXT, OPTIONS_JSON, OPTIONS_SAMPLES, OPTIONS_FOLDED };
 
 struct options {
 	enum options_action action;

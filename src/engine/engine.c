@@ -269,6 +269,7 @@ static bool obey(struct engine *engine, struct channel *channel, const struct co
 		break;
 	case COMMAND_EVENT:
 	case COMMAND_SAMPLES:
+	case COMMAND_STOP:
 		break;
 	case COMMAND_QUIT:
 		return false;

@@ -23,6 +23,7 @@ enum command_kind {
 	COMMAND_WINDOW,	     /* value: nanoseconds */
 	COMMAND_EVENT,	     /* value: which event of the recording to show */
 	COMMAND_SAMPLES,     /* value: 1 hand over single samples with each snapshot, 0 no more */
+	COMMAND_STOP,	     /* read no more of the recording: show what came so far */
 	COMMAND_QUIT,
 };
 
