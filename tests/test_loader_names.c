@@ -384,6 +384,23 @@ static void what_is_not_elf_is_called_so(void **state)
 	}
 }
 
+/* The head alone: what the kernel had mapped as code is not in the file. */
+static void what_was_cut_short_is_called_damaged(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_reply reply;
+	char *dir = test_dir_new(), path[256];
+
+	test_run("head -c 1024 /proc/%d/exe >%s/short", getpid(), dir);
+	snprintf(path, sizeof(path), "%s/short", dir);
+	test_add(f->client, MODULE, path);
+	assert_int_equal(loader_want_table(f->client, MODULE), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.status, LOADER_NOT_ELF);
+	test_run("rm -rf %s", dir);
+	free(dir);
+}
+
 /* The small image that distributions embed: the symbols alone, packed. */
 static void packed_symbols_are_found(void **state)
 {
@@ -521,6 +538,7 @@ int main(void)
 		TEST(a_file_without_sections_has_a_table),
 		TEST(another_machine_has_names_only),
 		TEST(what_is_not_elf_is_called_so),
+		TEST(what_was_cut_short_is_called_damaged),
 		TEST(packed_symbols_are_found),
 		TEST(a_debug_file_must_have_the_same_build_id),
 		TEST(a_debuglink_must_have_the_right_checksum),

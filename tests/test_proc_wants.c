@@ -233,6 +233,15 @@ static void a_final_failure_is_final(void **state)
 	module_failed(procs, procs_module(procs, want.module), STACK_END_BAD_FILE, "not ELF",
 		      false);
 	assert_int_equal(procs_module(procs, want.module)->unwind.state, STACK_END_JIT);
+
+	/* Code of another machine is unwound nowhere here, and its file is good. */
+	do_mmap(procs, 10, 0x30000, 0x1000, "/lib32/a.so", 3, 220);
+	assert_true(procs_next_module_want(procs, &want));
+	module_failed(procs, procs_module(procs, want.module), STACK_END_ARCH, "other machine",
+		      false);
+	procs_stats(procs, &stats);
+	assert_int_equal(stats.modules, 3);
+	assert_int_equal(stats.modules_bad, 1);
 }
 
 static void a_bad_table_is_refused_and_stays_the_callers(void **state)

@@ -82,7 +82,7 @@ const char *loader_status_text(enum loader_status status)
 {
 	static const char *const texts[] = {
 		[LOADER_OK] = "ok",
-		[LOADER_NOT_ELF] = "not ELF",
+		[LOADER_NOT_ELF] = "not ELF or damaged",
 		[LOADER_NO_CODE] = "other machine",
 		[LOADER_CRASHED] = "crashed the loader",
 		[LOADER_TIMED_OUT] = "timed out",

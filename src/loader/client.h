@@ -38,7 +38,7 @@ enum loader_status {
 	LOADER_FAILED,	  /* could not read it, no memory, too large ... */
 	LOADER_STATUS_COUNT,
 };
-/* A few words for the health view: "not ELF", "timed out" ... */
+/* A few words for the health view: "not ELF or damaged", "timed out" ... */
 const char *loader_status_text(enum loader_status status);
 
 enum loader_reply_kind { LOADER_REPLY_TABLE, LOADER_REPLY_CALLS, LOADER_REPLY_NAMES };

@@ -252,6 +252,8 @@ int elf_code_compile(const struct elf_file *file, bool is_calls, void **ret_blob
 	struct cfi_stats stats;
 	int r;
 
+	if (file->nr_segments == 0) /* it is mapped as code, and has none: cut short or damaged */
+		return -ENOEXEC;
 	if (machine_of(file) == TABLE_MACHINE_NONE)
 		return -ENOTSUP;
 	code = calloc(1, sizeof(*code));

@@ -10,8 +10,9 @@
 
 /*
  * Compile the unwind table (or, if IS_CALLS, the return addresses) of FILE
- * into a heap blob, owned by the caller. 0, -ENOTSUP (code of a machine that
- * is not unwound here), -ENOMEM, -E2BIG.
+ * into a heap blob, owned by the caller. 0, -ENOEXEC (no code in
+ * it: cut short or damaged), -ENOTSUP (code of a machine that is not unwound
+ * here), -ENOMEM, -E2BIG.
  */
 int elf_code_compile(const struct elf_file *file, bool is_calls, void **ret_blob, size_t *ret_len);
 

@@ -463,6 +463,15 @@ void modules_drop_unmarked(struct modules *modules)
 	}
 }
 
+/* There is a file, and it cannot be used: code of another machine and of a JIT is none of these. */
+static bool is_bad(const struct entry *entry)
+{
+	enum stack_end state = entry->module.unwind.state;
+
+	return (entry->want == WANT_FAILED || entry->want == WANT_DONE) &&
+	       (state == STACK_END_NO_FILE || state == STACK_END_BAD_FILE);
+}
+
 void modules_stats(const struct modules *modules, struct procs_stats *ret)
 {
 	ret->bytes += sizeof(*modules) + modules->cap_entries * sizeof(*modules->entries) +
@@ -472,8 +481,7 @@ void modules_stats(const struct modules *modules, struct procs_stats *ret)
 		const struct entry *entry = modules->entries[i];
 
 		ret->modules++;
-		ret->modules_bad += !entry->module.unwind.has_table &&
-				    (entry->want == WANT_FAILED || entry->want == WANT_DONE);
+		ret->modules_bad += is_bad(entry);
 	}
 	ret->bytes += modules->tables_bytes;
 	ret->tables_bytes = modules->tables_bytes;
