@@ -98,6 +98,59 @@ static void shares_are_exact(void **state)
 	profile_free(p);
 }
 
+static uint64_t share_of(const struct snapshot *s, uint32_t process, const char *func)
+{
+	uint64_t weight = 0;
+
+	for (uint32_t i = 0; i < s->nr_shares; i++) {
+		const struct snap_node *node = &s->nodes[s->shares[i].node];
+
+		assert_true(s->shares[i].process < s->nr_processes);
+		if (s->processes[s->shares[i].process].index == process &&
+		    strcmp(snapshot_text(s, s->funcs[node->func].name), func) == 0)
+			weight += s->shares[i].weight;
+	}
+	return weight;
+}
+
+/* Each process's part of each node is told, and the parts make the whole. */
+static void shares_of_processes_add_up(void **state)
+{
+	struct profile *p = profile_with_objects();
+	uint64_t left[8] = {0};
+	struct snapshot *s;
+
+	(void)state;
+	for (uint32_t i = 0; i < 90; i++) {
+		struct profile_frame frames[] = {{PROGRAM, 0x100}, {PROGRAM, 0x200 + i % 5}};
+
+		add(p, i * MSEC, 70 + i % 3, 1 + i % 3, frames, 1 + i % 2);
+	}
+	add(p, 100 * MSEC, 9, 4, NULL, 0);
+	profile_name(p, PROGRAM, 0x100, 0x100, 0x1100, "main", NULL);
+	for (uint64_t i = 0; i < 5; i++)
+		profile_name(p, PROGRAM, 0x200 + i, 0x200, 0x1200, "a", NULL);
+	profile_advance(p, SEC);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->nr_processes, 4);
+	assert_int_equal(s->nr_shares,
+			 7); /* two nodes by three processes, and one without a stack */
+	assert_int_equal(share_of(s, 70, "main"), 15);
+	assert_int_equal(share_of(s, 72, "a"), 45);
+	assert_int_equal(share_of(s, 9, "main"), 0);
+	for (uint32_t i = 0; i < s->nr_shares; i++)
+		left[s->shares[i].node] += s->shares[i].weight;
+	for (uint32_t i = 0; i < s->nr_nodes; i++)
+		assert_int_equal(left[i], s->nodes[i].self);
+	snapshot_free(s);
+	/* They follow the window. */
+	profile_set_window(p, SEC - 50 * MSEC);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(share_of(s, 70, "main"), 6);
+	snapshot_free(s);
+	profile_free(p);
+}
+
 static void recursion_counts_once(void **state)
 {
 	struct profile *p = profile_with_objects();
@@ -230,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shares_are_exact),
+		cmocka_unit_test(shares_of_processes_add_up),
 		cmocka_unit_test(recursion_counts_once),
 		cmocka_unit_test(modules_are_told_apart),
 		cmocka_unit_test(stacks_without_frames_stay_in_the_total),

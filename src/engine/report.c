@@ -236,6 +236,16 @@ static void fill_settings(struct engine *engine, struct snapshot *s, uint32_t *l
 	};
 }
 
+static void name_processes(const struct engine *engine, struct snapshot *s)
+{
+	for (uint32_t i = 0; i < s->nr_processes; i++) {
+		struct snap_process *process = &s->processes[i];
+
+		snprintf(process->comm, sizeof(process->comm), "%s",
+			 procs_by_index(engine->procs, process->index)->comm);
+	}
+}
+
 struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
 {
 	uint32_t left = REPORT_TEXT_MAX;
@@ -257,6 +267,7 @@ struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
 	clock_gettime(CLOCK_REALTIME, &wall);
 	s->wall_ns = (int64_t)wall.tv_sec * (int64_t)NS_PER_SEC + wall.tv_nsec;
 	s->time_ns = time_ns;
+	name_processes(engine, s);
 	fill_settings(engine, s, &left);
 	fill_health(engine, time_ns, &s->health);
 	return s;

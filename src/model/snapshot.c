@@ -4,6 +4,8 @@
 
 #include "src/model/snapshot.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_text)
@@ -31,9 +33,26 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
 	if (!snapshot)
 		return NULL;
 	free(snapshot->samples);
+	free(snapshot->shares_block);
 	free(snapshot->block);
 	free(snapshot);
 	return NULL;
+}
+
+int snapshot_add_shares(struct snapshot *s, uint32_t nr_processes, uint32_t nr_shares)
+{
+	size_t shares_bytes = (size_t)nr_shares * sizeof(struct snap_share);
+
+	assert(!s->shares_block);
+	s->shares_block =
+		calloc(1, shares_bytes + (size_t)nr_processes * sizeof(struct snap_process) + 1);
+	if (!s->shares_block)
+		return -ENOMEM;
+	s->shares = s->shares_block;
+	s->nr_shares = nr_shares;
+	s->processes = (struct snap_process *)(void *)((char *)s->shares_block + shares_bytes);
+	s->nr_processes = nr_processes;
+	return 0;
 }
 
 struct snap_samples *snap_samples_new(uint32_t nr_samples, uint32_t nr_frames, uint32_t nr_text)

@@ -41,6 +41,19 @@ struct snap_node {
 	uint64_t self, total;
 };
 
+/* A process with samples in the window. */
+struct snap_process {
+	uint32_t index; /* the engine's number of it */
+	char comm[16];	/* its name */
+};
+
+/* What one process has of the self weight of a node: the shares of a node add up to it. */
+struct snap_share {
+	uint64_t weight;
+	uint32_t process; /* index into snapshot.processes */
+	uint32_t node;
+};
+
 /* What was running: settings as they are, not as they were asked for. */
 struct snap_settings {
 	enum stack_mode mode;
@@ -127,8 +140,12 @@ struct snapshot {
 	uint32_t nr_nodes;
 	char *text; /* NUL-terminated strings at the offsets above; offset 0 is "" */
 	uint32_t nr_text;
+	struct snap_process *processes;
+	uint32_t nr_processes;
+	struct snap_share *shares; /* each (process, node) once, in no order */
+	uint32_t nr_shares;
 
-	void *block; /* the one allocation behind the arrays */
+	void *block, *shares_block; /* the allocations behind the arrays */
 };
 
 /*
@@ -137,6 +154,9 @@ struct snapshot {
  */
 struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_text);
 struct snapshot *snapshot_free(struct snapshot *snapshot);
+
+/* Room for so many processes and shares, zeroed, in a block of their own. 0 or -ENOMEM. */
+int snapshot_add_shares(struct snapshot *snapshot, uint32_t nr_processes, uint32_t nr_shares);
 
 /* The same for single samples: all in one allocation. */
 struct snap_samples *snap_samples_new(uint32_t nr_samples, uint32_t nr_frames, uint32_t nr_text);

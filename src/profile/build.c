@@ -37,9 +37,8 @@ struct builder *builder_free(struct builder *b)
 	free(b->func_marks);
 	free(b->func_counts);
 	u64map_done(&b->processes);
-	free(b->heads);
-	free(b->pairs);
-	free(b->pair_slots);
+	free(b->locals);
+	pairs_done(&b->pairs);
 	free(b);
 	return NULL;
 }
@@ -49,11 +48,10 @@ size_t builder_bytes(const struct builder *b)
 	if (!b)
 		return 0;
 	return tree_bytes(&b->merged) + b->cap_text + b->cap_items * sizeof(*b->items) +
-	       b->cap_pairs * sizeof(*b->pairs) +
+	       pairs_bytes(&b->pairs) + b->cap_locals * sizeof(*b->locals) +
 	       sizeof(uint32_t) *
 		       (b->cap_node_map + b->cap_func_map + b->cap_func_ids + b->cap_text_map +
-			b->cap_starts + b->cap_node_marks + b->cap_func_marks + b->cap_func_counts +
-			b->cap_heads + b->nr_pair_slots);
+			b->cap_starts + b->cap_node_marks + b->cap_func_marks + b->cap_func_counts);
 }
 
 /* --- merging --- */

@@ -8,11 +8,12 @@
 
 #include "src/base/hash.h"
 #include "src/profile/internal.h"
+#include "src/profile/pairs.h"
 
-/* A (process, node of the merged tree) that occurs in the window. */
-struct pair {
-	uint32_t process, node; /* process: local number */
-	uint32_t next;		/* of the same process; UINT32_MAX: none */
+/* A process that occurs in the window; its place is its local number. */
+struct local {
+	uint32_t process;
+	uint32_t first; /* of its pairs */
 };
 
 struct child_item {
@@ -43,15 +44,12 @@ struct builder {
 	size_t cap_func_counts;
 
 	struct u64map processes; /* process -> local number */
-	uint32_t *heads;	 /* local number -> its first pair */
-	size_t cap_heads;
-	struct pair *pairs;
-	size_t nr_pairs, cap_pairs;
-	uint32_t *pair_slots; /* open addressing: pair + 1 */
-	size_t nr_pair_slots;
+	struct local *locals;
+	size_t cap_locals;
+	struct pairs pairs; /* (local number, node of the merged tree) */
 };
 
-/* Fill snap_func.nr_processes. 0 or -ENOMEM. */
+/* Fill snap_func.nr_processes and the shares of processes. 0 or -ENOMEM. */
 int build_processes(struct profile *p, struct builder *b, struct snapshot *s);
 /* Link every node's children, heaviest first. 0 or -ENOMEM. */
 int build_children(struct builder *b, struct snapshot *s);

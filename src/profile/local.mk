@@ -6,6 +6,7 @@ libprofile_a_SOURCES = \
 	src/profile/frames.c src/profile/frames.h \
 	src/profile/internal.h \
 	src/profile/log.c src/profile/log.h \
+	src/profile/pairs.c src/profile/pairs.h \
 	src/profile/profile.c src/profile/profile.h \
 	src/profile/ranges.c src/profile/ranges.h \
 	src/profile/tree.c src/profile/tree.h \
