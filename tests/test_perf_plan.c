@@ -169,7 +169,7 @@ static void a_machine_that_takes_everything(void **state)
 	struct live_config config = config_on(&m);
 	int nr_fds = count_fds();
 	struct live *live = open_live(&config);
-	const struct live_granted *granted = live_granted(live);
+	const struct source_granted *granted = live_granted(live);
 	struct perf_event_attr *attr = &m.last_sampling;
 
 	(void)state;
@@ -469,7 +469,7 @@ static void a_failed_change_of_mode_changes_nothing(void **state)
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
 	struct live *live = open_live(&config);
-	struct live_granted before = *live_granted(live);
+	struct source_granted before = *live_granted(live);
 	struct pollfd fds_before[64], fds_after[64];
 	uint32_t nr_poll = live_pollfds(live, false, fds_before, ARRAY_SIZE(fds_before));
 	int nr_fds = count_fds();

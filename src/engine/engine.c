@@ -155,7 +155,7 @@ static void take_records(struct engine *engine)
 	uint64_t unwind_ns = 0, timed_ns = 0;
 	struct record record;
 
-	for (uint32_t i = 0; source_next(live_source(engine->live), &record); i++) {
+	for (uint32_t i = 0; source_next(engine->source, &record); i++) {
 		uint64_t start_ns, unwound_ns;
 
 		if (i % STAGE_SAMPLE_EVERY != 0 || record.kind != RECORD_SAMPLE) {
@@ -182,7 +182,7 @@ static void follow_losses(struct engine *engine)
 {
 	struct source_stats stats;
 
-	source_stats(live_source(engine->live), &stats);
+	source_stats(engine->source, &stats);
 	if (stats.lost_sideband == engine->lost_sideband_seen)
 		return;
 	engine->lost_sideband_seen = stats.lost_sideband;
@@ -191,7 +191,7 @@ static void follow_losses(struct engine *engine)
 
 static void once_a_second(struct engine *engine, uint64_t time_ns)
 {
-	live_follow_cpus(engine->live);
+	source_follow(engine->source);
 	follow_losses(engine);
 	if (time_ns > SWEEP_NS)
 		procs_sweep(engine->procs, time_ns - SWEEP_NS);
@@ -201,14 +201,14 @@ static void once_a_second(struct engine *engine, uint64_t time_ns)
 /* Copy out what has come and work on it. */
 static void round_once(struct engine *engine, uint64_t time_ns)
 {
-	source_drain(live_source(engine->live), time_ns);
+	source_drain(engine->source, time_ns);
 	engine->drained_ns = time_ns;
 	engine->cost.stage_ns[HEALTH_STAGE_DRAIN] += now_ns() - time_ns;
 	take_records(engine);
-	if (!engine->is_over && live_is_over(engine->live)) {
+	if (!engine->is_over && source_is_over(engine->source)) {
 		engine->is_over = true;
 		/* Nothing more can come: what waits behind the horizon is the end. */
-		source_drain(live_source(engine->live), UINT64_MAX);
+		source_drain(engine->source, UINT64_MAX);
 		take_records(engine);
 	}
 }
@@ -221,7 +221,7 @@ static void set_mode(struct engine *engine, struct channel *channel, enum stack_
 {
 	struct err err = {0};
 
-	if (live_set_mode(engine->live, mode, stack_bytes, &err) < 0) {
+	if (source_set_mode(engine->source, mode, stack_bytes, &err) < 0) {
 		channel_post_message(channel, err.text, true);
 		return;
 	}
@@ -253,7 +253,7 @@ static bool obey(struct engine *engine, struct channel *channel, const struct co
 		set_mode(engine, channel, (enum stack_mode)command->value, 0);
 		break;
 	case COMMAND_STACK_BYTES:
-		set_mode(engine, channel, live_granted(engine->live)->mode,
+		set_mode(engine, channel, source_granted(engine->source)->mode,
 			 (uint32_t)command->value);
 		break;
 	case COMMAND_FREEZE:
@@ -332,9 +332,9 @@ static struct woken wait_round(struct engine *engine, struct channel *channel)
 	fds[2] = (struct pollfd){.fd = supply_loader_fd(engine->supply), .events = POLLIN};
 	nr = 3;
 	if (may_be_early(engine, time_ns))
-		nr_sideband = live_pollfds(engine->live, true, fds + nr, POLL_FDS_MAX - nr);
+		nr_sideband = source_pollfds(engine->source, true, fds + nr, POLL_FDS_MAX - nr);
 	nr += nr_sideband;
-	nr_samples = live_pollfds(engine->live, false, fds + nr, POLL_FDS_MAX - nr);
+	nr_samples = source_pollfds(engine->source, false, fds + nr, POLL_FDS_MAX - nr);
 	if (ppoll(fds, nr + nr_samples, &timeout, NULL) > 0) {
 		woken.by_command = any_ready(fds, 1);
 		woken.by_broker = any_ready(fds + 1, 1);
@@ -399,6 +399,7 @@ static void mapped_by_broker(void *broker)
 static int open_live(struct engine *engine, const struct engine_config *config, struct err *err)
 {
 	struct live_config live = config->live;
+	struct live *opened;
 	pid_t *tids = NULL;
 	uint32_t nr_tids = 0;
 	int r;
@@ -424,10 +425,10 @@ static int open_live(struct engine *engine, const struct engine_config *config, 
 		live.tids = tids;
 		live.nr_tids = nr_tids;
 	}
-	r = live_open(&live, &engine->live, err);
+	r = live_open(&live, &opened, err);
 	free(tids);
 	if (r == 0)
-		engine->fp_ips_max = live_granted(engine->live)->max_stack;
+		engine->source = live_source(opened);
 	return r;
 }
 
@@ -444,7 +445,8 @@ static int new_parts(struct engine *engine, const struct engine_config *config, 
 	name_pseudo_objects(engine->profile);
 	engine->window_ns = config->window_ns;
 	profile_set_window(engine->profile, config->window_ns);
-	profile_set_mode(engine->profile, live_granted(engine->live)->mode);
+	profile_set_mode(engine->profile, source_granted(engine->source)->mode);
+	engine->fp_ips_max = source_granted(engine->source)->max_stack;
 	return 0;
 }
 
@@ -493,7 +495,7 @@ struct engine *engine_free(struct engine *engine)
 	backlog_free(engine->backlog);
 	profile_free(engine->profile);
 	procs_free(engine->procs);
-	live_close(engine->live);
+	source_close(engine->source);
 	free(engine);
 	return NULL;
 }

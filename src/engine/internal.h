@@ -16,7 +16,7 @@
 #include "src/broker/broker.h"
 #include "src/engine/engine.h"
 #include "src/loader/client.h"
-#include "src/perf/live.h"
+#include "src/perf/source.h"
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
 #include "unwind/unwind.h"
@@ -47,7 +47,7 @@ struct cost {
 };
 
 struct engine {
-	struct live *live;
+	struct source *source;
 	struct procs *procs;
 	struct profile *profile;
 	struct broker *broker; /* borrowed */

@@ -128,7 +128,7 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	struct procs_stats procs;
 	struct health *h = &engine->health;
 
-	source_stats(live_source(engine->live), &source);
+	source_stats(engine->source, &source);
 	procs_stats(engine->procs, &procs);
 	profile_stats(engine->profile, &profile);
 	*ret = *h;
@@ -191,7 +191,7 @@ add_notice(char *out, size_t size, const char *format, ...)
 /* The worst first: a narrow screen shows the beginning. */
 static void make_notice(const struct engine *engine, char *out, size_t size)
 {
-	const struct live_granted *granted = live_granted(engine->live);
+	const struct source_granted *granted = source_granted(engine->source);
 	char files[NOTICE_FILES_MAX];
 
 	out[0] = '\0';
@@ -214,7 +214,7 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 
 static void fill_settings(struct engine *engine, struct snapshot *s, uint32_t *left)
 {
-	const struct live_granted *granted = live_granted(engine->live);
+	const struct source_granted *granted = source_granted(engine->source);
 	char notice[ERR_TEXT_MAX];
 
 	make_notice(engine, notice, sizeof(notice));

@@ -165,7 +165,7 @@ static void wait_for_answers(struct supply *s, uint32_t limit, uint64_t until_ns
 
 		poll(&pfd, 1, 10);
 		take_broker(s);
-		source_drain(live_source(s->engine->live), now_ns());
+		source_drain(s->engine->source, now_ns());
 	}
 }
 

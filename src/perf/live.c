@@ -40,7 +40,7 @@ struct live {
 	struct live_config config;
 	int *cpus; /* those in config, or NULL */
 	pid_t *tids;
-	struct live_granted granted;
+	struct source_granted granted;
 	struct attr_features features;
 	struct attr_plan plan; /* of the samples in force */
 	struct event_set sideband, samples;
@@ -120,10 +120,42 @@ static void op_close(struct source *source)
 	live_close(live_of(source));
 }
 
+static const struct source_granted *op_granted(struct source *source)
+{
+	return live_granted(live_of(source));
+}
+
+static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
+		       struct err *err)
+{
+	return live_set_mode(live_of(source), mode, stack_bytes, err);
+}
+
+static bool op_follow(struct source *source)
+{
+	return live_follow_cpus(live_of(source));
+}
+
+static uint32_t op_pollfds(struct source *source, bool is_sideband, struct pollfd *fds,
+			   uint32_t max)
+{
+	return live_pollfds(live_of(source), is_sideband, fds, max);
+}
+
+static bool op_is_over(struct source *source)
+{
+	return live_is_over(live_of(source));
+}
+
 static const struct source_ops live_ops = {
 	.drain = op_drain,
 	.next = op_next,
 	.stats = op_stats,
+	.granted = op_granted,
+	.set_mode = op_set_mode,
+	.follow = op_follow,
+	.pollfds = op_pollfds,
+	.is_over = op_is_over,
 	.close = op_close,
 };
 
@@ -244,7 +276,7 @@ static uint64_t rings_wanted_kb(const struct live *live)
 /* After a set of samples came into force. */
 static void update_granted(struct live *live)
 {
-	struct live_granted *granted = &live->granted;
+	struct source_granted *granted = &live->granted;
 	const struct attr_plan *plan = &live->plan;
 
 	granted->event = plan->event;
@@ -405,7 +437,7 @@ struct source *live_source(struct live *live)
 	return &live->source;
 }
 
-const struct live_granted *live_granted(const struct live *live)
+const struct source_granted *live_granted(const struct live *live)
 {
 	return &live->granted;
 }

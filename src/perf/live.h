@@ -56,19 +56,6 @@ struct live_config {
 
 struct live; /* a struct source first */
 
-/* What the machine gave instead of what was asked; each is said on the screen. */
-struct live_granted {
-	struct event_spec event;  /* cpu-clock where cycles are missing */
-	uint64_t freq_hz, period; /* lowered to the kernel's limit */
-	enum stack_mode mode;
-	uint32_t stack_bytes; /* of dwarf mode; kept while another mode is in force */
-	bool user_only;	      /* the kernel refused kernel samples */
-	uint32_t max_stack;   /* ips of a callchain, kernel and user together: more are cut off */
-	uint32_t cpus_online, cpus_sampled;
-	uint64_t rings_bytes;
-	char notice[ERR_TEXT_MAX]; /* one line for the person, or "" */
-};
-
 /*
  * Open sideband first, then the sampling events, enabled. On success *RET is
  * owned by the caller (live_close or source_close). Errors come with a message
@@ -80,7 +67,7 @@ void live_close(struct live *live);
 struct source *live_source(struct live *live);
 
 /* What is in force now. */
-const struct live_granted *live_granted(const struct live *live);
+const struct source_granted *live_granted(const struct live *live);
 
 /*
  * Swap the sampling events for ones of another mode or stack size (0: as it was); the

@@ -10,8 +10,11 @@
 #ifndef ST_PERF_SOURCE_H
 #define ST_PERF_SOURCE_H
 
+#include "src/base/err.h"
+#include "src/perf/event.h"
 #include "src/perf/record.h"
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,10 +29,30 @@ struct source_stats { /* sums since the source was opened, over replaced event s
 	uint64_t bytes;	  /* copied out of rings */
 };
 
+/* What the machine gave instead of what was asked, or what was recorded; each is said on the screen. */
+struct source_granted {
+	struct event_spec event;  /* cpu-clock where cycles are missing */
+	uint64_t freq_hz, period; /* lowered to the kernel's limit */
+	enum stack_mode mode;
+	uint32_t stack_bytes; /* of dwarf mode; kept while another mode is in force */
+	bool user_only;	      /* no kernel samples: refused, or not asked for */
+	uint32_t max_stack;   /* ips of a callchain, kernel and user together: more are cut off */
+	uint32_t cpus_online, cpus_sampled;
+	uint64_t rings_bytes;
+	char notice[ERR_TEXT_MAX]; /* one line for the person, or "" */
+};
+
 struct source_ops {
 	int (*drain)(struct source *source, uint64_t time_ns);
 	bool (*next)(struct source *source, struct record *ret);
 	void (*stats)(struct source *source, struct source_stats *ret);
+	const struct source_granted *(*granted)(struct source *source);
+	int (*set_mode)(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
+			struct err *err);
+	bool (*follow)(struct source *source);
+	uint32_t (*pollfds)(struct source *source, bool is_sideband, struct pollfd *fds,
+			    uint32_t max);
+	bool (*is_over)(struct source *source);
 	void (*close)(struct source *source);
 };
 
@@ -52,6 +75,41 @@ static inline bool source_next(struct source *source, struct record *ret)
 static inline void source_stats(struct source *source, struct source_stats *ret)
 {
 	source->ops->stats(source, ret);
+}
+
+/* What is in force now; valid until the source changes. */
+static inline const struct source_granted *source_granted(struct source *source)
+{
+	return source->ops->granted(source);
+}
+
+/*
+ * Go on in another mode or stack size (0: as it was). On error (message in ERR)
+ * everything stays as it was. Invalidates records handed out earlier.
+ */
+static inline int source_set_mode(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
+				  struct err *err)
+{
+	return source->ops->set_mode(source, mode, stack_bytes, err);
+}
+
+/* Follow what changed on the machine; about once a second. True: something did. Invalidates records. */
+static inline bool source_follow(struct source *source)
+{
+	return source->ops->follow(source);
+}
+
+/* Fill FDS (room for MAX) with what to poll for records: the sideband's, or the samples'. Returns how many. */
+static inline uint32_t source_pollfds(struct source *source, bool is_sideband, struct pollfd *fds,
+				      uint32_t max)
+{
+	return source->ops->pollfds(source, is_sideband, fds, max);
+}
+
+/* Nothing more will come: source_drain() up to UINT64_MAX hands over the rest. */
+static inline bool source_is_over(struct source *source)
+{
+	return source->ops->is_over(source);
 }
 
 static inline void source_close(struct source *source)
