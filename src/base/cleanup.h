@@ -44,11 +44,11 @@ static inline int steal_fd(int *fd)
 }
 
 /* Hand a pointer on: the local is left empty. */
-#define steal_ptr(p)                         \
-	({                                   \
-		__typeof__(p) _pp = &(p)[0]; \
-		(p) = NULL;                  \
-		_pp;                         \
+#define steal_ptr(p)                     \
+	({                               \
+		__typeof__(p) _pp = (p); \
+		(p) = NULL;              \
+		_pp;                     \
 	})
 
 #endif

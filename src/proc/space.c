@@ -237,10 +237,12 @@ static void join_jit(struct space *space)
 static uint32_t space_has(const struct space *space, const struct unwind_map *map)
 {
 	uint32_t i = space_search(space, map->start);
-	const struct unwind_map *old = space->maps + i;
+	const struct unwind_map *old;
 
-	if (i == space->view.nr_maps || old->start > map->start || old->end < map->end ||
-	    old->module != map->module ||
+	if (i == space->view.nr_maps) /* and perhaps there is no array yet */
+		return UINT32_MAX;
+	old = &space->maps[i];
+	if (old->start > map->start || old->end < map->end || old->module != map->module ||
 	    old->file_off + (map->start - old->start) != map->file_off)
 		return UINT32_MAX;
 	return i;
