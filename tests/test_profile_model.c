@@ -341,7 +341,7 @@ static void sums_equal_the_model(void **state)
 
 static void sums_equal_when_the_log_is_small(void **state)
 {
-	const struct profile_config config = {16 << 10, 256 << 10, 256 << 10, 1 << 20};
+	const struct profile_config config = {16 << 10, 256 << 10, 256 << 10, 1 << 20, false};
 	struct profile_stats stats = run(&config, 30000, 8);
 
 	(void)state;
@@ -352,7 +352,7 @@ static void sums_equal_when_the_log_is_small(void **state)
 
 static void sums_equal_when_nodes_are_few(void **state)
 {
-	const struct profile_config config = {1 << 20, 4096, 1 << 20, 1 << 20};
+	const struct profile_config config = {1 << 20, 4096, 1 << 20, 1 << 20, false};
 	struct profile_stats stats = run(&config, 20000, 1000);
 
 	(void)state;
@@ -362,7 +362,7 @@ static void sums_equal_when_nodes_are_few(void **state)
 
 static void sums_equal_when_frames_are_few(void **state)
 {
-	const struct profile_config config = {64 << 10, 1 << 20, 2048, 1 << 20};
+	const struct profile_config config = {64 << 10, 1 << 20, 2048, 1 << 20, false};
 	struct profile_stats stats = run(&config, 20000, 10000);
 
 	(void)state;
@@ -373,7 +373,7 @@ static void sums_equal_when_frames_are_few(void **state)
 /* A frozen picture stays whole while the log runs over many times; afterwards no hole is shown. */
 static void a_frozen_picture_stays(void **state)
 {
-	const struct profile_config config = {16 << 10, 4096, 4096, 1 << 20};
+	const struct profile_config config = {16 << 10, 4096, 4096, 1 << 20, false};
 	struct profile *p = profile_new(&config);
 	struct profile_sample sample = {.weight = 1, .mode = STACK_MODE_FP};
 	struct snapshot *s;
@@ -409,7 +409,7 @@ static void a_frozen_picture_stays(void **state)
 /* Names that find no room are shown as places, and room is made when the frames have left. */
 static void text_is_bounded(void **state)
 {
-	const struct profile_config config = {4 << 10, 4096, 4096, 8 << 10};
+	const struct profile_config config = {4 << 10, 4096, 4096, 8 << 10, false};
 	struct profile *p = profile_new(&config);
 	struct profile_sample sample = {.weight = 1, .mode = STACK_MODE_DWARF};
 	struct snapshot *s;
@@ -437,7 +437,7 @@ static void text_is_bounded(void **state)
 
 static void a_stack_too_deep_is_refused(void **state)
 {
-	const struct profile_config config = {4 << 10, 1024, 1024, 8 << 10};
+	const struct profile_config config = {4 << 10, 1024, 1024, 8 << 10, false};
 	struct profile *p = profile_new(&config);
 	struct profile_sample sample = {.weight = 1, .mode = STACK_MODE_FP};
 	struct profile_frame *frames = calloc(2000, sizeof(*frames));

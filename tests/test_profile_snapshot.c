@@ -279,6 +279,81 @@ static void keys_stay_and_text_is_clean(void **state)
 	profile_free(p);
 }
 
+/* Without a log nothing leaves: not by time, and not when there is no more room. */
+static void a_whole_recording_stays(void **state)
+{
+	struct profile_config config = profile_config_recording;
+	struct profile *p;
+	struct profile_stats stats;
+	struct snapshot *s;
+	uint64_t weight = 0;
+
+	(void)state;
+	config.nodes_max = config.frames_max = 1024;
+	p = profile_new(&config);
+	assert_non_null(p);
+	profile_object(p, PROGRAM, "prog", false);
+	for (uint32_t i = 0; i < 3000; i++) {
+		struct profile_frame frames[] = {
+			{PROGRAM, 0x10000 + i}, {PROGRAM, 0x20000 + i / 2}, {PROGRAM, 0x100}};
+
+		frames[0].off = i % 2 ? frames[0].off : 0x200;
+		add(p, SEC + i * 60 * SEC, i, 5, frames, i % 2 ? 3 : 1);
+	}
+	profile_name(p, PROGRAM, 0x100, 0x100, 0x1100, "leaf", NULL);
+	profile_set_window(p, SEC);
+	profile_set_mode(p, STACK_MODE_LBR);
+	profile_advance(p, 1000000 * SEC);
+	s = profile_snapshot(p, 0);
+	assert_non_null(s);
+	assert_int_equal(s->nr_samples, 3000);
+	assert_int_equal(s->total, 15000);
+	assert_int_equal(s->window_start_ns, SEC);
+	assert_int_equal(s->window_end_ns, SEC + 2999 * 60 * SEC);
+	/* The innermost function is right also where its callers found no room. */
+	assert_int_equal(find(s, "leaf")->self, 7500);
+	assert_in_range(s->nr_processes, 1000, 1025); /* and the others as one */
+	for (uint32_t i = 0; i < s->nr_shares; i++)
+		weight += s->shares[i].weight;
+	assert_int_equal(weight, 15000);
+	profile_stats(p, &stats);
+	assert_in_range(stats.evicted, 1000, 2999);
+	assert_true(stats.nodes <= 1024 && stats.frames <= 1024);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+/* Another event of the recording: the samples go, the names stay, nothing is asked twice. */
+static void a_cleared_profile_keeps_its_names(void **state)
+{
+	struct profile *p = profile_new(&profile_config_recording);
+	struct profile_frame frames[] = {{PROGRAM, 0x100}, {PROGRAM, 0x200}};
+	struct snapshot *s;
+
+	(void)state;
+	assert_non_null(p);
+	profile_object(p, PROGRAM, "prog", false);
+	add(p, SEC, 1, UINT64_MAX, frames, 2);
+	add(p, SEC, 1, 1, frames, 1);
+	profile_name(p, PROGRAM, 0x100, 0x100, 0x1100, "main", NULL);
+	profile_name(p, PROGRAM, 0x200, 0x200, 0x1200, "a", NULL);
+	profile_clear(p);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->total, 0);
+	assert_int_equal(s->nr_samples, 0);
+	assert_int_equal(s->nr_nodes, 1);
+	snapshot_free(s);
+	add(p, 7 * SEC, 0, 3, frames, 2);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->total, 3);
+	assert_int_equal(find(s, "a")->self, 3);
+	assert_int_equal(s->nr_shares, 1);
+	assert_int_equal(s->window_start_ns, 7 * SEC);
+	assert_int_equal(profile_nr_unnamed(p), 0);
+	snapshot_free(s);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +365,8 @@ int main(void)
 		cmocka_unit_test(an_empty_profile_has_a_root),
 		cmocka_unit_test(unnamed_frames_are_handed_out_once),
 		cmocka_unit_test(keys_stay_and_text_is_clean),
+		cmocka_unit_test(a_whole_recording_stays),
+		cmocka_unit_test(a_cleared_profile_keeps_its_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -323,8 +323,8 @@ static void fill_window(const struct profile *p, struct snapshot *s)
 	uint64_t end = w->frozen ? w->end_ns : w->now_ns;
 	uint64_t first = p->first_ns[w->mode];
 
-	s->window_end_ns = end;
-	s->window_start_ns = MIN(MAX(w->start_ns, first), end);
+	s->window_end_ns = p->keeps_all ? p->sums.last_ns : end;
+	s->window_start_ns = p->keeps_all ? p->sums.first_ns : MIN(MAX(w->start_ns, first), end);
 	s->total = w->total;
 	s->nr_samples = w->nr_samples;
 }

@@ -29,18 +29,35 @@ static uint32_t local_process(struct builder *b, uint32_t process)
 	return local;
 }
 
+/* PROCESS has WEIGHT in NODE of the call tree. */
+static int add_share(struct builder *b, uint32_t process, uint32_t node, uint64_t weight)
+{
+	uint32_t local = local_process(b, process);
+
+	if (local == U64MAP_NONE)
+		return -ENOMEM;
+	return pairs_add(&b->pairs, local, b->node_map[node], weight);
+}
+
+static int collect_sums(struct builder *b, const struct pairs *sums)
+{
+	for (size_t i = 0; i < sums->nr; i++) {
+		const struct pair *pair = &sums->pairs[i];
+
+		if (pair->weight > 0 && add_share(b, pair->process, pair->node, pair->weight) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int collect_chunk(struct builder *b, const struct log_chunk *chunk)
 {
 	for (uint32_t i = 0; i < chunk->nr; i++) {
 		const struct log_entry *entry = &chunk->entries[i];
-		uint32_t process, node;
 
-		if (!(entry->node & LOG_NODE_COUNTED))
-			continue;
-		node = b->node_map[entry->node & LOG_NODE_MASK];
-		process = local_process(b, log_process(entry));
-		if (process == U64MAP_NONE ||
-		    pairs_add(&b->pairs, process, node, log_weight(entry)) < 0)
+		if (entry->node & LOG_NODE_COUNTED &&
+		    add_share(b, log_process(entry), entry->node & LOG_NODE_MASK,
+			      log_weight(entry)) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -95,6 +112,8 @@ int build_processes(struct profile *p, struct builder *b, struct snapshot *s)
 {
 	u64map_clear(&b->processes);
 	pairs_clear(&b->pairs);
+	if (collect_sums(b, &p->sums.pairs) < 0)
+		return -ENOMEM;
 	for (uint32_t c = 0; c < p->log.nr_chunks; c++)
 		if (p->log.chunks[c]->nr_counted && collect_chunk(b, p->log.chunks[c]) < 0)
 			return -ENOMEM;

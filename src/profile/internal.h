@@ -5,6 +5,7 @@
 
 #include "src/profile/frames.h"
 #include "src/profile/log.h"
+#include "src/profile/pairs.h"
 #include "src/profile/profile.h"
 #include "src/profile/tree.h"
 
@@ -21,6 +22,13 @@ struct window {
 	bool frozen;
 	enum stack_mode mode;
 	uint64_t total, nr_samples;
+};
+
+/* What is known instead of the log where all is kept. */
+struct all_sums {
+	struct pairs pairs; /* (process, node of the call tree) */
+	uint64_t first_ns, last_ns;
+	uint64_t nr_cut; /* samples whose callers found no room */
 };
 
 /*
@@ -42,6 +50,8 @@ struct profile {
 	struct tree tree;
 	struct sample_log log;
 	struct window window;
+	bool keeps_all; /* in sums, not in the log */
+	struct all_sums sums;
 	uint64_t first_ns[STACK_MODE_COUNT]; /* time of the first sample of each mode */
 	uint64_t collections;
 	uint64_t
@@ -53,6 +63,14 @@ struct profile {
 	size_t cap_live_nodes, cap_live_frames, cap_remap;
 	struct builder *builder;
 };
+
+/* profile.c: the node of a stack. The room for it was made. */
+uint32_t profile_node(struct profile *p, uint32_t process, const struct profile_frame *frames,
+		      uint32_t nr);
+
+/* sums.c: profile_add where all is kept */
+int sums_add(struct profile *p, const struct profile_sample *sample,
+	     const struct profile_frame *frames, uint32_t nr);
 
 /* window.c */
 bool window_wants(const struct window *window, uint64_t time_ns, enum stack_mode mode);

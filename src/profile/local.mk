@@ -9,6 +9,7 @@ libprofile_a_SOURCES = \
 	src/profile/pairs.c src/profile/pairs.h \
 	src/profile/profile.c src/profile/profile.h \
 	src/profile/ranges.c src/profile/ranges.h \
+	src/profile/sums.c \
 	src/profile/tree.c src/profile/tree.h \
 	src/profile/window.c
 

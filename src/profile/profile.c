@@ -21,12 +21,20 @@ const struct profile_config profile_config_default = {
 	.text_bytes_max = 8u << 20,
 };
 
+const struct profile_config profile_config_recording = {
+	.nodes_max = 1u << 20,
+	.frames_max = 512u << 10,
+	.text_bytes_max = 16u << 20,
+	.keeps_all = true,
+};
+
 struct profile *profile_new(const struct profile_config *config)
 {
 	struct profile *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
+	p->keeps_all = config->keeps_all;
 	p->window.length_ns = 10 * NS_PER_SEC;
 	for (int mode = 0; mode < STACK_MODE_COUNT; mode++)
 		p->first_ns[mode] = UINT64_MAX;
@@ -45,6 +53,7 @@ struct profile *profile_free(struct profile *p)
 	frames_done(&p->frames);
 	tree_done(&p->tree);
 	log_done(&p->log);
+	pairs_done(&p->sums.pairs);
 	builder_free(p->builder);
 	free(p->paths);
 	free(p->live_nodes);
@@ -78,9 +87,8 @@ static int make_room(struct profile *p, uint32_t nr)
 	return r;
 }
 
-/* The node of a stack. The room for it was made. */
-static uint32_t find_node(struct profile *p, uint32_t process, const struct profile_frame *frames,
-			  uint32_t nr)
+uint32_t profile_node(struct profile *p, uint32_t process, const struct profile_frame *frames,
+		      uint32_t nr)
 {
 	struct path *path = &p->paths[process % PATHS];
 	uint32_t node = 0, i = 0;
@@ -125,6 +133,11 @@ int profile_add(struct profile *p, const struct profile_sample *sample,
 	struct log_entry *entry;
 
 	assert(sample->mode < STACK_MODE_COUNT && sample->end < STACK_END_COUNT);
+	if (p->keeps_all) {
+		if (ret_ticket)
+			*ret_ticket = 0;
+		return sums_add(p, sample, frames, nr);
+	}
 	if (make_room(p, nr + 1) < 0)
 		return -ENOMEM;
 	chunk = chunk_for(p, sample->time_ns);
@@ -133,7 +146,7 @@ int profile_add(struct profile *p, const struct profile_sample *sample,
 	entry = log_append(&p->log, chunk, sample->time_ns, ret_ticket);
 	entry->who = log_who(sample->process, sample->mode, sample->end);
 	entry->weight = log_weight_pack(sample->weight);
-	entry->node = find_node(p, sample->process, frames, nr);
+	entry->node = profile_node(p, sample->process, frames, nr);
 	p->nr_added++;
 	p->first_ns[sample->mode] = MIN(p->first_ns[sample->mode], sample->time_ns);
 	if (!p->window.frozen && window_wants(&p->window, log_time_ns(chunk, entry), sample->mode))
@@ -159,7 +172,7 @@ bool profile_replace(struct profile *p, uint64_t ticket, enum stack_end end,
 	if (is_counted)
 		window_uncount(p, chunk, entry);
 	entry->who = log_who(log_process(entry), log_mode(entry), end);
-	entry->node = find_node(p, log_process(entry), frames, nr);
+	entry->node = profile_node(p, log_process(entry), frames, nr);
 	if (is_counted)
 		window_count(p, chunk, entry);
 	return true;
@@ -182,7 +195,7 @@ int profile_name(struct profile *p, uint32_t module, uint64_t off, uint64_t func
 		.object = object,
 	};
 
-	if (p->frames.is_text_full && p->nr_added >= p->text_collect_at) {
+	if (!p->keeps_all && p->frames.is_text_full && p->nr_added >= p->text_collect_at) {
 		p->text_collect_at = p->nr_added + TEXT_COLLECT_SAMPLES;
 		collect(p, 0);
 	}
@@ -209,10 +222,11 @@ void profile_stats(const struct profile *p, struct profile_stats *ret)
 		.frames = p->frames.nr_frames - 1,
 		.functions = p->frames.nr_funcs,
 		.log_entries = p->log.nr_entries,
-		.evicted = p->log.nr_evicted,
+		.evicted = p->keeps_all ? p->sums.nr_cut : p->log.nr_evicted,
 		.collections = p->collections,
 		.bytes = sizeof(*p) + PATHS * sizeof(*p->paths) + tree_bytes(&p->tree) +
-			 frames_bytes(&p->frames) + log_bytes(&p->log) + builder_bytes(p->builder) +
+			 frames_bytes(&p->frames) + log_bytes(&p->log) +
+			 pairs_bytes(&p->sums.pairs) + builder_bytes(p->builder) +
 			 p->cap_live_nodes + p->cap_live_frames + p->cap_remap * sizeof(*p->remap),
 	};
 }
