@@ -3,7 +3,8 @@
  * Batch mode: see batch.h. One loop on one thread: it asks for a snapshot when
  * a block is due, and writes it when it has come. "Closing" means that the last
  * block has been asked for: of that one only a snapshot will do that was made
- * after the reason to close, so that the end of a command is in it.
+ * after the reason to close, so that the end of a command is in it. Single
+ * samples come with snapshots of which nothing else is used, and each is a block.
  */
 #include "config.h"
 
@@ -30,6 +31,8 @@
 #define SETTLE_MAX_NS  (2 * NS_PER_SEC)
 #define SETTLE_STEP_NS (20 * NS_PER_MSEC)
 #define FEW	       20 /* one part in so many is few */
+/* Live samples are fetched so often; those of a recording as soon as they are there. */
+#define SAMPLES_STEP_NS (100 * NS_PER_MSEC)
 
 struct batch {
 	const struct batch_config *config;
@@ -67,6 +70,11 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 
 	if (o->format == OPTIONS_JSON)
 		return out_json(b->config->stream, snapshot, &query);
+	if (o->format == OPTIONS_FOLDED) {
+		if (b->nr_blocks)
+			putc('\n', b->config->stream);
+		return out_folded(b->config->stream, snapshot);
+	}
 	r = view_build(&b->view, snapshot, &query);
 	if (r < 0)
 		return r;
@@ -131,6 +139,31 @@ static void take_last(struct batch *b, const struct snapshot *snapshot, uint64_t
 	}
 }
 
+/* No more is to come of what is sampled. */
+static bool is_over(const struct snapshot *snapshot)
+{
+	const struct snap_recording *recording = &snapshot->recording;
+
+	return snapshot->settings.is_over || (recording->is_recording && !recording->is_reading);
+}
+
+static void take_samples(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
+{
+	const struct snap_samples *samples = snapshot->samples;
+	uint64_t count = b->config->options->count;
+	uint64_t left = count ? count - b->nr_blocks : UINT64_MAX;
+	uint32_t nr = samples ? samples->nr_samples : 0;
+	bool is_last = is_over(snapshot) || (b->closing_ns && snapshot->time_ns >= b->closing_ns);
+
+	if (nr)
+		b->error = out_samples(b->config->stream, samples, left);
+	b->nr_blocks += MIN(nr, left);
+	if (b->error < 0 || nr >= left || (is_last && (nr == 0 || b->signal)))
+		b->is_done = true;
+	b->block_ns = time_ns + (nr && snapshot->recording.is_recording ? 0 : SAMPLES_STEP_NS);
+	b->look_ns = b->block_ns;
+}
+
 static void take_snapshot(struct batch *b, uint64_t time_ns)
 {
 	struct snapshot *snapshot = channel_take(b->channel);
@@ -139,7 +172,9 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 	if (!snapshot)
 		return;
 	b->is_asked = false;
-	if (b->closing_ns) {
+	if (b->config->options->format == OPTIONS_SAMPLES) {
+		take_samples(b, snapshot, time_ns);
+	} else if (b->closing_ns) {
 		take_last(b, snapshot, time_ns);
 	} else if (snapshot->settings.is_over) {
 		start_closing(b);
@@ -319,6 +354,10 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 		err_set(err, -errno, "signalfd: %s", strerror(errno));
 		channel_send(channel, (struct command){.kind = COMMAND_QUIT});
 		return 1;
+	}
+	if (config->options->format == OPTIONS_SAMPLES) {
+		channel_send(channel, (struct command){.kind = COMMAND_SAMPLES, .value = 1});
+		batch.block_ns = time_ns;
 	}
 	look_at_command(&batch);
 	while (!batch.is_done)

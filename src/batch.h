@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Batch mode: a block of text or a line of JSON per refresh to a stream. Sees snapshots, never the engine. */
+/* Batch mode: a block per refresh, or one per sample, to a stream. Sees snapshots, never the engine. */
 #ifndef ST_BATCH_H
 #define ST_BATCH_H
 

@@ -198,12 +198,20 @@ static int set_output(struct options *o, const char *word, struct err *err)
 
 static const char *format_name_of(int format)
 {
-	return format == OPTIONS_JSON ? "json" : "text";
+	static const char *const names[OPTIONS_FORMAT_COUNT] = {
+		[OPTIONS_TEXT] = "text",
+		[OPTIONS_JSON] = "json",
+		[OPTIONS_SAMPLES] = "samples",
+		[OPTIONS_FOLDED] = "folded",
+	};
+
+	return names[format];
 }
 
 static int set_format(struct options *o, const char *word, struct err *err)
 {
-	int format, r = words_name("--format", word, format_name_of, 2, &format, err);
+	int format, r = words_name("--format", word, format_name_of, OPTIONS_FORMAT_COUNT, &format,
+				   err);
 
 	o->batch = true;
 	if (r == 0)
@@ -252,12 +260,15 @@ static const struct spec specs[] = {
 
 	{'b', "batch", NULL, "write text instead of showing a screen", set_batch,
 	 "Batch mode (also without a terminal on standard output)"},
-	{'n', "iterations", "COUNT", "end after so many blocks; implies -b", set_count, NULL},
+	{'n', "iterations", "COUNT", "end after so many blocks, or samples; implies -b", set_count,
+	 NULL},
 	{0, "limit", "ROWS", "at most so many rows in a block (default all)", set_limit, NULL},
 	{'o', "output", "FILE", "write to FILE, which must not exist yet; implies -b", set_output,
 	 NULL},
-	{0, "format", "FORMAT", "text or json, one document per line; implies -b", set_format,
-	 NULL},
+	{0, "format", "FORMAT",
+	 "text, json (one document per line), folded (stacks for flame graphs) or samples (each "
+	 "with its stack); implies -b",
+	 set_format, NULL},
 
 	{'V', "version", NULL, "show the version", set_version, "Other"},
 	{'h', "help", NULL, "show this help", set_help, NULL},

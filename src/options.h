@@ -13,7 +13,13 @@
 #include <sys/types.h>
 
 enum options_action { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
-enum options_format { OPTIONS_TEXT, OPTIONS_JSON, OPTIONS_SAMPLES, OPTIONS_FOLDED };
+enum options_format {
+	OPTIONS_TEXT,
+	OPTIONS_JSON,
+	OPTIONS_SAMPLES,
+	OPTIONS_FOLDED,
+	OPTIONS_FORMAT_COUNT
+};
 
 struct options {
 	enum options_action action;
@@ -37,7 +43,7 @@ struct options {
 	bool no_color;
 
 	bool batch;	    /* asked for, or implied by count, output or format */
-	uint64_t count;	    /* blocks, 0: without end */
+	uint64_t count;	    /* blocks or samples, 0: without end */
 	const char *output; /* file, or NULL: standard output */
 	enum options_format format;
 

@@ -60,6 +60,16 @@ status_of "$STACKTOP" -b -d 60 --view=functions -- \
 check "a killed busy loop is 124, not $status" [ "$status" -eq 124 ]
 check "its program is in the profile" grep -qE ' (dash|bash|busybox|sh)' out
 
+# Folded stacks: lines that a flame graph takes, with the command's name in front.
+status_of "$STACKTOP" -d 60 --format=folded -- timeout 1 sh -c 'while :; do :; done'
+check "folded stacks of a command: 124, not $status" [ "$status" -eq 124 ]
+check "a busy shell is there by its name" grep -qE '^sh;.+ [0-9]+$' out
+check "lines that are no folded stacks: $(grep -vE '^[^;]+(;[^;]+)* [0-9]+$' out | head -n 3)" \
+	[ -z "$(grep -vE '^[^;]+(;[^;]+)* [0-9]+$' out)" ]
+check "stacks that stand there twice" [ -z "$(sed 's/ [0-9]*$//' out | sort | uniq -d)" ]
+status_of "$STACKTOP" -n 3 -d 0.2 --format=folded
+check "an empty line between refreshes" [ "$(grep -c '^$' out)" -eq 2 ]
+
 # Signals: a last block, then the signal's status.
 "$STACKTOP" -b -d 60 >out 2>err &
 pid=$!

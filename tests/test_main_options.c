@@ -119,6 +119,12 @@ static void numbers_and_modes_are_read(void **state)
 	assert_string_equal(o.event, "cycles:u");
 	assert_true(o.batch);
 	options_done(&o);
+	assert_int_equal(parse("--format folded", &o, &err), 0);
+	assert_int_equal(o.format, OPTIONS_FOLDED);
+	options_done(&o);
+	assert_int_equal(parse("--format samples", &o, &err), 0);
+	assert_int_equal(o.format, OPTIONS_SAMPLES);
+	options_done(&o);
 	assert_int_equal(parse("--call-graph dwarf,4099", &o, &err), 0);
 	assert_int_equal(o.stack_bytes, 4096);
 	options_done(&o);
@@ -176,7 +182,7 @@ static void every_refusal_names_the_word_and_what_is_right(void **state)
 		{"--view flame", "'flame'", "functions, callers or tree"},
 		{"--sort size", "'size'", "self, total, name or object"},
 		{"--limit -3", "'-3'", "number from 1"},
-		{"--format xml", "'xml'", "text or json"},
+		{"--format xml", "'xml'", "text, json, samples or folded"},
 		{"-o ~", "''", "name of a file"},
 		{"-x", "'-x'", "unknown"},
 		{"-bx", "'-x'", "unknown"},

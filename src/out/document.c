@@ -280,9 +280,5 @@ int out_json(FILE *stream, const struct snapshot *snapshot, const struct view_qu
 		r = put_tree(&json, snapshot);
 	json_close(&json, '}');
 	putc('\n', stream);
-	if (r < 0)
-		return r;
-	if (fflush(stream) != 0 || ferror(stream))
-		return errno ? -errno : -EIO;
-	return 0;
+	return r < 0 ? r : out_end(stream);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The same rows as text, a snapshot as json, and files of them that never overwrite. */
+/* The same rows as text, a snapshot as json or folded stacks, samples, and files that never overwrite. */
 #ifndef ST_OUT_OUT_H
 #define ST_OUT_OUT_H
 
@@ -7,6 +7,7 @@
 #include "src/model/snapshot.h"
 #include "src/view/view.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 /* The health and settings lines, then the rows of VIEW at full width, then an empty line. 0 or -errno of the stream. */
@@ -15,6 +16,20 @@ int out_text(FILE *stream, const struct snapshot *snapshot, const struct view *v
 
 /* One JSON document on one line (docs/JSON): machine, settings, health, functions, tree. 0 or -errno. */
 int out_json(FILE *stream, const struct snapshot *snapshot, const struct view_query *query);
+
+/* Each stack of each command with its weight on a line of its own (docs/FORMATS). 0 or -errno. */
+int out_folded(FILE *stream, const struct snapshot *snapshot);
+
+/* The first MAX samples, a block each (docs/FORMATS). 0 or -errno. */
+int out_samples(FILE *stream, const struct snap_samples *samples, uint64_t max);
+
+/* Flush: 0, or -errno of this or any earlier write (errno was 0 before the first). */
+static inline int out_end(FILE *stream)
+{
+	if (fflush(stream) == 0 && !ferror(stream))
+		return 0;
+	return errno ? -errno : -EIO;
+}
 
 /* "stacktop-HOST-20261121-170448.txt" for WALL_NS, host sanitized to [A-Za-z0-9.-]. Returns OUT. */
 const char *out_report_name(const char *hostname, int64_t wall_ns, char *out, size_t size);

@@ -195,7 +195,5 @@ int out_text(FILE *stream, const struct snapshot *snapshot, const struct view *v
 	put_head(&layout);
 	put_rows(&layout);
 	putc('\n', stream);
-	if (fflush(stream) != 0 || ferror(stream))
-		return errno ? -errno : -EIO;
-	return 0;
+	return out_end(stream);
 }
