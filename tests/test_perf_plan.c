@@ -217,9 +217,11 @@ static void modes_ask_for_what_they_need(void **state)
 	live_close(live);
 	config.mode = STACK_MODE_LBR;
 	live = open_live(&config);
-	assert_int_equal(m.last_sampling.branch_sample_type, PERF_SAMPLE_BRANCH_USER |
-								     PERF_SAMPLE_BRANCH_CALL_STACK |
-								     PERF_SAMPLE_BRANCH_HW_INDEX);
+	assert_int_equal(m.last_sampling.branch_sample_type,
+			 PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+				 PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES |
+				 PERF_SAMPLE_BRANCH_HW_INDEX);
+	assert_int_equal(__builtin_popcountll(m.last_sampling.sample_regs_user), 1);
 	assert_true(m.last_sampling.sample_type & PERF_SAMPLE_BRANCH_STACK);
 	live_close(live);
 }

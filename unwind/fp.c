@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The kernel's own frame-pointer chain in the form of unwind_dwarf. The kernel
- * stops where the chain does and cannot tell a root from a lost frame pointer;
- * the outermost frame's rule can.
+ * Chains that others have walked, the kernel by frame pointers or the CPU by
+ * its branch records, in the form of unwind_dwarf. Neither can tell a root from
+ * a chain that was lost; the outermost frame's rule can.
  */
 #include "config.h"
 
@@ -26,40 +26,57 @@ static const struct unwind_map *fill_frame(const struct unwind_space *space, uin
 	return map;
 }
 
-/* Is the outermost frame one that nobody called? */
-static enum stack_end end_of(const struct unwind_map *map, const struct unwind_frame *frame)
+/* Is the outermost frame one that nobody called? Else, or when nobody can tell, the end is CUT. */
+static enum stack_end end_of(const struct unwind_map *map, const struct unwind_frame *frame,
+			     enum stack_end cut)
 {
 	struct unwind_module *module = map ? map->module : NULL;
 	const struct table_rule *rule;
+	bool is_root;
 
 	if (!module)
-		return STACK_END_FP;
+		return cut;
 	module->wants_table = true;
 	if (!module->has_table)
-		return module->state == STACK_END_PENDING ? STACK_END_PENDING : STACK_END_FP;
+		return module->state == STACK_END_PENDING ? STACK_END_PENDING : cut;
 	rule = table_find(&module->table, frame->off - frame->is_return);
-	return rule && rule->cfa_op == RULE_CFA_ROOT ? STACK_END_ROOT : STACK_END_FP;
+	is_root = rule && rule->cfa_op == RULE_CFA_ROOT;
+	if (cut == STACK_END_STITCHED)
+		return is_root ? cut : STACK_END_LBR_DEPTH;
+	return is_root ? STACK_END_ROOT : cut;
 }
 
-void unwind_fp(const struct unwind_space *space, const uint64_t *ips, uint64_t nr, uint64_t max_ips,
-	       struct unwind_frame *frames, struct unwind_result *ret)
+static void take_chain(const struct unwind_space *space, const uint64_t *ips, uint64_t nr,
+		       bool has_returns, enum stack_end cut, struct unwind_frame *frames,
+		       struct unwind_result *ret)
 {
 	const struct unwind_map *map = NULL, *last = NULL;
 	uint32_t kept = (uint32_t)MIN(nr, (uint64_t)UNWIND_FRAMES_MAX);
 
 	for (uint32_t i = 0; i < kept; i++) {
-		map = fill_frame(space, ips[i], i > 0, last, &frames[i]);
+		map = fill_frame(space, ips[i], has_returns && i > 0, last, &frames[i]);
 		last = map ? map : last;
 	}
-	*ret = (struct unwind_result){.nr_frames = kept, .end_module = UNWIND_NO_MODULE};
+	*ret = (struct unwind_result){
+		.nr_frames = kept, .end = cut, .end_module = UNWIND_NO_MODULE};
 	if (kept < nr)
 		ret->end = STACK_END_DEPTH;
-	else if (kept == 0)
-		ret->end = STACK_END_FP;
-	else
-		ret->end = end_of(map, &frames[kept - 1]);
-	if (ret->end == STACK_END_FP && max_ips && nr >= max_ips)
-		ret->end = STACK_END_TRUNCATED;
+	else if (kept > 0 && cut != STACK_END_DEPTH)
+		ret->end = end_of(map, &frames[kept - 1], cut);
 	if (kept > 0)
 		ret->end_module = frames[kept - 1].module;
+}
+
+void unwind_fp(const struct unwind_space *space, const uint64_t *ips, uint64_t nr, uint64_t max_ips,
+	       struct unwind_frame *frames, struct unwind_result *ret)
+{
+	enum stack_end cut = max_ips && nr >= max_ips ? STACK_END_TRUNCATED : STACK_END_FP;
+
+	take_chain(space, ips, nr, true, cut, frames, ret);
+}
+
+void unwind_lbr(const struct unwind_space *space, const uint64_t *ips, uint64_t nr,
+		enum stack_end cut, struct unwind_frame *frames, struct unwind_result *ret)
+{
+	take_chain(space, ips, nr, false, cut, frames, ret);
 }

@@ -8,6 +8,7 @@ libunwind_st_a_SOURCES = \
 	unwind/dwarf_op.h \
 	unwind/expr.c \
 	unwind/fp.c \
+	unwind/lbr.c unwind/lbr.h \
 	unwind/lower.c unwind/lower.h unwind/lower_x86_64.c \
 	unwind/slow.c \
 	unwind/synth.c unwind/synth.h \
@@ -44,3 +45,8 @@ UNIT_TESTS += tests/test_unwind_table
 tests_test_unwind_table_SOURCES = tests/test_unwind_table.c tests/unwind_elf.c tests/unwind_elf.h
 tests_test_unwind_table_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_table_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_lbr
+tests_test_unwind_lbr_SOURCES = tests/test_unwind_lbr.c
+tests_test_unwind_lbr_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_unwind_lbr_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)

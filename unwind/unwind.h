@@ -92,8 +92,8 @@ struct unwind_space {
 
 struct unwind_frame {
 	/*
-	 * virtual address: exact for the innermost frame and above signal frames,
-	 * else the return address
+	 * virtual address: exact for the innermost frame, above signal frames and
+	 * from branch records, else the return address
 	 */
 	uint64_t pc;
 	uint64_t off;	 /* file offset of pc in the module; pc itself without a module */
@@ -127,6 +127,14 @@ void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *re
  */
 void unwind_fp(const struct unwind_space *space, const uint64_t *ips, uint64_t nr, uint64_t max_ips,
 	       struct unwind_frame *frames, struct unwind_result *ret);
+
+/*
+ * The same for call sites from branch records (lbr.h): all of IPS are exact, a
+ * call site is the call itself. The end is CUT unless the outermost frame is a
+ * root. A STITCHED stack stays that, unless it is known not to end in one.
+ */
+void unwind_lbr(const struct unwind_space *space, const uint64_t *ips, uint64_t nr,
+		enum stack_end cut, struct unwind_frame *frames, struct unwind_result *ret);
 
 /* The mapping that holds PC, or NULL. */
 const struct unwind_map *unwind_map_of(const struct unwind_space *space, uint64_t pc);

@@ -37,6 +37,7 @@ static const struct {
 	[STACK_END_DEPTH] = {"depth", "more frames than are kept"},
 	[STACK_END_ARCH] = {"arch", "a 32-bit program: its stack is not unwound"},
 	[STACK_END_FP] = {"fp-end", "end of the frame-pointer chain, no proof of a root"},
+	[STACK_END_LBR] = {"lbr-end", "end of the branch stack, no proof of a root"},
 	[STACK_END_LBR_DEPTH] = {"lbr-depth", "the branch stack was full"},
 };
 _Static_assert(ARRAY_SIZE(ends) == STACK_END_COUNT, "every end reason has a name");

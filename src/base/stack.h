@@ -19,7 +19,7 @@ enum stack_mode {
 enum stack_end {
 	STACK_END_KERNEL,    /* kernel thread or no user part wanted: nothing to unwind */
 	STACK_END_ROOT,	     /* reached a root through verified steps: complete */
-	STACK_END_STITCHED,  /* completed by inference from another sample */
+	STACK_END_STITCHED,  /* completed by inference from another sample of the thread */
 	STACK_END_TRUNCATED, /* ran past the copied bytes (or the kernel's chain limit) */
 	STACK_END_PENDING,   /* waiting for an unwind table: provisional, becomes another */
 	/* the unwind table did not come in time or there was no room to wait */
@@ -39,6 +39,7 @@ enum stack_end {
 	STACK_END_DEPTH,     /* more frames than are kept */
 	STACK_END_ARCH,	     /* 32-bit or another machine: the kernel's chain only */
 	STACK_END_FP,	     /* frame-pointer chain: ends without proof of a root */
+	STACK_END_LBR,	     /* branch stack: ends without proof of a root */
 	STACK_END_LBR_DEPTH, /* the branch stack was full */
 	STACK_END_COUNT,
 };

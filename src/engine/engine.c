@@ -96,7 +96,7 @@ static void take_sample(struct engine *engine, const struct record *record,
 	}
 	if (unlikely(engine->nr_objects < procs_nr_modules(engine->procs)))
 		tell_objects(engine);
-	stack_input_of(&record->sample, &input);
+	stack_input_of(engine, process, record, &input);
 	nr = stack_path(engine, process, &input, &end, &used);
 	if (ret_unwound_ns)
 		*ret_unwound_ns = now_ns();
@@ -135,10 +135,12 @@ static void take_record(struct engine *engine, const struct record *record,
 		else
 			take_sample(engine, record, ret_unwound_ns);
 		break;
+	case RECORD_EXIT:
+		lbr_forget(engine->lbr, record->tid);
+		/* fall through */
 	case RECORD_MMAP:
 	case RECORD_COMM:
 	case RECORD_FORK:
-	case RECORD_EXIT:
 	case RECORD_KSYMBOL:
 		if (procs_apply(engine->procs, record) < 0)
 			procs_mark_dirty(engine->procs);
@@ -437,7 +439,8 @@ static int new_parts(struct engine *engine, const struct engine_config *config, 
 	engine->procs = procs_new();
 	engine->profile = profile_new(&profile_config_default);
 	engine->backlog = backlog_new(BACKLOG_BYTES);
-	if (!engine->procs || !engine->profile || !engine->backlog)
+	engine->lbr = lbr_new();
+	if (!engine->procs || !engine->profile || !engine->backlog || !engine->lbr)
 		return err_set(err, -ENOMEM, "out of memory");
 	engine->supply = supply_new(engine);
 	if (!engine->supply)
@@ -493,6 +496,7 @@ struct engine *engine_free(struct engine *engine)
 		return NULL;
 	supply_free(engine->supply);
 	backlog_free(engine->backlog);
+	lbr_free(engine->lbr);
 	profile_free(engine->profile);
 	procs_free(engine->procs);
 	source_close(engine->source);

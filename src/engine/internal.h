@@ -19,6 +19,7 @@
 #include "src/perf/source.h"
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
+#include "unwind/lbr.h"
 #include "unwind/unwind.h"
 
 #include <stdbool.h>
@@ -54,6 +55,7 @@ struct engine {
 	enum broker_state broker_state;
 	struct supply *supply;
 	struct backlog *backlog;
+	struct lbr *lbr;
 	struct health health;
 	struct cost cost;
 	uint64_t window_ns;
@@ -72,6 +74,7 @@ struct engine {
 
 	/* Scratch of one sample, here because it is too large for the stack. */
 	struct unwind_frame user[UNWIND_FRAMES_MAX];
+	uint64_t lbr_ips[UNWIND_FRAMES_MAX];
 	struct profile_frame path[STACK_FRAMES_MAX];
 };
 
@@ -83,12 +86,17 @@ struct stack_input {
 	enum record_abi abi;
 	const uint64_t *kernel_ips, *user_ips; /* innermost first */
 	uint32_t nr_kernel_ips, nr_user_ips;
+	enum stack_end cut; /* lbr: why user_ips end where they do, unless at a root */
 	struct unwind_regs regs;
 	struct unwind_stack stack;
 };
 
-/* Take the parts of SAMPLE; pointers lead into the record. */
-void stack_input_of(const struct record_sample *sample, struct stack_input *ret);
+/*
+ * Take the parts of the sample RECORD; once for each, in order, for branch stacks are stitched here.
+ * Pointers lead into the record and into the engine's scratch.
+ */
+void stack_input_of(struct engine *engine, const struct process *process,
+		    const struct record *record, struct stack_input *ret);
 /*
  * Unwind and join: the path, outermost first, into engine->path. Returns its length and why the
  * user part ended in *RET_END; *RET_USED gets the bytes of the copy that were read.

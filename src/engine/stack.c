@@ -27,8 +27,45 @@ static uint64_t sample_reg(const struct record_sample *sample, unsigned int perf
 	return sample->regs[__builtin_popcountll(sample->regs_mask & (bit - 1))];
 }
 
-void stack_input_of(const struct record_sample *sample, struct stack_input *ret)
+/* The user address that a sample with branch records was taken at, or 0. */
+static uint64_t lbr_leaf(const struct record_sample *sample, const struct callchain_part *user)
 {
+	uint64_t pc;
+
+	if (sample->cpumode == RECORD_CPUMODE_USER)
+		return sample->ip;
+	/* Taken in the kernel: where the program entered it, or at least which function had been called. */
+	pc = sample->regs ? sample_reg(sample, perf_reg_of_dwarf[X86_RIP]) : 0;
+	if (!pc && user->nr > 0)
+		pc = user->ips[0];
+	return !pc && sample->nr_branches > 0 ? sample->branches[0].to : pc;
+}
+
+/* The user part is the leaf, then where each function on the branch stack was called. */
+static void lbr_input_of(struct engine *engine, const struct process *process,
+			 const struct record *record, const struct callchain_part *user,
+			 struct stack_input *ret)
+{
+	const struct record_sample *sample = &record->sample;
+	uint64_t leaf = lbr_leaf(sample, user);
+
+	_Static_assert(sizeof(struct lbr_entry) == sizeof(struct record_branch),
+		       "branch entries are used in place");
+	ret->user_ips = engine->lbr_ips;
+	ret->nr_user_ips = 0;
+	if (!leaf)
+		return;
+	engine->lbr_ips[0] = leaf;
+	ret->nr_user_ips = 1 + lbr_sites(engine->lbr, process->index, record->tid,
+					 (const struct lbr_entry *)sample->branches,
+					 sample->nr_branches, sample->branch_hw_idx,
+					 engine->lbr_ips + 1, UNWIND_FRAMES_MAX - 1, &ret->cut);
+}
+
+void stack_input_of(struct engine *engine, const struct process *process,
+		    const struct record *record, struct stack_input *ret)
+{
+	const struct record_sample *sample = &record->sample;
 	struct callchain_part kernel, user;
 
 	callchain_split(sample->callchain, sample->nr_callchain, &kernel, &user);
@@ -39,7 +76,9 @@ void stack_input_of(const struct record_sample *sample, struct stack_input *ret)
 	ret->user_ips = user.ips;
 	ret->nr_user_ips = (uint32_t)MIN(user.nr, (uint64_t)UNWIND_FRAMES_MAX);
 	ret->stack = (struct unwind_stack){0};
-	if (ret->abi == RECORD_ABI_NONE)
+	if (ret->mode == STACK_MODE_LBR)
+		lbr_input_of(engine, process, record, &user, ret);
+	if (ret->mode != STACK_MODE_DWARF || ret->abi == RECORD_ABI_NONE)
 		return;
 	for (unsigned int i = 0; i < X86_NR_REGS; i++)
 		ret->regs.r[i] = sample_reg(sample, perf_reg_of_dwarf[i]);
@@ -72,7 +111,12 @@ static void user_part(struct engine *engine, const struct process *process,
 		return;
 	}
 	if (input->mode != STACK_MODE_DWARF) {
-		if (input->nr_user_ips > 0)
+		if (input->nr_user_ips == 0)
+			return;
+		if (input->mode == STACK_MODE_LBR)
+			unwind_lbr(space, input->user_ips, input->nr_user_ips, input->cut,
+				   engine->user, ret);
+		else
 			unwind_fp(space, input->user_ips, input->nr_user_ips, engine->fp_ips_max,
 				  engine->user, ret);
 		return;

@@ -22,11 +22,14 @@
 #if defined(__x86_64__)
 /* AX BX CX DX SI DI BP SP IP and R8-R15; asking for segment registers is EINVAL. */
 const uint64_t attr_regs_mask = 0xff01ff;
+#define REG_PC (1u << 8)
 #elif defined(__aarch64__)
 /* X0-X29, LR, SP, PC */
 const uint64_t attr_regs_mask = 0x1ffffffff;
+#define REG_PC (1ull << 32)
 #else
 const uint64_t attr_regs_mask = 0;
+#define REG_PC 0
 #endif
 
 static void attr_common(struct perf_event_attr *attr, const struct attr_features *features)
@@ -68,9 +71,15 @@ static void attr_stack(const struct attr_plan *plan, struct perf_event_attr *att
 		break;
 	case STACK_MODE_LBR:
 		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK;
+		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+					   PERF_SAMPLE_BRANCH_NO_FLAGS |
+					   PERF_SAMPLE_BRANCH_NO_CYCLES;
 		if (plan->features.hw_index)
 			attr->branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;
+		/* Where the program was when a sample comes from the kernel. */
+		attr->sample_regs_user = REG_PC;
+		if (attr->sample_regs_user)
+			attr->sample_type |= PERF_SAMPLE_REGS_USER;
 		attr->exclude_callchain_user = 1;
 		break;
 	case STACK_MODE_FP:
