@@ -37,6 +37,7 @@ static int apply_mmap(struct procs *procs, const struct record *record)
 		.ino_generation = mmap->ino_generation,
 		.build_id = mmap->build_id,
 		.build_id_bytes = mmap->build_id_bytes,
+		.is_recorded = procs->is_recorded,
 		.path = mmap->filename,
 		.path_len = strlen(mmap->filename),
 	};

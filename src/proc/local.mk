@@ -35,3 +35,8 @@ UNIT_TESTS += tests/test_proc_live
 tests_test_proc_live_SOURCES = tests/test_proc_live.c
 tests_test_proc_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_proc_live_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_proc_recorded
+tests_test_proc_recorded_SOURCES = tests/test_proc_recorded.c tests/proc_util.h
+tests_test_proc_recorded_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_proc_recorded_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)

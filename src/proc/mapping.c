@@ -27,6 +27,13 @@ static bool path_is(const struct mapping *mapping, const char *path)
 	return mapping->path_len == strlen(path) && path_starts(mapping, path);
 }
 
+/* A path that leads somewhere, not one of the kernel's stand-ins. */
+static bool is_openable(const struct mapping *mapping)
+{
+	return path_starts(mapping, "/") && !path_starts(mapping, "//") &&
+	       mapping->path_len < PATH_BYTES_MAX;
+}
+
 enum mapping_kind mapping_kind(const struct mapping *mapping)
 {
 	/* Memory that the kernel backs with an inode of its own, of no use to a reader of ELF. */
@@ -41,6 +48,8 @@ enum mapping_kind mapping_kind(const struct mapping *mapping)
 	for (size_t i = 0; i < ARRAY_SIZE(no_file); i++)
 		if (path_starts(mapping, no_file[i]))
 			return MAPPING_JIT;
+	if (mapping->is_recorded)
+		return is_openable(mapping) ? MAPPING_FILE : MAPPING_JIT;
 	if (mapping->ino == 0 && mapping->build_id_bytes == 0)
 		return MAPPING_JIT;
 	return MAPPING_FILE;

@@ -17,6 +17,7 @@ struct mapping {
 	const uint8_t *build_id;
 	uint8_t build_id_bytes;
 	bool is_exec;
+	bool is_recorded; /* a file is what has a path: old recordings tell no inode */
 	const char *path; /* raw, PATH_LEN bytes, not NUL-terminated */
 	size_t path_len;
 };

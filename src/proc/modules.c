@@ -79,6 +79,7 @@ static void entry_free(struct entry *entry)
 	if (!entry)
 		return;
 	free((void *)(uintptr_t)entry->module.path);
+	free((void *)(uintptr_t)entry->module.raw_path);
 	unmap(entry->blob, entry->blob_bytes);
 	unmap(entry->calls, entry->calls_bytes);
 	free(entry);
@@ -214,16 +215,39 @@ static uint64_t identity_hash(const struct mapping *mapping)
 {
 	uint64_t words[] = {(uint64_t)mapping->maj << 32 | mapping->min, mapping->ino};
 
+	if (mapping->is_recorded)
+		return hash_bytes(mapping->path, mapping->path_len);
 	if (mapping->ino == 0)
 		return hash_bytes(mapping->build_id, mapping->build_id_bytes);
 	return hash_bytes(words, sizeof(words));
 }
 
+static bool is_same_build(const struct module *module, const struct mapping *mapping)
+{
+	return module->build_id_bytes == mapping->build_id_bytes &&
+	       memcmp(module->build_id, mapping->build_id, mapping->build_id_bytes) == 0;
+}
+
+/* The same path, and nothing that is known of both contradicts. */
+static bool is_same_path(const struct module *module, const struct mapping *mapping)
+{
+	if (strlen(module->raw_path) != mapping->path_len ||
+	    memcmp(module->raw_path, mapping->path, mapping->path_len) != 0)
+		return false;
+	if (module->told_build_id && mapping->build_id_bytes > 0)
+		return is_same_build(module, mapping);
+	if (module->ino == 0 || mapping->ino == 0)
+		return true;
+	return module->ino == mapping->ino && module->maj == mapping->maj &&
+	       module->min == mapping->min;
+}
+
 static bool is_same(const struct module *module, const struct mapping *mapping)
 {
+	if (mapping->is_recorded)
+		return is_same_path(module, mapping);
 	if (mapping->ino == 0)
-		return module->ino == 0 && module->build_id_bytes == mapping->build_id_bytes &&
-		       memcmp(module->build_id, mapping->build_id, mapping->build_id_bytes) == 0;
+		return module->ino == 0 && is_same_build(module, mapping);
 	return module->ino == mapping->ino && module->maj == mapping->maj &&
 	       module->min == mapping->min &&
 	       (module->ino_generation == mapping->ino_generation || module->ino_generation == 0 ||
@@ -275,6 +299,11 @@ static struct entry *modules_add_file(struct modules *modules, uint64_t hash,
 	if (!entry)
 		return NULL;
 	module = &entry->module;
+	if (mapping->is_recorded) {
+		module->raw_path = strndup(mapping->path, mapping->path_len);
+		if (!module->raw_path)
+			return NULL;
+	}
 	entry->next_same = same == U64MAP_NONE ? NO_ENTRY : same;
 	u64map_set(&modules->by_identity, hash, module->unwind.id);
 	module->maj = mapping->maj;
@@ -283,6 +312,7 @@ static struct entry *modules_add_file(struct modules *modules, uint64_t hash,
 	if (mapping->build_id_bytes > 0 && mapping->build_id_bytes <= sizeof(module->build_id)) {
 		memcpy(module->build_id, mapping->build_id, mapping->build_id_bytes);
 		module->build_id_bytes = mapping->build_id_bytes;
+		module->told_build_id = true;
 	}
 	return entry;
 }
@@ -341,7 +371,7 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 		.maj = mapping->maj,
 		.min = mapping->min,
 	};
-	if (is_wanted(entry))
+	if (!mapping->is_recorded && is_wanted(entry))
 		modules_want_again(modules, &entry->where);
 	return &entry->module.unwind;
 }

@@ -30,9 +30,11 @@ struct module { /* one ELF file by identity; lives as long as the table of modul
 	uint64_t ino, ino_generation;
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
-	char name[64];	  /* last component of the path, sanitized: the object's name */
-	const char *path; /* sanitized, at most 255 bytes: cut at the front if longer */
-	const char *why;  /* bad: a few words, static; else NULL */
+	bool told_build_id;   /* by its mapping, not read from the file */
+	char name[64];	      /* last component of the path, sanitized: the object's name */
+	const char *path;     /* sanitized, at most 255 bytes: cut at the front if longer */
+	const char *raw_path; /* of a recording: as it was told, to open it by; else NULL */
+	const char *why;      /* bad: a few words, static; else NULL */
 };
 
 struct space;
@@ -56,6 +58,15 @@ struct procs;
 
 struct procs *procs_new(void);
 struct procs *procs_free(struct procs *procs);
+
+/*
+ * What follows is a recording, perhaps of another machine: modules are known by
+ * their path (and build-id or inode, as far as it tells), there is no /proc to
+ * ask, and nothing is handed out as wanted. Before the first record.
+ */
+void procs_set_recorded(struct procs *procs);
+/* Forget all processes, but no module: the recording is read once more. */
+void procs_restart(struct procs *procs);
 
 /*
  * Follow a sideband record (MMAP, COMM, FORK, EXIT, KSYMBOL; others are

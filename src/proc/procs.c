@@ -60,6 +60,19 @@ struct procs *procs_free(struct procs *procs)
 	return NULL;
 }
 
+void procs_set_recorded(struct procs *procs)
+{
+	procs->is_recorded = true;
+}
+
+void procs_restart(struct procs *procs)
+{
+	processes_done(&procs->processes);
+	ksyms_done(&procs->ksyms);
+	procs->processes = (struct processes){0};
+	procs->queue_head = procs->nr_queue = 0;
+}
+
 void procs_name(struct process_entry *entry, const char *comm, uint64_t time_ns)
 {
 	struct process *process = &entry->process;
@@ -213,7 +226,8 @@ static void drop_tables(struct procs *procs)
 void procs_sweep(struct procs *procs, uint64_t time_ns)
 {
 	processes_sweep(&procs->processes, time_ns);
-	if (modules_are_heavy(procs->modules))
+	/* A recording's are not mapped anew. */
+	if (!procs->is_recorded && modules_are_heavy(procs->modules))
 		drop_tables(procs);
 }
 

@@ -26,6 +26,7 @@ struct procs {
 		*bare; /* what every program has from its exec on without a record: [vsyscall] */
 	pid_t *queue;  /* processes whose maps are wanted: a ring of CAP_QUEUE (a power of two) */
 	size_t cap_queue, queue_head, nr_queue;
+	bool is_recorded;
 	uint64_t nr_losses;
 	uint64_t maps_reread, maps_refused;
 };

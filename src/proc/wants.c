@@ -22,12 +22,12 @@
 
 /* --- processes whose maps are wanted --- */
 
-static bool needs_maps(const struct process_entry *entry)
+static bool needs_maps(const struct procs *procs, const struct process_entry *entry)
 {
 	const struct process *process = &entry->process;
 
-	return process->pid > 0 && !process->is_dead && !process->is_kernel &&
-	       (!process->has_maps || process->is_dirty);
+	return !procs->is_recorded && process->pid > 0 && !process->is_dead &&
+	       !process->is_kernel && (!process->has_maps || process->is_dirty);
 }
 
 static int queue_grow(struct procs *procs)
@@ -50,7 +50,7 @@ void procs_want_maps(struct procs *procs, struct process_entry *entry)
 {
 	size_t place;
 
-	if (entry->is_queued || !needs_maps(entry))
+	if (entry->is_queued || !needs_maps(procs, entry))
 		return;
 	if (procs->nr_queue == procs->cap_queue &&
 	    (procs->cap_queue >= QUEUE_MAX || queue_grow(procs) < 0))
@@ -91,7 +91,7 @@ bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
 	while (looks-- > 0) {
 		struct process_entry *entry = queue_pop(procs);
 
-		if (!entry || !needs_maps(entry))
+		if (!entry || !needs_maps(procs, entry))
 			continue;
 		if (entry->asked_ns != 0 && time_ns < entry->asked_ns + entry->interval_ns) {
 			procs_want_maps(procs, entry);
