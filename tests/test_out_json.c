@@ -205,6 +205,36 @@ static void a_document_says_what_the_snapshot_says(void **state)
 	snapshot_free(s);
 }
 
+static void a_document_tells_of_its_recording(void **state)
+{
+	struct snapshot *s = make_snapshot(3);
+	AUTO_FREE char *live = write_document(s, &(size_t){0}), *text = NULL;
+	char out[512];
+
+	(void)state;
+	s->recording = (struct snap_recording){
+		.is_recording = true,
+		.is_reading = true,
+		.file = s->hostname,
+		.done_bytes = 5,
+		.event = 1,
+		.nr_events = 2,
+		.events = {{.name = s->hostname, .nr_samples = 1},
+			   {.name = s->funcs[1].name, .nr_samples = 6}},
+	};
+	text = write_document(s, &(size_t){0});
+	snapshot_free(s);
+	if (!ask_jq(live, ".recording", out, sizeof(out)))
+		skip();
+	assert_string_equal(out, "null");
+	ask_jq(text, "[.window_s, .freq_achieved, .recording] | tojson", out, sizeof(out));
+	assert_string_equal(out,
+			    "[null,null,{\"file\":\"host\",\"pipe\":false,\"reading\":true,"
+			    "\"read_bytes\":5,\"total_bytes\":null,\"trouble\":\"\",\"events\":["
+			    "{\"event\":\"host\",\"samples\":1,\"shown\":false},"
+			    "{\"event\":\"f\",\"samples\":6,\"shown\":true}]}]");
+}
+
 /* All of a tree is in the document: summed over `tree` and `continued`, no node lost or doubled. */
 static void a_deep_tree_is_whole_for_a_shallow_parser(void **state)
 {
@@ -256,6 +286,7 @@ int main(void)
 		cmocka_unit_test(every_string_comes_back_or_is_replaced),
 		cmocka_unit_test(numbers_are_json_numbers),
 		cmocka_unit_test(a_document_says_what_the_snapshot_says),
+		cmocka_unit_test(a_document_tells_of_its_recording),
 		cmocka_unit_test(a_deep_tree_is_whole_for_a_shallow_parser),
 		cmocka_unit_test(a_full_device_is_an_error),
 	};

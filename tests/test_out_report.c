@@ -200,12 +200,40 @@ static void every_loss_is_told(void **state)
 	snapshot_free(s);
 }
 
+static void a_recording_tells_its_events_and_its_trouble(void **state)
+{
+	enum { CYCLES = 16, FILE_NAME = 26, TROUBLE = 35 };
+	struct snapshot *s = make_snapshot();
+	AUTO_FREE char *text = NULL, *whole = NULL;
+	char line[1024];
+
+	(void)state;
+	s->recording.is_recording = true;
+	s->recording.file = FILE_NAME; /* whatever stands there */
+	s->recording.nr_events = 2;
+	s->recording.events[0] = (struct snap_event){.name = CYCLES, .nr_samples = 100};
+	s->recording.events[1] = (struct snap_event){.name = TROUBLE, .nr_samples = 7};
+	whole = write_report(s, VIEW_FUNCTIONS, true);
+	assert_non_null(strstr(whole, "Functions of all CPUs, event cpu-clock, 100 samples\n"
+				      "events in the file: cpu-clock 100, host 7\n"
+				      "whole recording: samples 0"));
+	assert_null(strstr(whole, "window"));
+	s->recording.trouble = TROUBLE;
+	s->recording.done_bytes = 50;
+	s->recording.total_bytes = 80;
+	text = write_report(s, VIEW_FUNCTIONS, true);
+	line_with(text, "read 50 bytes of 80", line, sizeof(line));
+	assert_non_null(strstr(text, "\nhost\n"));
+	snapshot_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_whole_and_aligned),
 		cmocka_unit_test(trees_are_drawn_in_ascii_when_asked),
 		cmocka_unit_test(every_loss_is_told),
+		cmocka_unit_test(a_recording_tells_its_events_and_its_trouble),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

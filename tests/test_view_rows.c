@@ -527,6 +527,47 @@ static void header_always_has_the_counters(void **state)
 	snapshot_free(s);
 }
 
+static void header_of_a_recording_has_the_counters_and_the_event(void **state)
+{
+	struct snapshot *s = known();
+	char line[1024];
+
+	(void)state;
+	s->recording.is_recording = true;
+	s->recording.file = add_text(s, "/a/path/that/is/long/enough/to/be/cut/perf.data");
+	s->settings.event = add_text(s, "cycles:u");
+	s->settings.freq_asked_hz = 4000;
+	s->settings.window_s = 10;
+	s->window_end_ns = 2500000000ull;
+	s->health.lost = s->health.throttled = UINT64_MAX;
+	s->health.own_cpu_pct = 99;
+	for (int width = 64; width <= 300; width++) {
+		view_header(s, width, width & 1, line, sizeof(line));
+		assert_true(text_width(line) <= width);
+		assert_non_null(strstr(line, "complete 100.0%"));
+		assert_non_null(strstr(line, "lost 18.4E"));
+		assert_non_null(strstr(line, "drop 0"));
+	}
+	s->health.throttled = 0;
+	view_header(s, 80, false, line, sizeof(line));
+	assert_non_null(strstr(line, "recorded "));
+	assert_non_null(strstr(line, "perf.data"));
+	assert_non_null(strstr(line, "cycles:u"));
+	view_header(s, 0, false, line, sizeof(line));
+	assert_non_null(strstr(line, "recorded /a/path/that/is/long/enough/to/be/cut/perf.data"));
+	assert_non_null(strstr(line, "2.5 s"));
+	assert_non_null(strstr(line, "4000 Hz"));
+	/* What is told of a live window would be wrong. */
+	assert_null(strstr(line, "live"));
+	assert_null(strstr(line, "last"));
+	assert_null(strstr(line, "(0)"));
+	assert_null(strstr(line, "cpus"));
+	s->recording.is_pipe = true;
+	view_header(s, 0, false, line, sizeof(line));
+	assert_non_null(strstr(line, "recorded pipe"));
+	snapshot_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,6 +583,7 @@ int main(void)
 		cmocka_unit_test(nothing_gives_no_rows),
 		cmocka_unit_test(columns_fit_every_width),
 		cmocka_unit_test(header_always_has_the_counters),
+		cmocka_unit_test(header_of_a_recording_has_the_counters_and_the_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

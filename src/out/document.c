@@ -36,13 +36,19 @@ static void put_settings(struct json *json, const struct snapshot *s)
 		json_real(json, "freq_asked", set->freq_asked_hz);
 	else
 		json_null(json, "freq_asked");
-	json_real(json, "freq_achieved", set->freq_achieved_hz);
+	if (s->recording.is_recording)
+		json_null(json, "freq_achieved");
+	else
+		json_real(json, "freq_achieved", set->freq_achieved_hz);
 	if (set->period > 0)
 		json_u64(json, "period", set->period);
 	else
 		json_null(json, "period");
 	json_u64(json, "stack_bytes", set->mode == STACK_MODE_DWARF ? set->stack_bytes : 0);
-	json_real(json, "window_s", set->window_s);
+	if (s->recording.is_recording)
+		json_null(json, "window_s");
+	else
+		json_real(json, "window_s", set->window_s);
 	json_real(json, "window_covered_s",
 		  (double)(s->window_end_ns - MIN(s->window_start_ns, s->window_end_ns)) / 1e9);
 	json_u64(json, "cpus", set->cpus_sampled);
@@ -51,6 +57,36 @@ static void put_settings(struct json *json, const struct snapshot *s)
 	json_bool(json, "frozen", set->frozen);
 	json_bool(json, "over", set->is_over);
 	json_string(json, "notice", snapshot_text(s, set->notice));
+}
+
+static void put_recording(struct json *json, const struct snapshot *s)
+{
+	const struct snap_recording *r = &s->recording;
+
+	if (!r->is_recording) {
+		json_null(json, "recording");
+		return;
+	}
+	json_open(json, "recording", '{');
+	json_string(json, "file", snapshot_text(s, r->file));
+	json_bool(json, "pipe", r->is_pipe);
+	json_bool(json, "reading", r->is_reading);
+	json_u64(json, "read_bytes", r->done_bytes);
+	if (r->total_bytes)
+		json_u64(json, "total_bytes", r->total_bytes);
+	else
+		json_null(json, "total_bytes");
+	json_string(json, "trouble", snapshot_text(s, r->trouble));
+	json_open(json, "events", '[');
+	for (uint32_t i = 0; i < r->nr_events; i++) {
+		json_open(json, NULL, '{');
+		json_string(json, "event", snapshot_text(s, r->events[i].name));
+		json_u64(json, "samples", r->events[i].nr_samples);
+		json_bool(json, "shown", i == r->event);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_close(json, '}');
 }
 
 static void put_ends_of(struct json *json, const struct health *h, const char *key, bool is_user)
@@ -272,6 +308,7 @@ int out_json(FILE *stream, const struct snapshot *snapshot, const struct view_qu
 	errno = 0;
 	json_open(&json, NULL, '{');
 	put_settings(&json, snapshot);
+	put_recording(&json, snapshot);
 	put_health(&json, &snapshot->health);
 	json_u64(&json, "total", snapshot->total);
 	json_u64(&json, "samples", snapshot->nr_samples);

@@ -92,23 +92,48 @@ static void put_cost(FILE *stream, const struct health *h)
 		(double)h->rss_bytes / 1e6, h->modules, h->modules_bad, h->loader_restarts);
 }
 
+/* Which events there are besides the one that is shown, and why the file was not read to its end. */
+static void put_recording(FILE *stream, const struct snapshot *s)
+{
+	const struct snap_recording *r = &s->recording;
+	const char *trouble = snapshot_text(s, r->trouble);
+
+	fprintf(stream, "%s, event %s, %" PRIu64 " samples\n",
+		r->is_pipe ? "a pipe" : snapshot_text(s, r->file),
+		snapshot_text(s, s->settings.event), s->nr_samples);
+	for (uint32_t i = 0; r->nr_events > 1 && i < r->nr_events; i++)
+		fprintf(stream, "%s%s %" PRIu64 "%s",
+			i ? ", " : "events in the file: ", snapshot_text(s, r->events[i].name),
+			r->events[i].nr_samples, i + 1 == r->nr_events ? "\n" : "");
+	if (r->total_bytes ? r->done_bytes < r->total_bytes : r->is_reading)
+		fprintf(stream, "read %" PRIu64 " bytes of %" PRIu64 " so far\n", r->done_bytes,
+			r->total_bytes);
+	if (*trouble)
+		fprintf(stream, "%s\n", trouble);
+}
+
 static void put_head(const struct layout *l)
 {
 	const struct snapshot *s = l->snapshot;
 	const char *notice = snapshot_text(s, s->settings.notice);
+	const char *whole = s->recording.is_recording ? "whole recording" : "whole run";
 	char header[HEADER_MAX];
 
 	view_header(s, 0, l->ascii, header, sizeof(header));
 	fprintf(l->stream, "%s\n", header);
 	put_time(l->stream, s->wall_ns);
-	fprintf(l->stream, "  %s of %s, event %s, %" PRIu64 " samples in the window\n",
-		view_title(l->query->kind), snapshot_text(s, s->settings.target),
-		snapshot_text(s, s->settings.event), s->nr_samples);
+	fprintf(l->stream, "  %s of ", view_title(l->query->kind));
+	if (s->recording.is_recording)
+		put_recording(l->stream, s);
+	else
+		fprintf(l->stream, "%s, event %s, %" PRIu64 " samples in the window\n",
+			snapshot_text(s, s->settings.target), snapshot_text(s, s->settings.event),
+			s->nr_samples);
 	if (*notice)
 		fprintf(l->stream, "%s\n", notice);
-	fputs("whole run: ", l->stream);
+	fprintf(l->stream, "%s: ", whole);
 	put_stacks(l->stream, &s->health);
-	fputs("whole run: ", l->stream);
+	fprintf(l->stream, "%s: ", whole);
 	put_losses(l->stream, &s->health);
 	fputs("whole run: ", l->stream);
 	put_cost(l->stream, &s->health);

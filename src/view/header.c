@@ -36,13 +36,23 @@ enum part {
 	PART_COUNT,
 };
 
-/* 0: always there. Else the order in which parts find room. */
-static const int priorities[PART_COUNT] = {
+/*
+ * 0: always there. Else the order in which parts find room. Of a recording the
+ * event comes early: there may be more of them.
+ */
+static const int priorities_live[PART_COUNT] = {
 	[PART_STATE] = 1, [PART_MODE] = 2,   [PART_WINDOW] = 3, [PART_RATE] = 4,
 	[PART_NAME] = 5,  [PART_MEMORY] = 6, [PART_TARGET] = 7, [PART_THROTTLE] = 8,
 	[PART_CPUS] = 9,  [PART_HOST] = 10,  [PART_EVENT] = 11, [PART_KERNEL] = 12,
 };
+static const int priorities_recorded[PART_COUNT] = {
+	[PART_STATE] = 1, [PART_EVENT] = 2,   [PART_MODE] = 3,	  [PART_WINDOW] = 4,
+	[PART_RATE] = 5,  [PART_NAME] = 6,    [PART_HOST] = 7,	  [PART_THROTTLE] = 8,
+	[PART_CPUS] = 9,  [PART_KERNEL] = 10, [PART_TARGET] = 11, [PART_MEMORY] = 12,
+};
 #define PRIORITY_LAST 12
+#define FILE_MIN      12  /* columns of a recording's name: at least, */
+#define FILE_MAX      100 /* and where there is room for all */
 
 enum form { FORM_LONG, FORM_SHORT, FORM_TINY, FORM_COUNT };
 
@@ -91,16 +101,25 @@ static void put_window(const struct snapshot *s, char *out)
 	double asked = s->settings.window_s;
 	double real = (double)(s->window_end_ns - s->window_start_ns) / (double)NS_PER_SEC;
 
+	if (s->recording.is_recording)
+		snprintf(out, PART_TEXT_MAX, "%.*f s", real < 10 ? 1 : 0, real);
 	/* Until the window is full it says how much of it there is. */
-	if (real < asked * 0.95)
+	else if (real < asked * 0.95)
 		snprintf(out, PART_TEXT_MAX, "last %.0f/%.3g s", real, asked);
 	else
 		snprintf(out, PART_TEXT_MAX, "last %.3g s", asked);
 }
 
-static void put_rate(const struct snap_settings *set, char *out)
+/* Of a recording only what was asked for is known. */
+static void put_rate(const struct snap_settings *set, bool is_recording, char *out)
 {
-	if (set->freq_asked_hz > 0)
+	if (is_recording && set->freq_asked_hz > 0)
+		snprintf(out, PART_TEXT_MAX, "%.0f Hz", set->freq_asked_hz);
+	else if (is_recording && set->period > 0)
+		snprintf(out, PART_TEXT_MAX, "every %" PRIu64, set->period);
+	else if (is_recording)
+		out[0] = '\0';
+	else if (set->freq_asked_hz > 0)
 		snprintf(out, PART_TEXT_MAX, "%.0f Hz (%.0f)", set->freq_asked_hz,
 			 set->freq_achieved_hz);
 	else
@@ -123,24 +142,48 @@ static void put_text(const struct snapshot *s, uint32_t text, char *out)
 	text_elide(snapshot_text(s, text), 40, 0, out, PART_TEXT_MAX);
 }
 
-static void other_parts(const struct snapshot *s, char parts[][PART_TEXT_MAX])
+static void put_state(const struct snapshot *s, int width, char *out)
 {
 	const struct snap_settings *set = &s->settings;
-	const char *state = set->is_over ? "ended" : set->frozen ? "FROZEN" : "live";
+	char file[FILE_MAX];
+
+	if (s->recording.is_pipe) {
+		snprintf(out, PART_TEXT_MAX, "recorded pipe");
+	} else if (s->recording.is_recording) {
+		text_elide(snapshot_text(s, s->recording.file),
+			   width > 0 ? MAX(width / 4, FILE_MIN) : FILE_MAX, 1, file, sizeof(file));
+		snprintf(out, PART_TEXT_MAX, "recorded %s", file);
+	} else {
+		snprintf(out, PART_TEXT_MAX, "%s",
+			 set->is_over  ? "ended"
+			 : set->frozen ? "FROZEN"
+				       : "live");
+	}
+}
+
+static void put_cpus(const struct snap_settings *set, char *out)
+{
+	if (set->cpus_online == 0)
+		out[0] = '\0'; /* a recording that does not say */
+	else if (set->cpus_sampled == set->cpus_online)
+		snprintf(out, PART_TEXT_MAX, "%u cpus", set->cpus_online);
+	else
+		snprintf(out, PART_TEXT_MAX, "%u of %u cpus", set->cpus_sampled, set->cpus_online);
+}
+
+static void other_parts(const struct snapshot *s, int width, char parts[][PART_TEXT_MAX])
+{
+	const struct snap_settings *set = &s->settings;
 
 	snprintf(parts[PART_NAME], PART_TEXT_MAX, "stacktop");
 	put_text(s, s->hostname, parts[PART_HOST]);
 	put_text(s, s->kernel, parts[PART_KERNEL]);
-	snprintf(parts[PART_STATE], PART_TEXT_MAX, "%s", state);
+	put_state(s, width, parts[PART_STATE]);
 	put_window(s, parts[PART_WINDOW]);
 	put_text(s, set->target, parts[PART_TARGET]);
-	if (set->cpus_sampled == set->cpus_online)
-		snprintf(parts[PART_CPUS], PART_TEXT_MAX, "%u cpus", set->cpus_online);
-	else
-		snprintf(parts[PART_CPUS], PART_TEXT_MAX, "%u of %u cpus", set->cpus_sampled,
-			 set->cpus_online);
+	put_cpus(set, parts[PART_CPUS]);
 	put_text(s, set->event, parts[PART_EVENT]);
-	put_rate(set, parts[PART_RATE]);
+	put_rate(set, s->recording.is_recording, parts[PART_RATE]);
 	put_mode(set, parts[PART_MODE]);
 	snprintf(parts[PART_MEMORY], PART_TEXT_MAX, "%" PRIu64 " MB",
 		 (s->health.rss_bytes + (1u << 20) - 1) >> 20);
@@ -169,7 +212,8 @@ static int join(char parts[][PART_TEXT_MAX], uint32_t set, const char *gap, char
  * Add parts until one finds no room. Less weighty ones do not jump in behind
  * it: the line would change its face with every digit.
  */
-static uint32_t choose(char parts[][PART_TEXT_MAX], bool is_throttled, int width, char *line)
+static uint32_t choose(char parts[][PART_TEXT_MAX], const int *priorities, bool is_throttled,
+		       int width, char *line)
 {
 	uint32_t set = 0;
 
@@ -198,13 +242,18 @@ size_t view_header(const struct snapshot *snapshot, int width, bool ascii, char 
 {
 	char parts[PART_COUNT][PART_TEXT_MAX], line[HEADER_MAX];
 	bool is_throttled = snapshot->health.throttled != 0;
+	const int *priorities =
+		snapshot->recording.is_recording ? priorities_recorded : priorities_live;
 	uint32_t set = 0;
 	size_t len;
 
-	other_parts(snapshot, parts);
+	other_parts(snapshot, width, parts);
 	for (int form = FORM_LONG; form < FORM_COUNT; form++) {
 		loss_parts(&snapshot->health, (enum form)form, parts);
-		set = choose(parts, is_throttled && form != FORM_TINY, width, line);
+		/* Reading a recording costs for a moment only: that is told in reports. */
+		if (snapshot->recording.is_recording)
+			parts[PART_COST][0] = '\0';
+		set = choose(parts, priorities, is_throttled && form != FORM_TINY, width, line);
 		if (width <= 0 || join(parts, set, " ", line) <= width)
 			break;
 	}

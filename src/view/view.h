@@ -111,7 +111,8 @@ const char *view_indent(const struct view_row *row, bool ascii, char *out, size_
 
 /*
  * One line of header text for every display: machine, settings, loss, cost.
- * WIDTH columns (0: all); parts go by priority, but never lost, drop, complete, cost.
+ * WIDTH columns (0: all); parts go by priority, but never lost, drop, complete, and
+ * cost while live.
  */
 size_t view_header(const struct snapshot *snapshot, int width, bool ascii, char *out, size_t size);
 
