@@ -21,11 +21,19 @@ static void blob_free(struct cache_entry *entry)
 	entry->has_table = false;
 }
 
+/* Give back what counts; a mapped table is the engine's memory as well. */
+static void entry_shrink(struct cache_entry *entry)
+{
+	if (!entry->blob_is_mapped)
+		blob_free(entry);
+	entry->symbols = symbols_free(entry->symbols);
+	entry->kallsyms = kallsyms_free(entry->kallsyms);
+}
+
 static void entry_clear(struct cache_entry *entry)
 {
+	entry_shrink(entry);
 	blob_free(entry);
-	symbols_free(entry->symbols);
-	kallsyms_free(entry->kallsyms);
 	memset(entry, 0, sizeof(*entry));
 }
 
@@ -39,7 +47,6 @@ static size_t entry_bytes(const struct cache_entry *entry)
 {
 	size_t bytes = 0;
 
-	/* A mapped table is the engine's memory as well, and counted there. */
 	if (entry->blob && !entry->blob_is_mapped)
 		bytes += entry->blob_bytes;
 	if (entry->symbols)
@@ -64,7 +71,7 @@ static struct cache_entry *cache_oldest(struct cache *cache, size_t min_bytes)
 	return oldest;
 }
 
-struct cache_entry *cache_get(struct cache *cache, uint64_t key)
+struct cache_entry *cache_get(struct cache *cache, uint64_t key, uint64_t time_ns)
 {
 	struct cache_entry *entry = NULL;
 
@@ -77,6 +84,7 @@ struct cache_entry *cache_get(struct cache *cache, uint64_t key)
 		entry->key = key;
 	}
 	entry->last_use = ++cache->uses;
+	entry->last_use_ns = time_ns;
 	return entry;
 }
 
@@ -98,14 +106,16 @@ size_t cache_bytes(const struct cache *cache)
 	return bytes;
 }
 
-void cache_trim(struct cache *cache)
+void cache_trim(struct cache *cache, uint64_t time_ns)
 {
 	size_t bytes = cache_bytes(cache);
 
 	while (bytes > CACHE_BYTES_MAX) {
 		struct cache_entry *oldest = cache_oldest(cache, 1);
 
+		if (bytes <= CACHE_BYTES_BUSY_MAX && time_ns - oldest->last_use_ns < CACHE_BUSY_NS)
+			break;
 		bytes -= entry_bytes(oldest);
-		entry_clear(oldest);
+		entry_shrink(oldest);
 	}
 }

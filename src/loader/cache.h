@@ -7,6 +7,7 @@
 #ifndef ST_LOADER_CACHE_H
 #define ST_LOADER_CACHE_H
 
+#include "src/base/util.h"
 #include "src/loader/elf_file.h"
 #include "src/loader/kallsyms.h"
 #include "src/loader/symbols.h"
@@ -17,13 +18,19 @@
 #include <stdint.h>
 
 #define CACHE_ENTRIES_MAX 256u
-#define CACHE_BYTES_MAX	  ((size_t)16 << 20)
+/*
+ * What lies about longer than this makes room for other files. What is in use
+ * stays up to a larger bound: a compiler's symbols that are read again for each
+ * batch of names cost more than all the rest.
+ */
+#define CACHE_BYTES_MAX	     ((size_t)16 << 20)
+#define CACHE_BYTES_BUSY_MAX ((size_t)48 << 20)
+#define CACHE_BUSY_NS	     (10 * NS_PER_SEC)
 
 struct cache_entry {
 	uint64_t key; /* 0: free */
-	uint64_t last_use;
+	uint64_t last_use, last_use_ns;
 	struct elf_file head; /* closed: its segments are still good */
-	bool has_head;
 	/* of a file: its table, on the heap or mapped from an answer */
 	const void *blob;
 	size_t blob_bytes;
@@ -42,12 +49,12 @@ struct cache {
 
 /* A zeroed struct cache is empty and valid. */
 void cache_done(struct cache *cache);
-/* The entry of KEY (not 0), a new empty one if there is none. Valid until the next cache_get. */
-struct cache_entry *cache_get(struct cache *cache, uint64_t key);
+/* The entry of KEY (not 0), used at TIME_NS; a new empty one if there is none. Valid until the next cache_get. */
+struct cache_entry *cache_get(struct cache *cache, uint64_t key, uint64_t time_ns);
 /* Give ENTRY its table. A blob from the heap is owned by the entry from now on, as is a mapping. */
 void cache_set_blob(struct cache_entry *entry, const void *blob, size_t bytes, bool is_mapped);
-/* Empty entries, least recently used first, until the rest is within CACHE_BYTES_MAX. */
-void cache_trim(struct cache *cache);
+/* Empty entries, least recently used first, until the rest is within the bounds. Mapped tables stay. */
+void cache_trim(struct cache *cache, uint64_t time_ns);
 size_t cache_bytes(const struct cache *cache);
 
 #endif

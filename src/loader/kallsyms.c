@@ -196,6 +196,22 @@ static int kernel_symbol_compare(const void *va, const void *vb)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
+/* It is complete and will be kept: give back what growing by doubling took too much. */
+static void kallsyms_shrink(struct kallsyms *k)
+{
+	struct kernel_symbol *all = k->nr ? realloc(k->all, k->nr * sizeof(*all)) : NULL;
+	char *text = k->nr_text ? realloc(k->text, k->nr_text) : NULL;
+
+	if (all) {
+		k->all = all;
+		k->cap = k->nr;
+	}
+	if (text) {
+		k->text = text;
+		k->cap_text = k->nr_text;
+	}
+}
+
 int kallsyms_load(int fd, struct kallsyms **ret)
 {
 	struct kallsyms *k = calloc(1, sizeof(*k));
@@ -216,6 +232,7 @@ int kallsyms_load(int fd, struct kallsyms **ret)
 		if (nr == 0 || k->all[i].start != k->all[nr - 1].start)
 			k->all[nr++] = k->all[i];
 	k->nr = nr;
+	kallsyms_shrink(k);
 	*ret = k;
 	return 0;
 }

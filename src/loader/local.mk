@@ -20,6 +20,11 @@ libloader_a_SOURCES = \
 libloader_a_CPPFLAGS = $(AM_CPPFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS) \
 	$(SECCOMP_CFLAGS) $(DEBUGINFOD_CFLAGS)
 
+UNIT_TESTS += tests/test_loader_cache
+tests_test_loader_cache_SOURCES = tests/test_loader_cache.c
+tests_test_loader_cache_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_loader_cache_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/test_loader_text
 tests_test_loader_text_SOURCES = tests/test_loader_text.c
 tests_test_loader_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -160,7 +160,8 @@ static int serve_table(struct server *server, bool is_calls)
 	if (r == 0)
 		r = output_fill(server, blob, len);
 	if (r == 0 && !is_calls)
-		entry_keep_output(server, cache_get(&server->cache, server->request.file_key), len);
+		entry_keep_output(
+			server, cache_get(&server->cache, server->request.file_key, now_ns()), len);
 	return r;
 }
 
@@ -265,7 +266,7 @@ static int entry_need_symbols(struct server *server, struct cache_entry *entry)
 
 static int serve_names(struct server *server, bool is_kernel)
 {
-	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
+	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key, now_ns());
 	ssize_t len;
 	int r = 0;
 
@@ -322,7 +323,7 @@ static void serve(struct server *server)
 			r = serve_names(server, request->kind == PROTOCOL_KERNEL_NAMES);
 	}
 	attached_clear(attached);
-	cache_trim(&server->cache);
+	cache_trim(&server->cache, now_ns());
 	server->reply.version = PROTOCOL_VERSION;
 	server->reply.kind = request->kind;
 	server->reply.serial = request->serial;
