@@ -33,6 +33,7 @@
 #define FEW	       20 /* one part in so many is few */
 /* Live samples are fetched so often; those of a recording as soon as they are there. */
 #define SAMPLES_STEP_NS (100 * NS_PER_MSEC)
+#define BUFFER_BYTES	(256u << 10) /* a json document has some MB: few writes */
 
 struct batch {
 	const struct batch_config *config;
@@ -348,6 +349,7 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 	sigset_t signals;
 	int status;
 
+	setvbuf(config->stream, NULL, _IOFBF, BUFFER_BYTES);
 	batch_signals(&signals);
 	batch.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (batch.signal_fd < 0) {

@@ -42,7 +42,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALL_NS     (250 * NS_PER_MSEC)
+#define STALL_NS     ((250 + ENGINE_ROUND_MS) * NS_PER_MSEC)
 #define LARGE_BYTES  (4u << 20) /* of blocks that go back to the system: more than most snapshots */
 #define QUIT_MAX_NS  (250 * NS_PER_MSEC)
 #define TARGET_MAX   128

@@ -22,13 +22,14 @@
 #include <unistd.h>
 
 /*
- * A round every 20 ms keeps the samples of a round in the cache between the
- * copy out of the ring and the unwinding; the rings hold more than ten such.
+ * A round begins with cold caches, so few of them are cheaper; but its samples
+ * should stay in the cache between the copy out of the ring and the unwinding,
+ * and the rings have to hold a round and a stall.
  * Sideband records wake earlier (a file must be opened before its process
  * ends), but not more often than every 5 ms, and where a compiler runs, which
  * starts ever new processes of files that are known, only some times a second.
  */
-#define ROUND_NS	   (20 * NS_PER_MSEC)
+#define ROUND_NS	   (ENGINE_ROUND_MS * NS_PER_MSEC)
 #define ROUND_MIN_NS	   (5 * NS_PER_MSEC)
 #define EARLY_ROUNDS_MAX   16
 #define EARLY_ROUND_NS	   (NS_PER_SEC / 8) /* one more is earned in this time */

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ENGINE_ROUND_MS 50u /* the rings are drained so often */
+
 struct engine;
 
 struct engine_config {
