@@ -5,6 +5,9 @@
  * parses nothing that a target controls. Requests that may hang run on worker
  * threads; their replies come when they come.
  *
+ * Started for a recording it gives the privileges up and opens files by path
+ * below one folder, as whoever called us; of processes it tells nothing then.
+ *
  * Three connections: control (synchronous, engine thread: things that do not
  * hang), files (asynchronous, engine thread), save (asynchronous, main thread).
  */
@@ -27,6 +30,8 @@ struct broker_config {
 	int (*fetcher_main)(int sock); /* what the fetcher process runs, or NULL */
 	/* root without sudo: where reports may be created, else -1 */
 	int save_dir_fd;
+	bool is_recorded; /* for a recording: its files are below the folder ROOT_FD */
+	int root_fd;
 };
 
 /*
@@ -80,6 +85,7 @@ enum broker_file_kind {
 	BROKER_DEBUGLINK, /* a debug file by the name in .gnu_debuglink, beside the mapped file */
 	BROKER_KALLSYMS,  /* /proc/kallsyms, open */
 	BROKER_CPUS,	  /* /sys/devices/system/cpu/online, open */
+	BROKER_PATH, /* for a recording, which has DEBUG, DEBUGLINK and KALLSYMS besides: the file PATH */
 };
 
 struct broker_process { /* an element of BROKER_SCAN's answer */
@@ -103,6 +109,7 @@ struct broker_file_request {
 	uint8_t build_id[20];
 	uint8_t build_id_bytes; /* DEBUG */
 	char name[256];		/* DEBUGLINK: one path component; refused with '/' or dots alone */
+	char path[4096];	/* PATH, DEBUGLINK of a recording: absolute, below the folder */
 };
 
 struct broker_file_reply {

@@ -27,11 +27,13 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-#define DEBUG_DIR    "/usr/lib/debug"
 #define DELETED	     " (deleted)" /* what the kernel adds to the path of an unlinked file */
 #define BUILD_ID_MIN 2
 
-static int open_beneath(int root, const char *path, uint64_t resolve)
+const struct files_debug_place files_debug_places[FILES_DEBUG_PLACES] = {
+	{"", "/"}, {"", "/.debug/"}, {FILES_DEBUG_DIR, "/"}};
+
+int files_open_beneath(int root, const char *path, uint64_t resolve)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve};
 	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
@@ -39,8 +41,7 @@ static int open_beneath(int root, const char *path, uint64_t resolve)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Open what HELD (O_PATH) leads to, if it is a regular file. */
-static int open_held(int held)
+int files_open_held(int held)
 {
 	struct stat st;
 	char path[32];
@@ -103,7 +104,7 @@ static int hold_by_path(int dir, const char *entry, const struct broker_file_req
 		return proc_error();
 	path[n] = '\0';
 	if (root >= 0 && path[0] == '/') {
-		held = open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+		held = files_open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 		if (held == -ENOSYS) /* before Linux 5.6; is_asked decides in any case */
 			held = openat(root, path + 1, O_PATH | O_CLOEXEC);
 		if (held >= 0 && is_asked(held, request, false))
@@ -181,8 +182,26 @@ int files_open_mapped(const struct broker_file_request *request)
 	if (dir < 0)
 		return dir;
 	held = hold_mapped(dir, request, entry, sizeof(entry));
-	return held < 0 ? held : open_held(held);
+	return held < 0 ? held : files_open_held(held);
 }
+
+bool files_debug_path(const struct broker_file_request *request, char *path, size_t size)
+{
+	int len = snprintf(path, size, FILES_DEBUG_DIR "/.build-id/");
+
+	if (request->build_id_bytes < BUILD_ID_MIN ||
+	    request->build_id_bytes > sizeof(request->build_id))
+		return false;
+	for (size_t i = 0; i < request->build_id_bytes; i++)
+		len += snprintf(path + len, size - (size_t)len, i == 0 ? "%02x/" : "%02x",
+				request->build_id[i]);
+	snprintf(path + len, size - (size_t)len, ".debug");
+	return true;
+}
+_Static_assert(sizeof(FILES_DEBUG_DIR "/.build-id/xx/.debug") +
+			       2 * sizeof(((struct broker_file_request *)NULL)->build_id) <=
+		       FILES_DEBUG_PATH_MAX,
+	       "the path by build-id fits");
 
 /*
  * In this machine's own root only: there the folder is root's. A container's
@@ -190,20 +209,13 @@ int files_open_mapped(const struct broker_file_request *request)
  */
 int files_open_debug(const struct broker_file_request *request)
 {
-	char path[sizeof(DEBUG_DIR "/.build-id/xx/.debug") + 2 * sizeof(request->build_id)];
+	char path[FILES_DEBUG_PATH_MAX];
 	AUTO_CLOSE int held = -1;
-	size_t len = sizeof(DEBUG_DIR "/.build-id/") - 1;
 
-	if (request->build_id_bytes < BUILD_ID_MIN ||
-	    request->build_id_bytes > sizeof(request->build_id))
+	if (!files_debug_path(request, path, sizeof(path)))
 		return -EINVAL;
-	memcpy(path, DEBUG_DIR "/.build-id/", len);
-	for (size_t i = 0; i < request->build_id_bytes; i++)
-		len += (size_t)snprintf(path + len, sizeof(path) - len, i == 0 ? "%02x/" : "%02x",
-					request->build_id[i]);
-	snprintf(path + len, sizeof(path) - len, ".debug");
 	held = open(path, O_PATH | O_CLOEXEC);
-	return held < 0 ? -errno : open_held(held);
+	return held < 0 ? -errno : files_open_held(held);
 }
 
 bool files_is_component(const char *name, size_t max)
@@ -228,14 +240,14 @@ static int open_candidate(int root, const char *path, const struct stat *self)
 	 * The kernel's path of a mapped file has no links in it. One on the
 	 * way here would be put there to have another's file opened.
 	 */
-	held = open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+	held = files_open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 	if (held < 0)
 		return held;
 	if (fstat(held, &st) < 0)
 		return -errno;
 	if (st.st_dev == self->st_dev && st.st_ino == self->st_ino)
 		return -ENOENT;
-	return open_held(held);
+	return files_open_held(held);
 }
 
 /* The folder of the mapped file as the process sees it, without a slash at its end. */
@@ -256,10 +268,6 @@ static int mapped_folder(int dir, const char *entry, char *folder, size_t size)
 
 int files_open_debuglink(const struct broker_file_request *request)
 {
-	/* The places and the order of gdb. */
-	static const struct {
-		const char *before, *after;
-	} places[] = {{"", "/"}, {"", "/.debug/"}, {DEBUG_DIR, "/"}};
 	AUTO_CLOSE int dir = -1;
 	AUTO_CLOSE int held = -1;
 	AUTO_CLOSE int root = -1;
@@ -284,10 +292,10 @@ int files_open_debuglink(const struct broker_file_request *request)
 	if (root < 0)
 		return proc_error();
 	r = -ENOENT;
-	for (size_t i = 0; i < ARRAY_SIZE(places) && r < 0; i++) {
+	for (size_t i = 0; i < FILES_DEBUG_PLACES && r < 0; i++) {
 		char path[2 * PATH_MAX];
-		int n = snprintf(path, sizeof(path), "%s%s%s%s", places[i].before, folder,
-				 places[i].after, request->name);
+		int n = snprintf(path, sizeof(path), "%s%s%s%s", files_debug_places[i].before,
+				 folder, files_debug_places[i].after, request->name);
 
 		if (n > 0 && n < (int)sizeof(path))
 			r = open_candidate(root, path, &self);

@@ -14,6 +14,23 @@ int files_open_mapped(const struct broker_file_request *request);
 int files_open_debug(const struct broker_file_request *request);
 int files_open_debuglink(const struct broker_file_request *request);
 
+/* --- what paths.c shares --- */
+
+/* What PATH leads to below ROOT, held with O_PATH, or -errno; RESOLVE: of openat2(2). */
+int files_open_beneath(int root, const char *path, uint64_t resolve);
+/* Open what HELD (O_PATH) leads to, if it is a regular file; else -EINVAL. */
+int files_open_held(int held);
+
+/* Where debug files are: by build-id, and by name in relation to the folder of the file (as gdb). */
+#define FILES_DEBUG_DIR	     "/usr/lib/debug"
+#define FILES_DEBUG_PATH_MAX 96
+#define FILES_DEBUG_PLACES   3
+extern const struct files_debug_place {
+	const char *before, *after;
+} files_debug_places[FILES_DEBUG_PLACES];
+/* The path by REQUEST's build-id; false: it has none that could be. */
+bool files_debug_path(const struct broker_file_request *request, char *path, size_t size);
+
 /* A plain file name: one component, not dots alone, no control bytes, at most MAX bytes with its NUL. */
 bool files_is_component(const char *name, size_t max);
 

@@ -39,6 +39,10 @@ static const uint64_t broker_caps =
 	CAP_BIT(CAP_SYSLOG) | CAP_BIT(CAP_CHECKPOINT_RESTORE) | CAP_BIT(CAP_IPC_LOCK) |
 	CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_SETPCAP) | CAP_BIT(CAP_KILL);
 
+static const uint64_t reader_caps = CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_SYSLOG) |
+				    CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SETGID) |
+				    CAP_BIT(CAP_SETPCAP) | CAP_BIT(CAP_KILL);
+
 struct caps {
 	uint64_t effective, permitted, inheritable;
 };
@@ -242,16 +246,12 @@ int identity_become_command(const struct identity *who, struct err *err)
 	return change_user(who, err);
 }
 
-int identity_keep_broker(struct err *err)
+/* Of the capabilities that are there only those in KEEP stay, in force. */
+static int caps_keep(uint64_t keep, struct err *err)
 {
-	uint64_t keep = broker_caps;
 	struct caps caps;
-	int r;
+	int r = caps_get(&caps);
 
-	/* Before Linux 5.8 the rights of CAP_PERFMON were part of CAP_SYS_ADMIN. */
-	if (prctl(PR_CAPBSET_READ, CAP_PERFMON, 0, 0, 0) < 0)
-		keep |= CAP_BIT(CAP_SYS_ADMIN);
-	r = caps_get(&caps);
 	if (r < 0)
 		return err_set(err, r, "cannot read capabilities: %s", strerror(-r));
 	caps_bound(keep);
@@ -263,6 +263,34 @@ int identity_keep_broker(struct err *err)
 	if (r < 0)
 		return err_set(err, r, "cannot drop capabilities: %s", strerror(-r));
 	return 0;
+}
+
+int identity_keep_broker(struct err *err)
+{
+	uint64_t keep = broker_caps;
+
+	/* Before Linux 5.8 the rights of CAP_PERFMON were part of CAP_SYS_ADMIN. */
+	if (prctl(PR_CAPBSET_READ, CAP_PERFMON, 0, 0, 0) < 0)
+		keep |= CAP_BIT(CAP_SYS_ADMIN);
+	return caps_keep(keep, err);
+}
+
+int identity_keep_reader(struct identity *who, struct err *err)
+{
+	int r;
+
+	if (!who->by_sudo)
+		return caps_keep(reader_caps, err);
+	/* First, while CAP_SETPCAP is still there. */
+	caps_bound(CAP_BIT(CAP_SYSLOG));
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+		return err_set(err, -errno, "cannot keep capabilities: %s", strerror(errno));
+	r = change_user(who, err);
+	if (r < 0)
+		return r;
+	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+	who->was_root = false;
+	return caps_keep(CAP_BIT(CAP_SYSLOG), err);
 }
 
 bool identity_has_ipc_lock(void)

@@ -40,6 +40,12 @@ int identity_become_command(const struct identity *who, struct err *err);
  * drop all else from every set. No-op for an ordinary user.
  */
 int identity_keep_broker(struct err *err);
+/*
+ * For the broker of a recording: become sudo's caller WHO (who is marked as no longer root's to
+ * make), with CAP_SYSLOG for kernel names alone; called by root itself keep what root needs to read
+ * files and start loaders. No-op for an ordinary user.
+ */
+int identity_keep_reader(struct identity *who, struct err *err);
 /* This process may lock memory (map rings) beyond its limits. */
 bool identity_has_ipc_lock(void);
 

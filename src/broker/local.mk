@@ -5,6 +5,7 @@ libbroker_a_SOURCES = \
 	src/broker/client.c \
 	src/broker/files.c src/broker/files.h \
 	src/broker/identity.c src/broker/identity.h \
+	src/broker/paths.c src/broker/paths.h \
 	src/broker/pool.c src/broker/pool.h \
 	src/broker/proc_dir.c src/broker/proc_dir.h \
 	src/broker/process.c src/broker/process.h \
@@ -24,6 +25,11 @@ UNIT_TESTS += tests/test_broker_files
 tests_test_broker_files_SOURCES = tests/test_broker_files.c
 tests_test_broker_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_broker_files_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_broker_paths
+tests_test_broker_paths_SOURCES = tests/test_broker_paths.c
+tests_test_broker_paths_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_paths_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_broker_hang
 tests_test_broker_hang_SOURCES = tests/test_broker_hang.c

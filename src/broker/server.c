@@ -14,6 +14,7 @@
 #include "src/base/util.h"
 #include "src/broker/children.h"
 #include "src/broker/files.h"
+#include "src/broker/paths.h"
 #include "src/broker/pool.h"
 #include "src/broker/proc_dir.h"
 #include "src/broker/process.h"
@@ -55,10 +56,36 @@ static bool is_own(void *context, pid_t pid)
 	return pid == server->self || pid == server->client || children_has(&server->children, pid);
 }
 
+/* Who opens it decides whether the addresses in it are real. */
+static int open_kallsyms(void)
+{
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_recorded(struct server *server, const struct broker_file_request *request)
+{
+	switch (request->kind) {
+	case BROKER_PATH:
+		return paths_open(server->config.root_fd, request);
+	case BROKER_DEBUG:
+		return paths_open_debug(server->config.root_fd, request);
+	case BROKER_DEBUGLINK:
+		return paths_open_debuglink(server->config.root_fd, request);
+	case BROKER_KALLSYMS:
+		return open_kallsyms();
+	default:
+		return -EINVAL;
+	}
+}
+
 static int open_file(struct server *server, const struct broker_file_request *request)
 {
 	int fd = -EINVAL;
 
+	if (server->config.is_recorded)
+		return open_recorded(server, request);
 	switch (request->kind) {
 	case BROKER_SCAN:
 		return proc_scan(is_own, server);
@@ -73,12 +100,12 @@ static int open_file(struct server *server, const struct broker_file_request *re
 	case BROKER_DEBUGLINK:
 		return files_open_debuglink(request);
 	case BROKER_KALLSYMS:
-		/* Who opens it decides whether the addresses in it are real. */
-		fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
+		return open_kallsyms();
 	case BROKER_CPUS:
 		fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
 		return fd < 0 ? -errno : fd;
+	case BROKER_PATH:
+		break;
 	}
 	return fd;
 }
@@ -147,8 +174,10 @@ static int control_answer(struct server *server, const struct control_request *r
 
 	switch (request->kind) {
 	case CONTROL_PERF_OPEN:
-		fd = rings_open(&server->rings, &request->attr, request->pid, request->cpu,
-				request->ring_pages);
+		fd = server->config.is_recorded
+			     ? -EPERM
+			     : rings_open(&server->rings, &request->attr, request->pid,
+					  request->cpu, request->ring_pages);
 		r = MIN(fd, 0);
 		break;
 	case CONTROL_PERF_MAPPED:
@@ -295,9 +324,18 @@ static void raise_nofile(void)
 	}
 }
 
+/* Keep the privileges that the work takes: of a recording hardly any. */
+static int give_up(struct server *server)
+{
+	if (!server->config.is_recorded)
+		return identity_keep_broker(NULL);
+	return identity_keep_reader(&server->config.workers, NULL);
+}
+
 int server_main(const struct broker_config *config, const struct server_socks *socks, pid_t client)
 {
-	const int keep[] = {socks->control, socks->files, socks->save, config->save_dir_fd};
+	const int keep[] = {socks->control, socks->files, socks->save, config->save_dir_fd,
+			    config->is_recorded ? config->root_fd : -1};
 	static struct server server; /* worker threads use it until the process ends */
 
 	server.config = *config;
@@ -305,10 +343,11 @@ int server_main(const struct broker_config *config, const struct server_socks *s
 	server.client = client;
 	server.self = getpid();
 	setsid();
-	process_raise_session();
+	if (!config->is_recorded)
+		process_raise_session();
 	process_close_all_but(keep, ARRAY_SIZE(keep));
 	server.child_fd = set_up_signals();
-	if (server.child_fd < 0 || identity_keep_broker(NULL) < 0)
+	if (server.child_fd < 0 || give_up(&server) < 0)
 		return STATUS_FAILED;
 	server.rings.may_lock = identity_has_ipc_lock();
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

@@ -101,6 +101,7 @@ static void take_reply(struct supply *s, struct broker_file_reply *reply)
 		take_maps(s, reply);
 		break;
 	case BROKER_MAPPED:
+	case BROKER_PATH:
 		supply_take_mapped(s, reply);
 		break;
 	case BROKER_DEBUG:
