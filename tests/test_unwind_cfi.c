@@ -968,6 +968,19 @@ static void entry_without_cfi(void **state)
 	expect_end(0x5ff, STACK_END_NO_CFI);
 }
 
+/* Code in [START, END) has one word on the stack in [PUSH, POP); behind it nothing is known. */
+static void expect_one_word(uint64_t start, uint64_t push, uint64_t pop, uint64_t end)
+{
+	for (uint64_t at = start; at < end; at++) {
+		bool is_pushed = at >= push && at < pop;
+
+		stack_words[is_pushed] = CALLER;
+		stack_words[!is_pushed] = 0x5555;
+		expect_caller(at - 0x100);
+	}
+	expect_end(end, STACK_END_NO_CFI);
+}
+
 static void init_without_cfi(void **state)
 {
 	static const uint8_t init[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08,
@@ -980,14 +993,20 @@ static void init_without_cfi(void **state)
 	memcpy(text + 0x800, init, sizeof(init));
 	assert_int_equal(compile(), 0);
 	assert_true(func_is(0x81b, 0x800, 0x820));
-	for (uint64_t at = 0x800; at < 0x820; at++) {
-		bool is_pushed = at >= 0x808 && at < 0x81f;
+	expect_one_word(0x800, 0x808, 0x81f, 0x820);
+}
 
-		stack_words[is_pushed] = CALLER;
-		stack_words[!is_pushed] = 0x5555;
-		expect_caller(at - 0x100);
-	}
-	expect_end(0x820, STACK_END_NO_CFI);
+static void fini_without_cfi(void **state)
+{
+	static const uint8_t fini[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec,
+				       0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3};
+
+	(void)state;
+	put_fde(put_cie("zR", usual, sizeof(usual)), 0x1000, 0x100, root, sizeof(root));
+	memcpy(text + 0x800, fini, sizeof(fini));
+	assert_int_equal(compile(), 0);
+	assert_true(func_is(0x804, 0x800, 0x80d));
+	expect_one_word(0x800, 0x808, 0x80c, 0x80d);
 }
 
 /* glibc leaves the instructions after clone's system call out of every FDE. */
@@ -1157,6 +1176,7 @@ int main(void)
 		TEST(sigreturn_without_cfi),
 		TEST(entry_without_cfi),
 		TEST(init_without_cfi),
+		TEST(fini_without_cfi),
 		TEST(leaf_in_a_small_hole),
 		TEST(small_hole_at_the_entry),
 		TEST(damaged_sections),

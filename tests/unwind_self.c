@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/uio.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #define PAGE_BYTES 4096
@@ -33,24 +34,24 @@ static bool compile(struct self *self, struct unwind_elf *e, size_t i, bool with
 	return m->has_table && m->has_calls == with_calls;
 }
 
-static bool load_vdso(struct self *self, const struct unwind_map *map, size_t i, bool with_calls)
+static bool load_vdso(struct self *self, pid_t pid, const struct unwind_map *map, size_t i,
+		      bool with_calls)
 {
 	size_t bytes = map->end - map->start;
 	AUTO_FREE void *image = malloc(bytes);
+	struct iovec local = {image, bytes}, remote = {(void *)(uintptr_t)map->start, bytes};
 	struct unwind_elf e;
 	bool ok;
 
-	if (!image)
-		return false;
-	memcpy(image, (const void *)(uintptr_t)map->start, bytes);
-	if (!unwind_elf_open_image(image, bytes, &e))
+	if (!image || process_vm_readv(pid, &local, 1, &remote, 1, 0) != (ssize_t)bytes ||
+	    !unwind_elf_open_image(image, bytes, &e))
 		return false;
 	ok = compile(self, &e, i, with_calls);
 	elf_end(e.elf);
 	return ok;
 }
 
-static struct unwind_module *module_for(struct self *self, const char *path,
+static struct unwind_module *module_for(struct self *self, pid_t pid, const char *path,
 					const struct unwind_map *map, bool with_calls)
 {
 	struct unwind_elf e;
@@ -65,7 +66,7 @@ static struct unwind_module *module_for(struct self *self, const char *path,
 	snprintf(self->paths[i], sizeof(self->paths[i]), "%s", path);
 	self->modules[i].id = (uint32_t)i;
 	if (strcmp(path, "[vdso]") == 0)
-		return load_vdso(self, map, i, with_calls) ? &self->modules[i] : NULL;
+		return load_vdso(self, pid, map, i, with_calls) ? &self->modules[i] : NULL;
 	if (path[0] != '/') {
 		self->modules[i].state = STACK_END_JIT;
 		return &self->modules[i];
@@ -77,14 +78,16 @@ static struct unwind_module *module_for(struct self *self, const char *path,
 	return ok ? &self->modules[i] : NULL;
 }
 
-bool self_load(struct self *self, bool with_calls)
+bool self_load_of(struct self *self, pid_t pid, bool with_calls)
 {
-	AUTO_FCLOSE FILE *f = fopen("/proc/self/maps", "re");
+	AUTO_FCLOSE FILE *f = NULL;
 	char line[512], perms[8], path[256];
-	bool ok = f;
+	bool ok;
 
-	memset(self, 0, sizeof(*self));
-	self->space.maps = self->maps;
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	ok = f;
+	self->space = (struct unwind_space){.maps = self->maps};
 	while (ok && fgets(line, sizeof(line), f)) {
 		struct unwind_map map;
 
@@ -96,12 +99,18 @@ bool self_load(struct self *self, bool with_calls)
 			continue;
 		if (path[0] == '\0')
 			strcpy(path, "[anon]");
-		map.module = module_for(self, path, &map, with_calls);
+		map.module = module_for(self, pid, path, &map, with_calls);
 		ok = map.module && self->space.nr_maps < SELF_MAPS_MAX;
 		if (ok)
 			self->maps[self->space.nr_maps++] = map;
 	}
 	return ok;
+}
+
+bool self_load(struct self *self, bool with_calls)
+{
+	memset(self, 0, sizeof(*self));
+	return self_load_of(self, getpid(), with_calls);
 }
 
 void self_unload(struct self *self)

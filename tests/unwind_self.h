@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A test program as its own target: the executable mappings of this process
- * with compiled tables, and copies of its registers and stack.
+ * (or of a child) with compiled tables, and copies of its registers and stack.
  */
 #ifndef ST_TESTS_UNWIND_SELF_H
 #define ST_TESTS_UNWIND_SELF_H
@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <ucontext.h>
 
 #define SELF_MAPS_MAX	 64
@@ -27,6 +28,8 @@ struct self {
 
 /* Everything that is mapped executable now. WITH_CALLS: calls blobs too. False: it failed. */
 bool self_load(struct self *self, bool with_calls);
+/* The mappings of PID as they are now; what was compiled before is kept. Zero SELF first. */
+bool self_load_of(struct self *self, pid_t pid, bool with_calls);
 void self_unload(struct self *self);
 struct unwind_module *self_module_of(struct self *self, const void *pc);
 

@@ -36,6 +36,19 @@ tests_test_unwind_singlestep_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFL
 tests_test_unwind_singlestep_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,lazy
 tests_test_unwind_singlestep_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS) -lm -ldl
 
+UNIT_TESTS += tests/test_unwind_shadow
+tests_test_unwind_shadow_SOURCES = tests/test_unwind_shadow.c tests/unwind_elf.c \
+	tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_shadow_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_shadow_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+# Without sanitizers: their start takes millions of instructions.
+TEST_HELPERS += tests/stepped
+tests_stepped_SOURCES = tests/stepped.c
+tests_stepped_CFLAGS =
+tests_stepped_LDFLAGS = -Wl,-z,lazy
+tests_stepped_LDADD = -lm
+
 UNIT_TESTS += tests/test_unwind_cfi
 tests_test_unwind_cfi_SOURCES = tests/test_unwind_cfi.c tests/unwind_elf.c tests/unwind_elf.h
 tests_test_unwind_cfi_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)

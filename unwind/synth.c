@@ -208,6 +208,26 @@ static int find_init(const struct gap *gap, struct cfi_frames *f)
 	return r < 0 ? r : add(f, pop, pop + 1, start, SYNTH_SP8);
 }
 
+/* _fini as crti.o and crtn.o make it, with nothing in between: `sub $8,%rsp; add $8,%rsp; ret`. */
+static int find_fini(const struct gap *gap, struct cfi_frames *f)
+{
+	static const uint8_t whole[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3};
+	const uint8_t *text = gap->seg->text + (gap->start - gap->seg->file_off);
+	const uint8_t *p = memmem(text, gap->end - gap->start, whole, sizeof(whole));
+	uint64_t at, start;
+	int r;
+
+	if (!p)
+		return 0;
+	at = start = gap->start + (uint64_t)(p - text);
+	if (p - text >= 4 && memcmp(p - 4, endbr64, sizeof(endbr64)) == 0)
+		start -= sizeof(endbr64);
+	r = add(f, start, at + 4, start, SYNTH_SP8);
+	if (r == 0)
+		r = add(f, at + 4, at + 8, start, SYNTH_SP16);
+	return r < 0 ? r : add(f, at + 8, at + 9, start, SYNTH_SP8);
+}
+
 /* How many bytes at the entry point run before or just after its one call; 0: not known code. */
 static size_t entry_match(const uint8_t *p, size_t left)
 {
@@ -255,6 +275,8 @@ static int gap_search(const struct cfi_input *input, const struct gap *gap, stru
 		r = find_sigreturn(gap, f);
 	if (r == 0 && gap->seg->text)
 		r = find_init(gap, f);
+	if (r == 0 && gap->seg->text)
+		r = find_fini(gap, f);
 	if (r == 0 && gap->seg->text)
 		r = find_plt(input, gap, f);
 	return r == -E2BIG ? 0 : r; /* a million stubs are enough */

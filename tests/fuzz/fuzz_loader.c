@@ -230,6 +230,7 @@ static void client_send(int sock, struct reader *in)
 
 	if (flags & 1)
 		overlay(in, &request, sizeof(request) / 64);
+	request.output_max %= 1 << 20;
 	overlay(in, request.offs, request.nr_offs % 4 * 8);
 	if (flags & 2) {
 		uint8_t *file = calloc(1, len + 1);
@@ -238,6 +239,8 @@ static void client_send(int sock, struct reader *in)
 		overlay(in, file, len);
 		fd = memory_file(file, len);
 		free(file);
+		/* Memory files to be filled are as large as told: a shorter one is a deadly signal. */
+		must(request.role == PROTOCOL_ROLE_FILE || ftruncate(fd, 1 << 20) == 0);
 	}
 	msg_send(sock, &request, flags & 4 ? sizeof(request) : sizeof(request) - 1, fd,
 		 MSG_DONTWAIT);

@@ -9,31 +9,31 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz_table \
 	tests/fuzz/fuzz_text
 EXTRA_PROGRAMS += $(FUZZ_TARGETS) tests/fuzz/fuzz_seeds
-FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_link = $(AM_LDFLAGS) -fsanitize=fuzzer
 
 tests_fuzz_fuzz_broker_SOURCES = tests/fuzz/fuzz_broker.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_broker_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_broker_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_broker_LDADD = $(LINK_BROKER)
 tests_fuzz_fuzz_cfi_SOURCES = tests/fuzz/fuzz_cfi.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_cfi_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_cfi_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_cfi_LDADD = $(LINK_LOADER)
 tests_fuzz_fuzz_loader_SOURCES = tests/fuzz/fuzz_loader.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_loader_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_loader_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_loader_LDADD = $(LINK_LOADER)
 tests_fuzz_fuzz_options_SOURCES = tests/fuzz/fuzz_options.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_options_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_options_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_options_LDADD = libmain.a $(LINK_OUT)
 tests_fuzz_fuzz_proc_SOURCES = tests/fuzz/fuzz_proc.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_proc_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_proc_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_proc_LDADD = libbroker.a $(LINK_PROC) $(LINK_LOADER)
 tests_fuzz_fuzz_record_SOURCES = tests/fuzz/fuzz_record.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_record_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_record_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_record_LDADD = $(LINK_PERF)
 tests_fuzz_fuzz_table_SOURCES = tests/fuzz/fuzz_table.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_table_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_table_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_table_LDADD = $(LINK_UNWIND)
 tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_text_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_text_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_text_LDADD = $(LINK_BASE)
 tests_fuzz_fuzz_seeds_SOURCES = tests/fuzz/fuzz_seeds.c tests/unwind_elf.c tests/unwind_elf.h
 tests_fuzz_fuzz_seeds_LDADD = $(LINK_UNWIND) $(LIBELF_LIBS)
