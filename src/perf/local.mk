@@ -6,14 +6,25 @@ libperf_a_SOURCES = \
 	src/perf/fill.c src/perf/fill.h \
 	src/perf/intake.c src/perf/intake.h \
 	src/perf/live.c src/perf/live.h \
+	src/perf/order.c src/perf/order.h \
 	src/perf/plan.c src/perf/plan.h \
 	src/perf/record.c src/perf/record.h \
+	src/perf/recording.c src/perf/recording.h \
+	src/perf/recording_attr.c src/perf/recording_attr.h \
+	src/perf/recording_features.c src/perf/recording_features.h \
+	src/perf/recording_feed.c src/perf/recording_feed.h \
+	src/perf/recording_file.c src/perf/recording_file.h \
+	src/perf/recording_head.c src/perf/recording_head.h \
+	src/perf/recording_inflate.c src/perf/recording_inflate.h \
+	src/perf/recording_pool.c src/perf/recording_pool.h \
+	src/perf/recording_swap.c src/perf/recording_swap.h \
 	src/perf/ring.c src/perf/ring.h \
 	src/perf/sample.c src/perf/sample.h \
 	src/perf/set.c src/perf/set.h \
 	src/perf/source.h \
 	src/perf/stage.c src/perf/stage.h \
 	src/perf/tasks.c src/perf/tasks.h
+libperf_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 
 UNIT_TESTS += tests/test_perf_event
 tests_test_perf_event_SOURCES = tests/test_perf_event.c
@@ -34,6 +45,11 @@ UNIT_TESTS += tests/test_perf_record
 tests_test_perf_record_SOURCES = tests/test_perf_record.c tests/perf_bytes.h
 tests_test_perf_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_perf_record_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_perf_recordings
+tests_test_perf_recordings_SOURCES = tests/test_perf_recordings.c
+tests_test_perf_recordings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_recordings_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_perf_ring
 tests_test_perf_ring_SOURCES = tests/test_perf_ring.c tests/perf_bytes.h
