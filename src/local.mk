@@ -14,7 +14,7 @@ bin_PROGRAMS += stacktop
 stacktop_SOURCES = src/main.c
 stacktop_LDADD = libmain.a libui.a libout.a libview.a libengine.a libprofile.a libproc.a \
 	libbroker.a libloader.a libunwind-st.a libperf.a libmodel.a libbase.a \
-	$(NCURSES_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LZMA_LIBS) $(SECCOMP_LIBS) $(DEMANGLE_LIBS)
+	$(NCURSES_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LZMA_LIBS) $(ZSTD_LIBS) $(SECCOMP_LIBS) $(DEMANGLE_LIBS)
 
 UNIT_TESTS += tests/test_main_options
 tests_test_main_options_SOURCES = tests/test_main_options.c

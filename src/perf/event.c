@@ -15,6 +15,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -330,6 +331,52 @@ void event_default(struct event_spec *ret)
 		.config = PERF_COUNT_HW_CPU_CYCLES,
 		.is_default = true,
 	};
+}
+
+/* The first name in the tables for TYPE and CONFIG. */
+static bool known_name(uint32_t type, uint64_t config, char *out, size_t out_size)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(event_names); i++) {
+		if (event_names[i].type == type && event_names[i].config == config) {
+			snprintf(out, out_size, "%s", event_names[i].name);
+			return true;
+		}
+	}
+	for (size_t i = 0; type == PERF_TYPE_HW_CACHE && i < ARRAY_SIZE(cache_ops); i++) {
+		uint64_t op = (uint64_t)cache_ops[i].op << 8 | (uint64_t)cache_ops[i].result << 16;
+
+		if ((config & ~0xffull) == op && (config & 0xff) < ARRAY_SIZE(cache_names)) {
+			snprintf(out, out_size, "%s%s", cache_names[config & 0xff],
+				 cache_ops[i].suffix);
+			return true;
+		}
+	}
+	return false;
+}
+
+void event_describe(uint32_t type, uint64_t config, bool exclude_user, bool exclude_kernel,
+		    char *out, size_t out_size)
+{
+	static const char *const types[] = {
+		[PERF_TYPE_HARDWARE] = "hardware",
+		[PERF_TYPE_SOFTWARE] = "software",
+		[PERF_TYPE_TRACEPOINT] = "tracepoint",
+		[PERF_TYPE_HW_CACHE] = "cache",
+		[PERF_TYPE_RAW] = "raw",
+		[PERF_TYPE_BREAKPOINT] = "breakpoint",
+	};
+	const char *modifier = "";
+	char name[EVENT_NAME_MAX];
+
+	if (exclude_user != exclude_kernel)
+		modifier = exclude_kernel ? ":u" : ":k";
+	if (!known_name(type, config, name, sizeof(name))) {
+		if (type < ARRAY_SIZE(types))
+			snprintf(name, sizeof(name), "%s 0x%" PRIx64, types[type], config);
+		else
+			snprintf(name, sizeof(name), "pmu %" PRIu32 " 0x%" PRIx64, type, config);
+	}
+	snprintf(out, out_size, "%s%s", name, modifier);
 }
 
 bool event_is_clock(const struct event_spec *event)

@@ -6,6 +6,7 @@
 #include "src/base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define EVENT_NAME_MAX 128
@@ -30,6 +31,13 @@ int event_parse(const char *word, struct event_spec *ret, struct err *err);
 
 /* The default event: cycles, marked so that live_open may fall back to cpu-clock. */
 void event_default(struct event_spec *ret);
+
+/*
+ * The name of an event that was recorded by TYPE and CONFIG, with ":u" or ":k"
+ * if it left the other part out: "cycles", "cpu-clock:u", "raw 0x1a8".
+ */
+void event_describe(uint32_t type, uint64_t config, bool exclude_user, bool exclude_kernel,
+		    char *out, size_t out_size);
 
 /* True for events counted in time (cpu-clock, task-clock): a period is nanoseconds. */
 bool event_is_clock(const struct event_spec *event);

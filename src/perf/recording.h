@@ -36,11 +36,13 @@ struct recording_event {
 	struct record_format format;
 	uint32_t type; /* perf_event_attr.type and .config */
 	uint64_t config;
+	bool exclude_kernel;
 	bool is_freq;
 	uint64_t freq_or_period; /* Hz if is_freq */
 	uint32_t stack_bytes;	 /* attr.sample_stack_user */
 	bool is_dummy;		 /* side band only: never has samples of its own */
 	bool has_callchain;
+	uint16_t max_stack; /* ips of a callchain: attr.sample_max_stack, or the kernel's default */
 	uint64_t nr_samples; /* read so far */
 };
 
@@ -60,9 +62,11 @@ struct recording_info {
 	char hostname[RECORDING_TEXT_MAX], release[RECORDING_TEXT_MAX], machine[RECORDING_TEXT_MAX];
 	char perf_version[RECORDING_TEXT_MAX], command[RECORDING_TEXT_MAX];
 	uint32_t cpus_online, cpus_available;
-	uint64_t first_ns, last_ns;	/* times of samples read so far, on the recording's clock */
-	int64_t wall_offset_ns;		/* wall clock minus recording's clock; 0: not known */
-	struct recording_event *events; /* in the file's order */
+	bool is_compressed;
+	uint64_t first_ns, last_ns; /* times of samples read so far, on the recording's clock */
+	uint64_t told_first_ns, told_last_ns; /* of all samples, as the header has it */
+	int64_t wall_offset_ns;		      /* wall clock minus recording's clock; 0: not known */
+	struct recording_event *events;	      /* in the file's order */
 	uint32_t nr_events;
 	struct recording_build_id *build_ids;
 	uint32_t nr_build_ids;
@@ -80,7 +84,10 @@ struct recording_info {
  */
 int recording_open(int fd, const char *name, struct recording **ret, struct err *err);
 void recording_close(struct recording *recording);
+/* As a source it grants what EVENT was recorded with (recording_select). */
 struct source *recording_source(struct recording *recording);
+/* Which event is shown: source_granted() tells about it. At first the first that is no dummy. */
+void recording_select(struct recording *recording, uint32_t event);
 
 /*
  * What is known by now: in pipe mode events and features come on the way, and
