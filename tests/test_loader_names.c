@@ -299,7 +299,7 @@ static void a_table_describes_its_file(void **state)
 	test_add(f->client, MODULE, "/proc/self/exe");
 	want_table(f, &reply, &table);
 	assert_true(reply.has_symtab);
-	assert_int_equal(table_machine(&table), TABLE_MACHINE_X86_64);
+	assert_int_equal(table.machine, TABLE_MACHINE_X86_64);
 	assert_true(table_func_of(&table, place.off + 1, &start, &end));
 	assert_true(start == place.off);
 	/* The names come from the table that the loader kept. */

@@ -42,7 +42,7 @@ static void finish(struct table_builder *b)
 	assert_int_equal(table_builder_finish(b, &blob, &blob_bytes), 0);
 	assert_int_equal(table_open(blob, blob_bytes, &table), 0);
 	assert_int_equal(table_bytes(&table), blob_bytes);
-	assert_int_equal(table_machine(&table), TABLE_MACHINE_X86_64);
+	assert_int_equal(table.machine, TABLE_MACHINE_X86_64);
 	table_builder_free(b);
 }
 
@@ -180,6 +180,28 @@ static void search_all_over(const struct table *t)
 				    table_saved(t, rule)[7] <= 127);
 		table_func_of(t, off, &start, &end);
 	}
+}
+
+/* What a table remembers is what it says, also of offsets that differ in the highest bits only. */
+static void remembered_rules(void **state)
+{
+	size_t bytes;
+	uint8_t *made = own_blob(&bytes, false);
+	struct table t;
+
+	(void)state;
+	assert_int_equal(table_open(made, bytes, &t), 0);
+	assert_int_equal(table_remember(&t), 0);
+	for (unsigned int pass = 0; pass < 2; pass++)
+		for (uint64_t i = 0; i < 100000; i++) {
+			uint64_t off = t.base + hash_u64(i) % (t.span + 4096) - 2048;
+
+			assert_ptr_equal(table_rule_recent(&t, off), table_rule_at(&t, off));
+			assert_null(table_rule_recent(&t, off | 1ull << (43 + i % 21)));
+		}
+	assert_null(table_rule_recent(&t, UINT64_MAX));
+	table_forget(&t);
+	free(made);
 }
 
 static void damaged_tables(void **state)
@@ -325,6 +347,7 @@ int main(void)
 		cmocka_unit_test(code_above_4_gb),
 		cmocka_unit_test(what_the_format_cannot_hold),
 		cmocka_unit_test(more_than_two_million_rows),
+		cmocka_unit_test(remembered_rules),
 		cmocka_unit_test(damaged_tables),
 		cmocka_unit_test(damaged_calls),
 		cmocka_unit_test(calls_of_all_forms),

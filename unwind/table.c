@@ -13,7 +13,13 @@
 #include "unwind/unwind.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* What table_remember takes: a word for every 16 rows, 2 KB to 128 KB. */
+#define RECENT_SHARE_BITS 4
+#define RECENT_BITS_MIN	  8
+#define RECENT_BITS_MAX	  14
 
 /* Sizes are summed in 64 bits; each factor is below 2^33, so nothing wraps. */
 static int table_layout(const struct table_header *h, size_t len, struct table *ret)
@@ -28,6 +34,9 @@ static int table_layout(const struct table_header *h, size_t len, struct table *
 
 	if (h->aux_bytes > len || h->bytes != len || aux + h->aux_bytes != len)
 		return -EBADMSG;
+	ret->base = h->base;
+	ret->span = h->end - h->base;
+	ret->machine = h->machine;
 	ret->header = h;
 	ret->pages = (const void *)(p + pages);
 	ret->rows = (const void *)(p + rows);
@@ -132,9 +141,21 @@ int table_open(const void *blob, size_t len, struct table *ret)
 	return r;
 }
 
-enum table_machine table_machine(const struct table *table)
+int table_remember(struct table *table)
 {
-	return table->header->machine;
+	unsigned int bits = RECENT_BITS_MIN;
+
+	while (bits < RECENT_BITS_MAX && table->header->nr_rows >> (bits + RECENT_SHARE_BITS))
+		bits++;
+	table->recent = calloc((size_t)1 << bits, sizeof(*table->recent));
+	table->recent_shift = 64 - bits;
+	return table->recent ? 0 : -ENOMEM;
+}
+
+void table_forget(struct table *table)
+{
+	free(table->recent);
+	table->recent = NULL;
 }
 
 uint64_t table_nr_rows(const struct table *table)

@@ -33,6 +33,10 @@ struct table_rule;
 
 /* A checked view of a blob. Plain data; the blob must stay mapped. */
 struct table {
+	uint64_t base, span; /* the code it covers: file offsets [base, base + span) */
+	enum table_machine machine;
+	unsigned int recent_shift;
+	uint64_t *recent; /* see table_remember, or NULL */
 	const struct table_header *header;
 	const uint32_t *pages;
 	const uint32_t *rows;
@@ -49,7 +53,15 @@ struct table {
  */
 int table_open(const void *blob, size_t len, struct table *ret);
 
-enum table_machine table_machine(const struct table *table);
+/*
+ * Let TABLE keep the rules that were searched last: of the return addresses in
+ * stacks most have been seen before, and one word tells their rule. A memory of
+ * one thread. 0 or -ENOMEM: the table is as good without. Give it back with
+ * table_forget before the view is dropped.
+ */
+int table_remember(struct table *table);
+void table_forget(struct table *table);
+
 uint64_t table_nr_rows(const struct table *table);
 size_t table_bytes(const struct table *table);
 

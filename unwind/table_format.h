@@ -18,6 +18,7 @@
 #ifndef ST_UNWIND_TABLE_FORMAT_H
 #define ST_UNWIND_TABLE_FORMAT_H
 
+#include "src/base/util.h"
 #include "unwind/table.h"
 
 #include <stdint.h>
@@ -112,12 +113,12 @@ typedef int32_t table_lanes __attribute__((vector_size(16)));
  */
 static inline const uint32_t *table_row(const struct table *table, uint64_t off)
 {
-	uint64_t rel = off - table->header->base;
+	uint64_t rel = off - table->base;
 	table_lanes end, row, left = {0, -1, -2, -3}, count = {0};
 	const uint32_t *page, *first;
 	int32_t nr;
 
-	if (rel >= table->header->end - table->header->base)
+	if (rel >= table->span)
 		return NULL;
 	page = &table->pages[rel >> TABLE_PAGE_BITS];
 	first = table->rows + page[0];
@@ -138,6 +139,24 @@ static inline const struct table_rule *table_rule_at(const struct table *table, 
 	const uint32_t *row = table_row(table, off);
 
 	return row ? &table->rules[*row & TABLE_RULE_MASK] : NULL;
+}
+
+/* The same, by what the table remembers: a word has the offset plus one (0: free) above the rule. */
+static inline const struct table_rule *table_rule_recent(const struct table *table, uint64_t off)
+{
+	const uint32_t *row;
+	uint64_t *recent;
+
+	if (unlikely(!table->recent))
+		return table_rule_at(table, off);
+	recent = &table->recent[off * 0x9e3779b97f4a7c15ull >> table->recent_shift];
+	if (likely(*recent >> TABLE_RULE_BITS == off + 1))
+		return &table->rules[*recent & TABLE_RULE_MASK];
+	row = table_row(table, off);
+	if (!row)
+		return NULL;
+	*recent = (off + 1) << TABLE_RULE_BITS | (*row & TABLE_RULE_MASK);
+	return &table->rules[*row & TABLE_RULE_MASK];
 }
 
 static inline const int8_t *table_saved(const struct table *table, const struct table_rule *rule)

@@ -213,9 +213,9 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 		module->wants_table = true;
 		return end_at(w, module->state, module);
 	}
-	if (module->table.header->machine != w->arch->machine)
+	if (module->table.machine != w->arch->machine)
 		return end_at(w, STACK_END_ARCH, module);
-	rule = table_rule_at(&module->table, off - !is_exact);
+	rule = table_rule_recent(&module->table, off - !is_exact);
 	if (unlikely(!rule || rule->cfa_op == RULE_CFA_GAP)) {
 		rule = is_exact ? rule_of_syscall(w, &module->table, off) : NULL;
 		if (!rule)

@@ -74,13 +74,26 @@ static void unmap(const void *data, size_t bytes)
 		munmap((void *)(uintptr_t)data, bytes);
 }
 
+static void release_table(struct entry *entry)
+{
+	struct unwind_module *unwind = &entry->module.unwind;
+
+	table_forget(&unwind->table);
+	unwind->table = (struct table){0};
+	unwind->has_table = false;
+	unmap(entry->blob, entry->blob_bytes);
+	entry->modules->tables_bytes -= entry->blob_bytes;
+	entry->blob = NULL;
+	entry->blob_bytes = 0;
+}
+
 static void entry_free(struct entry *entry)
 {
 	if (!entry)
 		return;
 	free((void *)(uintptr_t)entry->module.path);
 	free((void *)(uintptr_t)entry->module.raw_path);
-	unmap(entry->blob, entry->blob_bytes);
+	release_table(entry);
 	unmap(entry->calls, entry->calls_bytes);
 	free(entry);
 }
@@ -386,8 +399,9 @@ int module_ready(struct module *module, const void *blob, size_t len)
 
 	if (r < 0)
 		return r;
-	entry->modules->tables_bytes += len - entry->blob_bytes;
-	unmap(entry->blob, entry->blob_bytes);
+	release_table(entry);
+	table_remember(&table); /* without memory for that it only takes longer */
+	entry->modules->tables_bytes += len;
 	entry->blob = blob;
 	entry->blob_bytes = len;
 	entry->want = WANT_DONE;
@@ -471,13 +485,8 @@ static void drop_table(struct entry *entry)
 {
 	struct unwind_module *unwind = &entry->module.unwind;
 
-	entry->modules->tables_bytes -= entry->blob_bytes;
 	entry->modules->tables_dropped++;
-	unmap(entry->blob, entry->blob_bytes);
-	entry->blob = NULL;
-	entry->blob_bytes = 0;
-	unwind->table = (struct table){0};
-	unwind->has_table = false;
+	release_table(entry);
 	unwind->state = STACK_END_PENDING;
 	entry->want = WANT_NOT; /* the next mapping queues it */
 }
