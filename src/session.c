@@ -266,6 +266,13 @@ static int render(void *context, FILE *stream, const struct snapshot *snapshot,
 	return out_text(stream, snapshot, view, query, ascii);
 }
 
+static int render_as(void *context, FILE *stream, const struct snapshot *snapshot,
+		     const struct view_query *query, const char *name)
+{
+	(void)context;
+	return out_by_name(stream, snapshot, query, name);
+}
+
 static void report_name(void *context, const struct snapshot *snapshot, char *out, size_t size)
 {
 	(void)context;
@@ -310,6 +317,7 @@ static int run_screen(struct session *s, struct err *err)
 		.window_ns = s->options->window_ns,
 		.no_color = s->options->no_color,
 		.render = render,
+		.render_as = render_as,
 		.report_name = report_name,
 		.save = save,
 		.save_poll = save_poll,

@@ -227,7 +227,7 @@ writing() {
 	grep -q '::operator\[\]_END$' "$work/stacktop-fakehost-20261121-170448.txt" ||
 		fail "names are cut in it"
 	key w
-	see 'write to: '
+	see 'write to'
 	key Enter
 	see 'cannot write'
 	key w
@@ -243,10 +243,17 @@ writing() {
 	key -l "slow"
 	key Enter
 	see 'the disk is full'
+	# The ending of the name chooses the format; the rest is text.
 	key w
-	see 'write to:'
+	key C-u
+	key -l "$size.kept"
+	key Enter
+	see "written: $size.kept"
+	grep -qE '^kept functions [0-9]+ program$' "$work/$size.kept" || fail "no other format"
+	key w
+	see 'write to'
 	key Escape
-	see_not 'write to:'
+	see_not 'write to'
 }
 
 helping() {

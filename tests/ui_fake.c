@@ -6,10 +6,12 @@
  *
  *   ui_fake [--log FILE] [--delay MS] [--moves] [--noise] [--lost] [--notice] [--over]
  *           [--empty COUNT] [--silent] [--no-color] [--functions COUNT]
+ *           [--recording COUNT] [--events COUNT] [--pipe] [--trouble]
  *
  * --moves: two functions change places with every snapshot. --noise: all weights
  * sway by some percent, like those of a real machine at work. --empty: so many
- * snapshots without samples come first. --silent: never answers.
+ * snapshots without samples come first. --silent: never answers. --recording: a
+ * file that takes so many snapshots to be read.
  */
 #include "config.h"
 
@@ -46,8 +48,8 @@ struct fake {
 	struct channel *channel;
 	FILE *log;
 	uint64_t delay_ns;
-	bool moves, noise, lost, notice, over, silent, no_color;
-	uint32_t empty, functions;
+	bool moves, noise, lost, notice, over, silent, no_color, pipe, trouble;
+	uint32_t empty, functions, recording, events;
 	_Atomic bool stop;
 
 	/* As the engine keeps them. */
@@ -55,6 +57,8 @@ struct fake {
 	uint32_t stack_bytes;
 	bool frozen;
 	uint64_t window_start_ns, frozen_ns, step;
+	uint32_t event, reading_step; /* of a recording: up to --recording */
+	bool stopped;
 
 	/* While a snapshot is made. */
 	struct snap_func funcs[FUNCS_MAX];
@@ -256,8 +260,49 @@ static struct snap_settings settings(struct fake *fake)
 	};
 }
 
+#define STEP_BYTES 1000000
+
+static struct snap_recording recording(struct fake *fake)
+{
+	struct snap_recording r = {.is_recording = fake->recording > 0};
+	char name[32];
+
+	if (!r.is_recording)
+		return r;
+	r.is_reading = fake->reading_step < fake->recording && !fake->stopped;
+	r.is_pipe = fake->pipe;
+	r.file = add_text(fake, fake->pipe ? "-" : "perf.data");
+	r.trouble = fake->trouble && !r.is_reading
+			    ? add_text(fake, "cut in the middle of a record at offset 1234")
+			    : 0;
+	r.done_bytes = (uint64_t)fake->reading_step * STEP_BYTES;
+	r.total_bytes = fake->pipe ? 0 : (uint64_t)fake->recording * STEP_BYTES;
+	r.event = fake->event;
+	r.nr_events = fake->events;
+	for (uint32_t i = 0; i < fake->events; i++) {
+		snprintf(name, sizeof(name), "event-%u", i);
+		r.events[i] =
+			(struct snap_event){.name = add_text(fake, name), .nr_samples = 1000 + i};
+	}
+	if (r.is_reading && !fake->frozen)
+		fake->reading_step++;
+	return r;
+}
+
+/* All in one process. */
+static int add_shares(struct snapshot *s)
+{
+	if (snapshot_add_shares(s, 1, s->nr_nodes) < 0)
+		return -ENOMEM;
+	snprintf(s->processes[0].comm, sizeof(s->processes[0].comm), "program");
+	for (uint32_t i = 0; i < s->nr_nodes; i++)
+		s->shares[i] = (struct snap_share){.node = i, .weight = s->nodes[i].self};
+	return 0;
+}
+
 static struct snapshot *make_snapshot(struct fake *fake)
 {
+	struct snap_recording rec;
 	struct snap_settings set;
 	struct snapshot *s;
 	uint32_t hostname, kernel;
@@ -278,12 +323,16 @@ static struct snapshot *make_snapshot(struct fake *fake)
 	hostname = add_text(fake, HOSTNAME);
 	kernel = add_text(fake, "6.18.0");
 	set = settings(fake);
+	rec = recording(fake);
+	if (rec.nr_events)
+		set.event = rec.events[rec.event].name;
 	s = snapshot_new(fake->nr_funcs, fake->nr_nodes, fake->nr_text);
 	if (!s)
 		return NULL;
 	s->hostname = hostname;
 	s->kernel = kernel;
 	s->settings = set;
+	s->recording = rec;
 	s->time_ns = now_ns();
 	s->wall_ns = 1795280688 * (int64_t)NS_PER_SEC;
 	s->window_end_ns = fake->frozen ? fake->frozen_ns : s->time_ns;
@@ -295,7 +344,7 @@ static struct snapshot *make_snapshot(struct fake *fake)
 	memcpy(s->text, fake->text, fake->nr_text);
 	if (!fake->frozen)
 		fake->step++;
-	return s;
+	return add_shares(s) < 0 ? snapshot_free(s) : s;
 }
 
 /* --- the engine thread --- */
@@ -321,6 +370,22 @@ static void set_mode(struct fake *fake, enum stack_mode mode)
 	fake->window_start_ns = now_ns();
 }
 
+static void obey_recording(struct fake *fake, const struct command *command)
+{
+	switch (command->kind) {
+	case COMMAND_EVENT:
+		fake->event = (uint32_t)command->value;
+		fake->reading_step = 0;
+		fake->stopped = false;
+		break;
+	case COMMAND_STOP:
+		fake->stopped = true;
+		break;
+	default:
+		channel_post_message(fake->channel, "a recording is shown whole", true);
+	}
+}
+
 static void obey(struct fake *fake, const struct command *command)
 {
 	static const char *const names[] = {
@@ -330,12 +395,19 @@ static void obey(struct fake *fake, const struct command *command)
 		[COMMAND_FREEZE] = "freeze",
 		[COMMAND_ZERO] = "zero",
 		[COMMAND_WINDOW] = "window",
+		[COMMAND_EVENT] = "event",
+		[COMMAND_SAMPLES] = "samples",
+		[COMMAND_STOP] = "stop",
 		[COMMAND_QUIT] = "quit",
 	};
 
 	note(fake, names[command->kind], command->value);
 	if (fake->silent)
 		return;
+	if (fake->recording && command->kind != COMMAND_SNAPSHOT) {
+		obey_recording(fake, command);
+		return;
+	}
 	switch (command->kind) {
 	case COMMAND_SNAPSHOT:
 		channel_post(fake->channel, make_snapshot(fake));
@@ -387,6 +459,20 @@ static int render(void *context, FILE *stream, const struct snapshot *snapshot,
 		view_cell(view, snapshot, &view->rows[i], COLUMN_FUNCTION, name, sizeof(name));
 		fprintf(stream, "%s%s\n", query->kind == VIEW_FUNCTIONS ? "" : indent, name);
 	}
+	return ferror(stream) ? -EIO : 0;
+}
+
+/* Names that end in .kept: what was on the screen when the key was pressed. */
+static int render_as(void *context, FILE *stream, const struct snapshot *snapshot,
+		     const struct view_query *query, const char *name)
+{
+	const char *ending = strrchr(name, '.');
+
+	(void)context;
+	if (!ending || strcmp(ending, ".kept") != 0)
+		return -ENOENT;
+	fprintf(stream, "kept %s %llu %s\n", view_name(query->kind),
+		(unsigned long long)snapshot->total, snapshot->processes[0].comm);
 	return ferror(stream) ? -EIO : 0;
 }
 
@@ -451,6 +537,8 @@ static int parse(struct fake *fake, int argc, char **argv)
 		    is_option(word, "--notice", &fake->notice) ||
 		    is_option(word, "--over", &fake->over) ||
 		    is_option(word, "--silent", &fake->silent) ||
+		    is_option(word, "--pipe", &fake->pipe) ||
+		    is_option(word, "--trouble", &fake->trouble) ||
 		    is_option(word, "--no-color", &fake->no_color))
 			continue;
 		if (++i >= argc)
@@ -461,6 +549,11 @@ static int parse(struct fake *fake, int argc, char **argv)
 			fake->delay_ns = strtoull(argv[i], NULL, 10) * NS_PER_MSEC;
 		else if (strcmp(word, "--empty") == 0)
 			fake->empty = (uint32_t)strtoul(argv[i], NULL, 10);
+		else if (strcmp(word, "--recording") == 0)
+			fake->recording = (uint32_t)strtoul(argv[i], NULL, 10);
+		else if (strcmp(word, "--events") == 0)
+			fake->events =
+				MIN((uint32_t)strtoul(argv[i], NULL, 10), SNAP_EVENTS_MAX + 0u);
 		else if (strcmp(word, "--functions") == 0)
 			fake->functions = MIN((uint32_t)strtoul(argv[i], NULL, 10), 5000u);
 		else
@@ -477,6 +570,7 @@ static int run(struct fake *fake)
 		.delay_ns = fake->delay_ns,
 		.no_color = fake->no_color,
 		.render = render,
+		.render_as = render_as,
 		.report_name = report_name,
 		.save = save,
 		.save_poll = save_poll,

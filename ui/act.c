@@ -24,6 +24,11 @@ static void cycle_sort(struct ui *ui)
 	ui->is_stale = true;
 }
 
+static bool is_recording(const struct ui *ui)
+{
+	return ui->snapshot && ui->snapshot->recording.is_recording;
+}
+
 static void toggle_freeze(struct ui *ui)
 {
 	bool frozen = ui->snapshot && ui->snapshot->settings.frozen;
@@ -97,15 +102,37 @@ static bool act_on_list(struct ui *ui, enum request request)
 		list_go(list, (int64_t)list->view.nr_rows - 1);
 		return true;
 	case REQUEST_ESCAPE:
-		escape(ui);
+		if (!progress_stop(ui))
+			escape(ui);
 		return true;
 	default:
 		return ui->snapshot && ui_ops(ui)->request(ui, request);
 	}
 }
 
+/* A recording cannot obey: the engine says why, and nothing is expected to change. */
+static bool act_on_recording(struct ui *ui, enum request request)
+{
+	switch (request) {
+	case REQUEST_STACK_SMALLER:
+	case REQUEST_STACK_LARGER:
+		ui_command(ui, COMMAND_STACK_BYTES, ui->snapshot->settings.stack_bytes);
+		return true;
+	case REQUEST_FREEZE:
+		ui_command(ui, COMMAND_FREEZE, 1);
+		return true;
+	case REQUEST_ZERO:
+		ui_command(ui, COMMAND_ZERO, 0);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool act_on_engine(struct ui *ui, enum request request)
 {
+	if (is_recording(ui) && act_on_recording(ui, request))
+		return true;
 	switch (request) {
 	case REQUEST_MODE_FP:
 		ui_command(ui, COMMAND_MODE, STACK_MODE_FP);
@@ -161,6 +188,9 @@ static void act_on_screen(struct ui *ui, enum request request)
 		ui->hide_kernel = !ui->hide_kernel;
 		ui->is_stale = true;
 		break;
+	case REQUEST_EVENTS:
+		events_open(ui);
+		break;
 	case REQUEST_WRITE:
 		write_begin(ui);
 		break;
@@ -168,11 +198,12 @@ static void act_on_screen(struct ui *ui, enum request request)
 		screen_repaint(&ui->screen);
 		break;
 	case REQUEST_HELP:
-		ui->help_is_shown = true;
+		ui->overlay = OVERLAY_HELP;
 		ui->help_top = 0;
 		break;
 	case REQUEST_QUIT:
-		ui->status = 0;
+		if (!progress_stop(ui))
+			ui->status = 0;
 		break;
 	default:
 		break;
@@ -182,8 +213,11 @@ static void act_on_screen(struct ui *ui, enum request request)
 static void act_on_prompt(struct ui *ui, int key, bool is_code)
 {
 	enum prompt_kind kind = ui->prompt.kind;
+	enum prompt_outcome outcome = prompt_key(&ui->prompt, key, is_code);
 
-	if (prompt_key(&ui->prompt, key, is_code) != PROMPT_ACCEPTED)
+	if (outcome == PROMPT_CANCELLED)
+		write_forget(ui);
+	if (outcome != PROMPT_ACCEPTED)
 		return;
 	if (kind == PROMPT_SAVE) {
 		write_accept(ui, ui->prompt.text);
@@ -201,8 +235,10 @@ void act_on_key(struct ui *ui, int key, bool is_code)
 		return; /* curses repeats what SIGWINCH has told */
 	if (ui->prompt.kind != PROMPT_NONE) {
 		act_on_prompt(ui, key, is_code);
-	} else if (ui->help_is_shown) {
+	} else if (ui->overlay == OVERLAY_HELP) {
 		help_key(ui, request);
+	} else if (ui->overlay == OVERLAY_EVENTS) {
+		events_key(ui, request);
 	} else {
 		if (request == REQUEST_NONE)
 			return;

@@ -141,6 +141,6 @@ void help_key(struct ui *ui, enum request request)
 		screen_repaint(&ui->screen);
 		break;
 	default:
-		ui->help_is_shown = false;
+		ui->overlay = OVERLAY_NONE;
 	}
 }

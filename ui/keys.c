@@ -33,6 +33,7 @@ struct binding {
 	ROW("Tab", "View", "the next view", {{KEY_TAB, REQUEST_VIEW_NEXT}})                        \
 	ROW("s", "View", "sort by the next column", {{'s', REQUEST_SORT}})                         \
 	ROW("k", "View", "kernel functions on and off", {{'k', REQUEST_KERNEL}})                   \
+	ROW("v", "View", "events of a recording: choose another one", {{'v', REQUEST_EVENTS}})     \
 	ROW("Up Down", "Move", "one row; the cursor follows its item",                             \
 	    {{CODE(KEY_UP), REQUEST_UP}, {CODE(KEY_DOWN), REQUEST_DOWN}})                          \
 	ROW("PgUp PgDn", "Move", "one page",                                                       \
@@ -81,9 +82,12 @@ const size_t ui_nr_keys = ARRAY_SIZE(ui_keys);
 _Static_assert(ARRAY_SIZE(ui_keys) == ARRAY_SIZE(bindings), "one table, two halves");
 
 const struct key_hint key_hints[] = {
-	{"f", "fp", 6},		{"d", "dwarf", 5},  {"l", "lbr", 9},	  {"[]", "size", 8},
-	{"Space", "freeze", 2}, {"/", "search", 3}, {"Enter", "open", 7}, {"w", "write", 4},
-	{"?", "help", 1},	{"q", "quit", 0},
+	{"f", "fp", 6, HINT_LIVE},	   {"d", "dwarf", 5, HINT_LIVE},
+	{"l", "lbr", 9, HINT_LIVE},	   {"[]", "size", 8, HINT_LIVE},
+	{"Space", "freeze", 2, HINT_LIVE}, {"v", "events", 2, HINT_EVENTS},
+	{"/", "search", 3, HINT_ALWAYS},   {"Enter", "open", 7, HINT_ALWAYS},
+	{"w", "write", 4, HINT_ALWAYS},	   {"?", "help", 1, HINT_ALWAYS},
+	{"q", "quit", 0, HINT_ALWAYS},
 };
 const size_t nr_key_hints = ARRAY_SIZE(key_hints);
 

@@ -42,6 +42,7 @@ enum request {
 	REQUEST_ZERO,
 	REQUEST_SORT,
 	REQUEST_KERNEL,
+	REQUEST_EVENTS,
 	REQUEST_WRITE,
 	REQUEST_REDRAW,
 	REQUEST_HELP,
@@ -51,10 +52,14 @@ enum request {
 /* What a key asks for; REQUEST_NONE: nothing, silently. */
 enum request keys_request(int key, bool is_code);
 
+/* Where a key is worth a hint. */
+enum hint_place { HINT_ALWAYS, HINT_LIVE, HINT_EVENTS };
+
 /* One word for the line of hints: "Space" "freeze". */
 struct key_hint {
 	const char *keys, *word;
 	int priority; /* 0 stays longest when the screen is narrow */
+	enum hint_place place;
 };
 extern const struct key_hint key_hints[];
 extern const size_t nr_key_hints;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define HEADER_TEXT_MAX	 2048
+#define NOTICE_TEXT_MAX	 1024
 #define NOTE_TEXT_MAX	 160
 #define NOTES_MAX	 6
 #define ROOMY_LINES	 12 /* from here on a message may take more than one line */
@@ -26,7 +27,8 @@
 
 /* The line on which each part stands, -1: nowhere. */
 struct plan {
-	int tabs, notice, nr_notice, titles, rows, nr_rows, last, nr_last;
+	int tabs, progress, trouble, nr_trouble, notice, nr_notice, titles, rows, nr_rows, last,
+		nr_last;
 };
 
 /* Long lines go on where there is room for that. */
@@ -52,10 +54,18 @@ static struct plan plan_lines(const struct ui *ui)
 	const struct snapshot *s = ui->snapshot;
 	const char *notice = s ? snapshot_text(s, s->settings.notice) : "";
 	int lines = ui->screen.lines, next = 1;
-	struct plan plan = {.tabs = -1, .notice = -1, .titles = -1};
+	struct plan plan = {.tabs = -1, .progress = -1, .trouble = -1, .notice = -1, .titles = -1};
+	char trouble[NOTICE_TEXT_MAX];
 
 	if (lines >= 6)
 		plan.tabs = next++;
+	if (progress_is_reading(ui) && lines >= 4)
+		plan.progress = next++;
+	if (*progress_trouble(ui, trouble, sizeof(trouble)) && lines >= 4) {
+		plan.nr_trouble = count_lines(ui, trouble);
+		plan.trouble = next;
+		next += plan.nr_trouble;
+	}
 	if (*notice && lines >= 8) {
 		plan.nr_notice = count_lines(ui, notice);
 		plan.notice = next;
@@ -227,14 +237,29 @@ static void draw_tabs(struct ui *ui, int line)
 
 /* --- last line --- */
 
-static void draw_hints(struct screen *screen, int line)
+static bool is_hint(const struct ui *ui, const struct key_hint *hint)
 {
+	const struct snap_recording *recording = ui->snapshot ? &ui->snapshot->recording : NULL;
+
+	switch (hint->place) {
+	case HINT_LIVE:
+		return !recording || !recording->is_recording;
+	case HINT_EVENTS:
+		return recording && recording->nr_events > 1;
+	default:
+		return true;
+	}
+}
+
+static void draw_hints(struct ui *ui, int line)
+{
+	struct screen *screen = &ui->screen;
 	int width = 0, column = 1, priority;
 
 	/* As many as fit, the less important ones left out. */
 	for (priority = 0; priority < (int)nr_key_hints; priority++) {
 		for (size_t i = 0; i < nr_key_hints; i++) {
-			if (key_hints[i].priority == priority)
+			if (key_hints[i].priority == priority && is_hint(ui, &key_hints[i]))
 				width += (int)(strlen(key_hints[i].keys) +
 					       strlen(key_hints[i].word)) +
 					 2;
@@ -243,7 +268,7 @@ static void draw_hints(struct screen *screen, int line)
 			break;
 	}
 	for (size_t i = 0; i < nr_key_hints; i++) {
-		if (key_hints[i].priority >= priority)
+		if (key_hints[i].priority >= priority || !is_hint(ui, &key_hints[i]))
 			continue;
 		column += draw_text(screen, line, column, screen->columns, STYLE_KEY, A_NORMAL,
 				    key_hints[i].keys);
@@ -265,14 +290,25 @@ static void draw_last(struct ui *ui, const struct plan *plan)
 	else if (ui->message.text[0])
 		draw_lines(screen, line, plan->nr_last,
 			   ui->message.is_error ? STYLE_WARNING : STYLE_NOTICE, ui->message.text);
-	else if (ui->snapshot && ui->snapshot->settings.is_over)
+	else if (ui->snapshot && ui->snapshot->settings.is_over &&
+		 !ui->snapshot->recording.is_recording)
 		draw_text(screen, line, 1, screen->columns, STYLE_NOTICE, A_NORMAL,
 			  "nothing is left to sample: w writes this, q leaves");
 	else
-		draw_hints(screen, line);
+		draw_hints(ui, line);
 }
 
 /* --- all of it --- */
+
+static const char *why_empty(const struct ui *ui)
+{
+	const struct snapshot *s = ui->snapshot;
+
+	if (s && s->recording.is_recording)
+		return s->recording.is_reading ? "reading ..." : "no samples of this event";
+	return ui->now_ns - ui->hurry_ns < COLLECTING_NS ? "collecting ..."
+							 : "no samples in this window";
+}
 
 static void draw_body(struct ui *ui, const struct plan *plan)
 {
@@ -288,24 +324,32 @@ static void draw_body(struct ui *ui, const struct plan *plan)
 	}
 	if (list->view.nr_rows == 0 && plan->nr_rows > 0)
 		draw_text(screen, plan->rows + MIN(1, plan->nr_rows - 1), 2, screen->columns,
-			  STYLE_DIM, A_NORMAL,
-			  ui->now_ns - ui->hurry_ns < COLLECTING_NS ? "collecting ..."
-								    : "no samples in this window");
+			  STYLE_DIM, A_NORMAL, why_empty(ui));
 }
 
 void layout_draw(struct ui *ui)
 {
 	const struct plan plan = plan_lines(ui);
+	char trouble[NOTICE_TEXT_MAX];
 
 	werase(stdscr);
 	curs_set(ui->prompt.kind != PROMPT_NONE ? 1 : 0);
-	if (ui->help_is_shown) {
+	if (ui->overlay == OVERLAY_HELP) {
 		help_draw(ui);
+		return;
+	}
+	if (ui->overlay == OVERLAY_EVENTS) {
+		events_draw(ui);
 		return;
 	}
 	draw_header(ui);
 	if (plan.tabs >= 0)
 		draw_tabs(ui, plan.tabs);
+	if (plan.progress >= 0)
+		progress_draw(ui, plan.progress);
+	if (plan.trouble >= 0)
+		draw_lines(&ui->screen, plan.trouble, plan.nr_trouble, STYLE_WARNING,
+			   progress_trouble(ui, trouble, sizeof(trouble)));
 	if (plan.notice >= 0)
 		draw_lines(&ui->screen, plan.notice, plan.nr_notice, STYLE_NOTICE,
 			   snapshot_text(ui->snapshot, ui->snapshot->settings.notice));

@@ -2,11 +2,13 @@ noinst_LIBRARIES += libui.a
 libui_a_SOURCES = \
 	ui/act.c \
 	ui/draw.c ui/draw.h \
+	ui/events.c \
 	ui/guard.c ui/guard.h \
 	ui/help.c \
 	ui/keys.c ui/keys.h \
 	ui/layout.c \
 	ui/list.c ui/list.h \
+	ui/progress.c \
 	ui/prompt.c ui/prompt.h \
 	ui/row.c ui/row.h \
 	ui/screen.c ui/screen.h \
@@ -26,7 +28,7 @@ TEST_HELPERS += tests/ui_fake
 tests_ui_fake_SOURCES = tests/ui_fake.c
 tests_ui_fake_LDADD = $(LINK_UI)
 
-SCRIPT_TESTS += tests/test_ui_keys.sh tests/test_ui_terminal.sh
+SCRIPT_TESTS += tests/test_ui_keys.sh tests/test_ui_recording.sh tests/test_ui_terminal.sh
 EXTRA_DIST += tests/ui_lib.sh
 
 UNIT_TESTS += tests/test_ui_list

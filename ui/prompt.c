@@ -17,10 +17,14 @@
 #define KEY_RUBOUT	 0x7f
 #define UTF8_CHAR_MAX	 4
 
-static const char *const labels[PROMPT_COUNT] = {
-	[PROMPT_NONE] = "",
-	[PROMPT_SEARCH] = "/",
-	[PROMPT_SAVE] = "write to: ",
+#define LABEL_LONG_COLUMNS 72 /* from this width on */
+
+static const struct {
+	const char *brief, *full;
+} labels[PROMPT_COUNT] = {
+	[PROMPT_NONE] = {"", ""},
+	[PROMPT_SEARCH] = {"/", "/"},
+	[PROMPT_SAVE] = {"write to: ", "write to (.txt .json .folded): "},
 };
 
 static void set_text(struct prompt *prompt, const char *text)
@@ -205,7 +209,8 @@ enum prompt_outcome prompt_key(struct prompt *prompt, int key, bool is_code)
 
 void prompt_draw(const struct prompt *prompt, struct screen *screen, int line)
 {
-	const char *label = labels[prompt->kind];
+	bool is_wide = screen->columns >= LABEL_LONG_COLUMNS;
+	const char *label = is_wide ? labels[prompt->kind].full : labels[prompt->kind].brief;
 	int start = MIN((int)strlen(label), MAX(screen->columns - 2, 0));
 	int room = MAX(screen->columns - start - 1, 1);
 	char head[PROMPT_TEXT_MAX];

@@ -31,10 +31,12 @@ struct message {
 	uint64_t until_ns;
 };
 
-/* The view as text, made when the key was pressed, on its way to a file. */
+/* What was on the screen when the key was pressed, on its way to a file. */
 struct report {
-	char *data;
+	char *data; /* the view as text */
 	size_t len;
+	struct snapshot *snapshot; /* for other formats; perhaps that of the screen still */
+	struct view_query query;
 	char name[PROMPT_TEXT_MAX];
 	bool is_pending; /* save_poll will tell */
 };
@@ -71,8 +73,13 @@ struct ui {
 	struct prompt prompt;
 	struct message message;
 	struct report report;
-	bool help_is_shown;
+	enum { OVERLAY_NONE, OVERLAY_HELP, OVERLAY_EVENTS } overlay; /* instead of the view */
 	int help_top;
+	uint32_t event_at, event_top; /* the cursor, the first line */
+
+	/* Of a recording: breaking off was asked for; where the time that is left is told from. */
+	bool stop_asked;
+	uint64_t reading_from_ns, reading_from_bytes;
 
 	uint64_t next_ask_ns;	   /* when a snapshot is due */
 	uint64_t asked_ns;	   /* when one was asked for that has not come, 0: none */
@@ -115,13 +122,29 @@ void tree_shift(struct list *list, bool to_right);
 void write_begin(struct ui *ui);
 void write_accept(struct ui *ui, const char *name);
 void write_poll(struct ui *ui);
-void write_done(struct ui *ui);
+/* Let go of what was kept for the report. */
+void write_forget(struct ui *ui);
 
-/* --- layout.c, help.c --- */
+/* --- progress.c: how far a recording is read --- */
+
+/* Before SNAPSHOT takes the place of ui->snapshot. */
+void progress_take(struct ui *ui, const struct snapshot *snapshot);
+bool progress_is_reading(const struct ui *ui);
+/* Read no further; false: nothing is read, or that has been asked for. */
+bool progress_stop(struct ui *ui);
+void progress_draw(struct ui *ui, int line);
+/* Why this is not all of the recording ("": it is). Returns OUT. */
+const char *progress_trouble(const struct ui *ui, char *out, size_t size);
+
+/* --- layout.c, help.c, events.c --- */
 
 void layout_draw(struct ui *ui);
 void help_draw(struct ui *ui);
 /* A key while the help is shown. */
 void help_key(struct ui *ui, enum request request);
+/* The list of a recording's events, if it has some. */
+void events_open(struct ui *ui);
+void events_draw(struct ui *ui);
+void events_key(struct ui *ui, enum request request);
 
 #endif

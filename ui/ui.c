@@ -27,7 +27,8 @@
 #define SAVE_POLL_NS	(50 * NS_PER_MSEC)
 #define MESSAGE_NS	(6 * NS_PER_SEC)
 #define ERROR_NS	(20 * NS_PER_SEC)
-#define ASKED_NS	(1 * NS_PER_SEC) /* then what was asked for is not going to come */
+#define READING_NS	(250 * NS_PER_MSEC) /* between snapshots while a recording is read */
+#define ASKED_NS	(1 * NS_PER_SEC)    /* then what was asked for is not going to come */
 #define KEYS_PER_TURN	64
 #define DELAY_MIN_NS	(50 * NS_PER_MSEC)
 #define EMPTY_READS_MAX 3
@@ -128,6 +129,8 @@ static uint64_t interval_ns(const struct ui *ui)
 		return MIN(delay_ns, (uint64_t)EARLY_NS);
 	if (ui->first_samples_ns && ui->now_ns - ui->first_samples_ns < YOUNG_NS)
 		return MIN(delay_ns, (uint64_t)YOUNG_DELAY_NS);
+	if (progress_is_reading(ui))
+		return MIN(delay_ns, (uint64_t)READING_NS);
 	return delay_ns;
 }
 
@@ -179,7 +182,9 @@ static void take_over(struct ui *ui, struct snapshot *snapshot)
 		ui->asked_freeze = ASKED_NOTHING;
 	if (!ui->first_samples_ns && snapshot->nr_samples)
 		ui->first_samples_ns = ui->now_ns;
-	snapshot_free(ui->snapshot);
+	progress_take(ui, snapshot);
+	if (ui->snapshot != ui->report.snapshot)
+		snapshot_free(ui->snapshot);
 	ui->snapshot = snapshot;
 	ui->asked_ns = 0;
 	ui->is_stale = true;
@@ -217,7 +222,7 @@ static struct told read_signals(struct ui *ui)
 			told.stop = true;
 		else if (signal_nr == SIGCONT)
 			told.resume = true;
-		else if (ui->status < 0)
+		else if (ui->status < 0 && !(signal_nr == SIGINT && progress_stop(ui)))
 			ui->status = 128 + signal_nr;
 	}
 	return told;
@@ -313,7 +318,7 @@ static void ui_done(struct ui *ui)
 {
 	for (int i = 0; i < VIEW_COUNT; i++)
 		list_done(&ui->lists[i]);
-	write_done(ui);
+	write_forget(ui);
 	snapshot_free(ui->snapshot);
 }
 

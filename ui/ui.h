@@ -24,12 +24,15 @@ struct ui_config {
 	 * had. They are called on the thread of ui_run and must not wait for a disk.
 	 *
 	 * render: print settings, health and the rows of VIEW as text; 0 or -errno of the stream.
+	 * render_as: the same in the format that the ending of NAME asks for; -ENOENT: text.
 	 * report_name: the name that is offered ("stacktop-HOST-TIME.txt").
 	 * save: write a report of LEN bytes (copied) to NAME, as typed or the offered one. 0 when
 	 * done, -errno with a message, -EINPROGRESS: save_poll will tell, in the same way.
 	 */
 	int (*render)(void *context, FILE *stream, const struct snapshot *snapshot,
 		      const struct view *view, const struct view_query *query, bool ascii);
+	int (*render_as)(void *context, FILE *stream, const struct snapshot *snapshot,
+			 const struct view_query *query, const char *name);
 	void (*report_name)(void *context, const struct snapshot *snapshot, char *out, size_t size);
 	int (*save)(void *context, const char *name, const void *data, size_t len, struct err *err);
 	int (*save_poll)(void *context, struct err *err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The write key: the rows as they are when it is pressed become text at once,
- * then a name is asked for. Who may write where is the business of the saver
- * that main gave us.
+ * and their snapshot is kept for the other formats; then a name is asked for,
+ * whose ending chooses the format. Who may write where is the business of the
+ * saver that main gave us.
  */
 #include "config.h"
 
@@ -12,30 +13,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void forget(struct ui *ui)
+void write_forget(struct ui *ui)
 {
 	free(ui->report.data);
 	ui->report.data = NULL;
 	ui->report.len = 0;
+	if (ui->report.snapshot != ui->snapshot)
+		snapshot_free(ui->report.snapshot);
+	ui->report.snapshot = NULL;
 }
 
-static int render(struct ui *ui)
+/* What was on the screen as text, or (NAME) in the format of that name, -ENOENT: it has none. */
+static int render(struct ui *ui, const char *name)
 {
 	const struct ui_config *config = ui->config;
-	struct list *list = ui_list(ui);
-	struct view_query query = ui_query(ui, list->fold);
-	FILE *stream;
+	struct report *report = &ui->report;
+	char *data = NULL;
+	size_t len = 0;
+	FILE *stream = open_memstream(&data, &len);
 	int ret;
 
-	forget(ui);
-	stream = open_memstream(&ui->report.data, &ui->report.len);
 	if (!stream)
 		return -errno;
-	ret = config->render(config->context, stream, ui->snapshot, &list->view, &query,
-			     ui->screen.ascii);
+	if (name)
+		ret = config->render_as(config->context, stream, report->snapshot, &report->query,
+					name);
+	else
+		ret = config->render(config->context, stream, ui->snapshot, &ui_list(ui)->view,
+				     &report->query, ui->screen.ascii);
 	if (fclose(stream) != 0 && ret == 0)
 		ret = -errno;
-	return ret;
+	if (ret < 0) {
+		free(data);
+		return ret;
+	}
+	free(report->data);
+	report->data = data;
+	report->len = len;
+	return 0;
 }
 
 void write_begin(struct ui *ui)
@@ -56,7 +71,10 @@ void write_begin(struct ui *ui)
 		ui_say(ui, true, "nothing to write yet");
 		return;
 	}
-	ret = render(ui);
+	write_forget(ui);
+	ui->report.snapshot = ui->snapshot;
+	ui->report.query = ui_query(ui, NULL);
+	ret = render(ui, NULL);
 	if (ret < 0) {
 		ui_say(ui, true, "cannot make the report: %s", strerror(-ret));
 		return;
@@ -82,17 +100,19 @@ static void tell(struct ui *ui, int ret, const struct err *err)
 void write_accept(struct ui *ui, const char *name)
 {
 	struct err err = {0};
-	int ret;
+	int ret = *name && ui->config->render_as ? render(ui, name) : 0;
 
 	if (!*name) {
 		ui_say(ui, true, "not written: no name");
+	} else if (ret < 0 && ret != -ENOENT) {
+		ui_say(ui, true, "cannot make the report: %s", strerror(-ret));
 	} else {
 		snprintf(ui->report.name, sizeof(ui->report.name), "%s", name);
 		ret = ui->config->save(ui->config->context, name, ui->report.data, ui->report.len,
 				       &err);
 		tell(ui, ret, &err);
 	}
-	forget(ui);
+	write_forget(ui);
 }
 
 void write_poll(struct ui *ui)
@@ -105,9 +125,4 @@ void write_poll(struct ui *ui)
 	ret = ui->config->save_poll(ui->config->context, &err);
 	if (ret != -EINPROGRESS)
 		tell(ui, ret, &err);
-}
-
-void write_done(struct ui *ui)
-{
-	forget(ui);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The default name of a report. */
+/* The default name of a report, and what a name says of the format. */
 #include "config.h"
 
 #include "src/base/util.h"
@@ -10,6 +10,23 @@
 #include <time.h>
 
 #define HOST_MAX 64
+
+static bool ends_with(const char *name, const char *ending)
+{
+	size_t len = strlen(name), bytes = strlen(ending);
+
+	return len >= bytes && strcmp(name + len - bytes, ending) == 0;
+}
+
+int out_by_name(FILE *stream, const struct snapshot *snapshot, const struct view_query *query,
+		const char *name)
+{
+	if (ends_with(name, ".json"))
+		return out_json(stream, snapshot, query);
+	if (ends_with(name, ".folded"))
+		return out_folded(stream, snapshot);
+	return -ENOENT;
+}
 
 static bool is_plain(char c)
 {

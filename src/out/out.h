@@ -31,6 +31,10 @@ static inline int out_end(FILE *stream)
 	return errno ? -errno : -EIO;
 }
 
+/* In the format that the ending of NAME asks for, .json or .folded; -ENOENT: none of these. */
+int out_by_name(FILE *stream, const struct snapshot *snapshot, const struct view_query *query,
+		const char *name);
+
 /* "stacktop-HOST-20261121-170448.txt" for WALL_NS, host sanitized to [A-Za-z0-9.-]. Returns OUT. */
 const char *out_report_name(const char *hostname, int64_t wall_ns, char *out, size_t size);
 
