@@ -10,19 +10,21 @@
 #include "unwind/table_format.h"
 #include "unwind/unwind.h"
 
-static const struct unwind_map *fill_frame(const struct unwind_space *space, uint64_t ip,
-					   bool is_return, const struct unwind_map *last,
-					   struct unwind_frame *frame)
+const struct unwind_map *unwind_frame_of(const struct unwind_space *space, uint64_t pc,
+					 bool is_return, const struct unwind_map *hint,
+					 struct unwind_frame *frame)
 {
-	uint64_t at = ip - is_return;
-	const struct unwind_map *map = last;
+	uint64_t at = pc - is_return;
+	const struct unwind_map *map = hint;
 
 	if (!map || at - map->start >= map->end - map->start)
 		map = unwind_map_of(space, at);
-	frame->pc = ip;
-	frame->off = map ? ip - map->start + map->file_off : ip;
-	frame->module = map && map->module ? map->module->id : UNWIND_NO_MODULE;
-	frame->is_return = is_return;
+	*frame = (struct unwind_frame){
+		.pc = pc,
+		.off = map ? pc - map->start + map->file_off : pc,
+		.module = map && map->module ? map->module->id : UNWIND_NO_MODULE,
+		.is_return = is_return,
+	};
 	return map;
 }
 
@@ -54,7 +56,7 @@ static void take_chain(const struct unwind_space *space, const uint64_t *ips, ui
 	uint32_t kept = (uint32_t)MIN(nr, (uint64_t)UNWIND_FRAMES_MAX);
 
 	for (uint32_t i = 0; i < kept; i++) {
-		map = fill_frame(space, ips[i], has_returns && i > 0, last, &frames[i]);
+		map = unwind_frame_of(space, ips[i], has_returns && i > 0, last, &frames[i]);
 		last = map ? map : last;
 	}
 	*ret = (struct unwind_result){

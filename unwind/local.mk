@@ -11,6 +11,7 @@ libunwind_st_a_SOURCES = \
 	unwind/lbr.c unwind/lbr.h \
 	unwind/lower.c unwind/lower.h unwind/lower_x86_64.c \
 	unwind/slow.c \
+	unwind/stitch.c unwind/stitch.h \
 	unwind/synth.c unwind/synth.h \
 	unwind/table.c unwind/table.h unwind/table_format.h \
 	unwind/table_build.c unwind/table_build.h \
@@ -63,3 +64,9 @@ UNIT_TESTS += tests/test_unwind_lbr
 tests_test_unwind_lbr_SOURCES = tests/test_unwind_lbr.c
 tests_test_unwind_lbr_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_unwind_lbr_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_unwind_stitch
+tests_test_unwind_stitch_SOURCES = tests/test_unwind_stitch.c tests/unwind_elf.c tests/unwind_elf.h \
+	tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_stitch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_stitch_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)

@@ -97,6 +97,7 @@ struct unwind_frame {
 	 */
 	uint64_t pc;
 	uint64_t off;	 /* file offset of pc in the module; pc itself without a module */
+	uint64_t sp;	 /* of unwind_dwarf: the stack pointer in this frame, else 0 */
 	uint32_t module; /* unwind_module.id or UNWIND_NO_MODULE */
 	bool is_return;	 /* look up function and rule at off - 1 */
 };
@@ -138,5 +139,13 @@ void unwind_lbr(const struct unwind_space *space, const uint64_t *ips, uint64_t 
 
 /* The mapping that holds PC, or NULL. */
 const struct unwind_map *unwind_map_of(const struct unwind_space *space, uint64_t pc);
+
+/*
+ * A frame at PC that nobody unwound, its sp 0. HINT is a mapping that PC may well
+ * be in, or NULL. Returns the one it is in, or NULL.
+ */
+const struct unwind_map *unwind_frame_of(const struct unwind_space *space, uint64_t pc,
+					 bool is_return, const struct unwind_map *hint,
+					 struct unwind_frame *frame);
 
 #endif

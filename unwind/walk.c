@@ -203,6 +203,7 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 	frame = &w->frames[w->result->nr_frames++];
 	frame->pc = pc;
 	frame->off = off;
+	frame->sp = c->regs[w->arch->sp_reg];
 	frame->module = module ? module->id : UNWIND_NO_MODULE;
 	frame->is_return = !is_exact;
 	if (!map)

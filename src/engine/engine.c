@@ -138,6 +138,7 @@ static void take_record(struct engine *engine, const struct record *record,
 		break;
 	case RECORD_EXIT:
 		lbr_forget(engine->lbr, record->tid);
+		stitch_forget(engine->stitch, record->tid);
 		/* fall through */
 	case RECORD_MMAP:
 	case RECORD_COMM:
@@ -441,7 +442,9 @@ static int new_parts(struct engine *engine, const struct engine_config *config, 
 	engine->profile = profile_new(&profile_config_default);
 	engine->backlog = backlog_new(BACKLOG_BYTES);
 	engine->lbr = lbr_new();
-	if (!engine->procs || !engine->profile || !engine->backlog || !engine->lbr)
+	engine->stitch = stitch_new();
+	if (!engine->procs || !engine->profile || !engine->backlog || !engine->lbr ||
+	    !engine->stitch)
 		return err_set(err, -ENOMEM, "out of memory");
 	engine->supply = supply_new(engine);
 	if (!engine->supply)
@@ -498,6 +501,7 @@ struct engine *engine_free(struct engine *engine)
 	supply_free(engine->supply);
 	backlog_free(engine->backlog);
 	lbr_free(engine->lbr);
+	stitch_free(engine->stitch);
 	profile_free(engine->profile);
 	procs_free(engine->procs);
 	source_close(engine->source);

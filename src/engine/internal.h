@@ -20,6 +20,7 @@
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
 #include "unwind/lbr.h"
+#include "unwind/stitch.h"
 #include "unwind/unwind.h"
 
 #include <stdbool.h>
@@ -56,6 +57,7 @@ struct engine {
 	struct supply *supply;
 	struct backlog *backlog;
 	struct lbr *lbr;
+	struct stitch *stitch;
 	struct health health;
 	struct cost cost;
 	uint64_t window_ns;
@@ -82,6 +84,8 @@ struct engine {
 
 /* A sample's parts as plain data, so that it can wait in the backlog. */
 struct stack_input {
+	uint32_t tid;
+	uint64_t time_ns;
 	enum stack_mode mode;
 	enum record_abi abi;
 	const uint64_t *kernel_ips, *user_ips; /* innermost first */

@@ -69,6 +69,8 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	struct callchain_part kernel, user;
 
 	callchain_split(sample->callchain, sample->nr_callchain, &kernel, &user);
+	ret->tid = record->tid;
+	ret->time_ns = record->time_ns;
 	ret->mode = sample->mode;
 	ret->abi = sample->regs ? sample->abi : RECORD_ABI_NONE;
 	ret->kernel_ips = kernel.ips;
@@ -86,18 +88,6 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	ret->stack.base = ret->regs.r[X86_RSP];
 	ret->stack.bytes = sample->stack_bytes;
 	ret->stack.is_cut = sample->stack_bytes == sample->stack_bytes_reserved;
-}
-
-/* The innermost user frame alone, for stacks that cannot be unwound. */
-static void lone_frame(const struct unwind_space *space, uint64_t pc, struct unwind_frame *frame)
-{
-	const struct unwind_map *map = unwind_map_of(space, pc);
-
-	*frame = (struct unwind_frame){.pc = pc, .off = pc, .module = UNWIND_NO_MODULE};
-	if (!map)
-		return;
-	frame->off = pc - map->start + map->file_off;
-	frame->module = map->module->id;
 }
 
 static void user_part(struct engine *engine, const struct process *process,
@@ -124,12 +114,13 @@ static void user_part(struct engine *engine, const struct process *process,
 	if (input->abi == RECORD_ABI_NONE)
 		return;
 	if (input->abi == RECORD_ABI_32 || input->stack.bytes == 0) {
-		lone_frame(space, input->regs.r[X86_RIP], &engine->user[0]);
+		unwind_frame_of(space, input->regs.r[X86_RIP], false, NULL, &engine->user[0]);
 		ret->nr_frames = 1;
 		ret->end = input->abi == RECORD_ABI_32 ? STACK_END_ARCH : STACK_END_NO_STACK;
 		return;
 	}
 	unwind_dwarf(space, &input->regs, &input->stack, engine->user, ret);
+	stitch_stack(engine->stitch, process->index, input->tid, input->time_ns, engine->user, ret);
 }
 
 /* Pseudo-modules are one item each: an address in them means nothing to a reader. */
