@@ -37,7 +37,7 @@
 struct spec {
 	char letter; /* 0: none */
 	const char *name;
-	const char *argument; /* NULL: takes none */
+	const char *argument; /* NULL: takes none; "[=WORD]": may have one */
 	const char *help;
 	int (*set)(struct options *options, const char *word, struct err *err);
 	const char *group; /* a heading before this row, or NULL */
@@ -219,6 +219,19 @@ static int set_format(struct options *o, const char *word, struct err *err)
 	return r;
 }
 
+static int set_debuginfod(struct options *o, const char *word, struct err *err)
+{
+#ifdef HAVE_DEBUGINFOD
+	(void)err;
+	o->debuginfod = word ? word : "";
+	return 0;
+#else
+	(void)o;
+	(void)word;
+	return err_set(err, -EINVAL, "--debuginfod: this stacktop was built without debuginfod");
+#endif
+}
+
 static int set_version(struct options *o, const char *word, struct err *err)
 {
 	(void)word;
@@ -270,9 +283,18 @@ static const struct spec specs[] = {
 	 "with its stack); implies -b",
 	 set_format, NULL},
 
-	{'V', "version", NULL, "show the version", set_version, "Other"},
+	{0, "debuginfod", "[=URLS]",
+	 "fetch debug files that are not on this machine from these servers, by default those "
+	 "of DEBUGINFOD_URLS or /etc/debuginfod",
+	 set_debuginfod, "Other"},
+	{'V', "version", NULL, "show the version", set_version, NULL},
 	{'h', "help", NULL, "show this help", set_help, NULL},
 };
+
+static bool is_optional(const char *argument)
+{
+	return argument && argument[0] == '[';
+}
 
 /* --- parsing --- */
 
@@ -310,7 +332,9 @@ static void fill_tables(struct getopt_tables *tables)
 		}
 		tables->names[i] = (struct option){
 			.name = specs[i].name,
-			.has_arg = specs[i].argument ? required_argument : no_argument,
+			.has_arg = is_optional(specs[i].argument) ? optional_argument
+				   : specs[i].argument		  ? required_argument
+								  : no_argument,
 			.val = number_of(i),
 		};
 	}
@@ -466,7 +490,7 @@ void options_print_help(FILE *stream)
 		at = s->letter ? fprintf(stream, "  -%c, --%s", s->letter, s->name)
 			       : fprintf(stream, "      --%s", s->name);
 		if (s->argument)
-			at += fprintf(stream, "=%s", s->argument);
+			at += fprintf(stream, is_optional(s->argument) ? "%s" : "=%s", s->argument);
 		if (at + 2 > HELP_COLUMN) {
 			putc('\n', stream);
 			at = 0;

@@ -24,6 +24,8 @@
 #include "src/broker/identity.h"
 #include "src/engine/engine.h"
 #include "src/launch.h"
+#include "src/loader/fetch_urls.h"
+#include "src/loader/fetcher.h"
 #include "src/loader/loader.h"
 #include "src/out/out.h"
 #include "src/process.h"
@@ -68,6 +70,7 @@ struct session {
 	bool has_thread;
 	int status; /* exit status of a run that fails */
 	char target[TARGET_MAX];
+	char fetch_urls[FETCH_URLS_BYTES_MAX], fetch_hosts[TARGET_MAX];
 };
 
 /* --- start --- */
@@ -83,6 +86,21 @@ static int parse_event(struct session *s, struct err *err)
 	r = event_parse(s->options->event, &s->event, err);
 	if (r == -EINVAL || r == -ENOENT) /* the word is wrong, wherever it is tried */
 		s->status = STATUS_USAGE;
+	return r;
+}
+
+/* Whom to ask is the person's own variable, so it is read before that is removed. */
+static int choose_servers(struct session *s, struct err *err)
+{
+	int r;
+
+	if (!s->options->debuginfod)
+		return 0;
+	r = fetch_urls(s->options->debuginfod, s->fetch_urls, err);
+	if (r == -EINVAL)
+		s->status = STATUS_USAGE;
+	if (r == 0)
+		fetch_urls_hosts(s->fetch_urls, s->fetch_hosts, sizeof(s->fetch_hosts));
 	return r;
 }
 
@@ -132,6 +150,7 @@ static int start_broker(struct session *s, struct err *err)
 	struct broker_config config = {
 		.workers = s->workers,
 		.loader_main = loader_main,
+		.fetcher_main = s->fetch_urls[0] ? fetcher_main : NULL,
 		.save_dir_fd = -1,
 	};
 	AUTO_CLOSE int dir_fd = -1;
@@ -201,6 +220,7 @@ static int start_engine(struct session *s, struct err *err)
 		.nr_pids = o->nr_pids,
 		.target = s->target,
 		.window_ns = o->window_ns,
+		.fetch_hosts = s->fetch_urls[0] ? s->fetch_hosts : NULL,
 		.start_fd = -1,
 	};
 	int r;
@@ -384,7 +404,11 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 	int r = s.env ? 0 : err_set(err, -ENOMEM, "no memory");
 
 	heap_setup(LARGE_BYTES);
+	if (r == 0)
+		r = choose_servers(&s, err);
 	process_sanitize_environment();
+	if (r == 0 && s.fetch_urls[0] && setenv("DEBUGINFOD_URLS", s.fetch_urls, 1) < 0)
+		r = err_set(err, -ENOMEM, "no memory");
 	/* Characters only: numbers in files are the same everywhere. */
 	setlocale(LC_CTYPE, "");
 	target_text(options, s.target, sizeof(s.target));

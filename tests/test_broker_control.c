@@ -166,7 +166,33 @@ static void loaders_are_bounded(void **state)
 	}
 	assert_int_equal(r, 0);
 	close(sock);
-	assert_int_equal(broker_start_fetcher(broker, &sock, &pid), -ENOSYS);
+	broker_stop(broker);
+}
+
+/* The one process with the network: no privilege, and its connection is given away once. */
+static void fetcher_is_handed_over_once(void **state)
+{
+	struct broker_config config = {
+		.loader_main = echo_main, .fetcher_main = echo_main, .save_dir_fd = -1};
+	struct broker *broker = start_broker(-1);
+	struct err err = {0};
+	pid_t pid, other;
+	int sock, fd;
+	char text[8];
+
+	(void)state;
+	assert_int_equal(broker_take_fetcher(broker, &sock, &pid), -ENOENT);
+	broker_stop(broker);
+	assert_int_equal(identity_workers(&config.workers, &err), 0);
+	assert_int_equal(broker_start(&config, &broker, &err), 0);
+	assert_int_equal(broker_take_fetcher(broker, &sock, &pid), 0);
+	assert_int_equal(msg_send(sock, "hello", 5, -1, 0), 0);
+	assert_int_equal(msg_recv(sock, text, sizeof(text), &fd, 0), 5);
+	assert_int_equal(status_hex(pid, "CapPrm"), 0);
+	assert_int_equal(status_hex(pid, "NoNewPrivs"), 1);
+	assert_int_equal(broker_take_fetcher(broker, &fd, &other), -ENOENT);
+	close(sock);
+	assert_true(await_end(pid));
 	broker_stop(broker);
 }
 
@@ -386,6 +412,7 @@ static int run(void)
 		cmocka_unit_test(loader_has_no_privilege),
 		cmocka_unit_test(loader_is_killed_on_demand_only),
 		cmocka_unit_test(loaders_are_bounded),
+		cmocka_unit_test(fetcher_is_handed_over_once),
 		cmocka_unit_test(all_end_with_the_client),
 		cmocka_unit_test(client_survives_the_broker),
 		cmocka_unit_test(client_lives_with_a_stopped_broker),

@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include "src/loader/fetch_cache.h"
+#include "src/loader/fetch_urls.h"
 #include "src/loader/fetcher.h"
 #include "tests/loader_helpers.h"
 
@@ -116,13 +118,13 @@ static unsigned short server_start(struct fixture *f, enum server kind)
 	return ntohs(address.sin_port);
 }
 
-static void fetcher_start(struct fixture *f, enum server kind, const char *base)
+static void fetcher_start(struct fixture *f, enum server kind)
 {
 	struct test_spawner spawner = {.main = fetcher_main};
 	char url[256];
 
 	f->dir = test_dir_new();
-	snprintf(url, sizeof(url), "%s:%d", base, server_start(f, kind));
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d", server_start(f, kind));
 	assert_int_equal(setenv("XDG_CACHE_HOME", f->dir, 1), 0);
 	assert_int_equal(setenv("DEBUGINFOD_URLS", url, 1), 0);
 	test_start(&spawner, &f->sock, &f->fetcher);
@@ -157,12 +159,12 @@ static struct fetcher_reply fetch(struct fixture *f, uint64_t tag)
 	return reply;
 }
 
-static void assert_fetched(enum server kind, const char *base, int status)
+static void assert_fetched(enum server kind, int status)
 {
 	struct fixture f = {0};
 	struct fetcher_reply reply;
 
-	fetcher_start(&f, kind, base);
+	fetcher_start(&f, kind);
 	for (uint64_t tag = 7; tag < 9; tag++) { /* the second time maybe from the cache */
 		reply = fetch(&f, tag);
 		assert_int_equal(reply.status, status);
@@ -176,30 +178,91 @@ static void assert_fetched(enum server kind, const char *base, int status)
 static void a_good_file_is_handed_over(void **state)
 {
 	(void)state;
-	assert_fetched(SERVER_GOOD, "http://127.0.0.1", 0);
+	assert_fetched(SERVER_GOOD, 0);
 }
 
 static void a_wrong_file_is_refused(void **state)
 {
 	(void)state;
-	assert_fetched(SERVER_OTHER_FILE, "http://127.0.0.1", -EBADMSG);
-	assert_fetched(SERVER_HTML, "http://127.0.0.1", -EBADMSG);
+	assert_fetched(SERVER_OTHER_FILE, -EBADMSG);
+	assert_fetched(SERVER_HTML, -EBADMSG);
 }
 
 static void failing_servers_are_survived(void **state)
 {
 	(void)state;
-	assert_fetched(SERVER_ERROR, "http://127.0.0.1", -ENOENT);
-	assert_fetched(SERVER_LONG, "http://127.0.0.1", -EFBIG);
-	assert_fetched(SERVER_DEAD, "http://127.0.0.1", -ECONNREFUSED);
+	assert_fetched(SERVER_ERROR, -ENOENT);
+	assert_fetched(SERVER_LONG, -EFBIG);
+	assert_fetched(SERVER_DEAD, -ECONNREFUSED);
 }
 
-static void servers_in_the_clear_are_not_asked(void **state)
+static bool is_gone(const char *path)
 {
+	for (int i = 0; i < 2000 && access(path, F_OK) == 0; i++)
+		usleep(10000);
+	return access(path, F_OK) < 0;
+}
+
+/* Without a home (nobody) the files are there as long as the fetcher is, even if it is killed. */
+static void a_cache_without_a_home_is_temporary(void **state)
+{
+	char path[256];
+	int ready[2];
+	pid_t pid;
+
 	(void)state;
-	assert_fetched(SERVER_GOOD, "http://0.0.0.0", -ENOSYS);
-	assert_fetched(SERVER_GOOD, "http://127.0.0.1.example.org", -ENOSYS);
-	assert_fetched(SERVER_GOOD, "ftp://127.0.0.1", -ENOSYS);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(ready[0]);
+		setenv("XDG_CACHE_HOME", "/proc/nothing", 1);
+		if (!fetch_cache_open(path, sizeof(path), -1) ||
+		    write_all(ready[1], path, sizeof(path)) < 0)
+			_exit(1);
+		pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], path, sizeof(path)), sizeof(path));
+	assert_true(strncmp(path, "/tmp/stacktop-debuginfod.", 25) == 0);
+	assert_true(test_run("mkdir %s/ab && touch %s/ab/debuginfo", path, path));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ready[0]);
+	assert_true(is_gone(path));
+}
+
+static void assert_urls(const char *variable, const char *asked, const char *urls, int r)
+{
+	char got[FETCH_URLS_BYTES_MAX];
+	struct err err = {0};
+
+	assert_int_equal(setenv("DEBUGINFOD_URLS", variable, 1), 0);
+	assert_int_equal(fetch_urls(asked, got, &err), r);
+	if (r == 0)
+		assert_string_equal(got, urls);
+	else
+		assert_true(strstr(err.text, "--debuginfod") != NULL);
+}
+
+/* What runs here is nobody's business on the way: in the clear only to this host, or where that was typed. */
+static void servers_are_chosen_with_care(void **state)
+{
+	char hosts[128];
+
+	(void)state;
+	assert_urls("https://a.example http://b.example", NULL, "https://a.example ", 0);
+	assert_urls("http://127.0.0.1:8002\thttp://localhost/x", "",
+		    "http://127.0.0.1:8002 http://localhost/x ", 0);
+	assert_urls("http://127.0.0.1.example.org", NULL, NULL, -ENOENT);
+	assert_urls("http://0.0.0.0:1 ftp://127.0.0.1 https://", NULL, NULL, -ENOENT);
+	assert_urls("https://a.example", "http://b.example", "http://b.example ", 0);
+	assert_urls("https://a.example", "file:///etc", NULL, -EINVAL);
+	assert_urls("https://a.example", "yes", NULL, -EINVAL);
+	fetch_urls_hosts("https://me:word@a.example:81/x/y ", hosts, sizeof(hosts));
+	assert_string_equal(hosts, "a.example:81");
+	fetch_urls_hosts(" http://a http://b\thttp://c", hosts, sizeof(hosts));
+	assert_string_equal(hosts, "a and 2 more");
 }
 
 static void a_mad_fetcher_is_noticed(void **state)
@@ -224,7 +287,8 @@ int main(void)
 		cmocka_unit_test(a_good_file_is_handed_over),
 		cmocka_unit_test(a_wrong_file_is_refused),
 		cmocka_unit_test(failing_servers_are_survived),
-		cmocka_unit_test(servers_in_the_clear_are_not_asked),
+		cmocka_unit_test(a_cache_without_a_home_is_temporary),
+		cmocka_unit_test(servers_are_chosen_with_care),
 		cmocka_unit_test(a_mad_fetcher_is_noticed),
 	};
 

@@ -130,6 +130,29 @@ static void numbers_and_modes_are_read(void **state)
 	options_done(&o);
 }
 
+static void servers_may_be_named(void **state)
+{
+	struct options o;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse("-b", &o, &err), 0);
+	assert_null(o.debuginfod);
+	options_done(&o);
+#ifdef HAVE_DEBUGINFOD
+	assert_int_equal(parse("--debuginfod -b", &o, &err), 0);
+	assert_string_equal(o.debuginfod, "");
+	assert_true(o.batch);
+	options_done(&o);
+	assert_int_equal(parse("--debuginfod=https://a.example", &o, &err), 0);
+	assert_string_equal(o.debuginfod, "https://a.example");
+#else
+	assert_int_equal(parse("--debuginfod", &o, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "built without debuginfod"));
+#endif
+	options_done(&o);
+}
+
 static void help_and_version_win_over_what_follows(void **state)
 {
 	struct options o;
@@ -221,6 +244,7 @@ int main(void)
 		cmocka_unit_test(targets_are_sorted_lists),
 		cmocka_unit_test(a_command_keeps_its_own_options),
 		cmocka_unit_test(numbers_and_modes_are_read),
+		cmocka_unit_test(servers_may_be_named),
 		cmocka_unit_test(help_and_version_win_over_what_follows),
 		cmocka_unit_test(every_refusal_names_the_word_and_what_is_right),
 	};

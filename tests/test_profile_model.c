@@ -503,6 +503,36 @@ static void a_name_holds_for_its_range(void **state)
 	profile_free(p);
 }
 
+/* A debug file came later: everything is asked for once more, also what a range had named. */
+static void names_can_become_better(void **state)
+{
+	struct profile *p = profile_new(&profile_config_default);
+	uint64_t offs[4];
+	uint32_t module;
+
+	(void)state;
+	assert_int_equal(profile_object(p, 0, "object", false), 0);
+	assert_int_equal(profile_object(p, 1, "other", false), 0);
+	add_frame(p, 150);
+	assert_unnamed(p, 150);
+	assert_int_equal(profile_name(p, 0, 150, 100, 0, NULL, NULL), 0);
+	profile_name_range(p, 0, 150, 100, 190);
+	add_frame(p, 160);
+	add_frame(p, 300); /* waits to be asked for, and is still asked for once only */
+	profile_rename(p, 1);
+	assert_int_equal(profile_nr_unnamed(p), 1);
+	profile_rename(p, 0);
+	assert_int_equal(profile_nr_unnamed(p), 3);
+	assert_int_equal(profile_unnamed(p, &module, offs, 4), 3);
+	assert_int_equal(profile_name(p, 0, 150, 100, 0, "f", NULL), 0);
+	profile_name_range(p, 0, 150, 100, 155);
+	assert_int_equal(profile_name(p, 0, 160, 156, 0, "g", NULL), 0);
+	assert_int_equal(profile_name(p, 0, 300, 300, 0, "h", NULL), 0);
+	assert_int_equal(profile_nr_unnamed(p), 0);
+	assert_unnamed(p, 0);
+	profile_free(p);
+}
+
 static void large_weights_keep_their_value(void **state)
 {
 	struct log_entry entry = {0};
@@ -531,6 +561,7 @@ int main(void)
 		cmocka_unit_test(text_is_bounded),
 		cmocka_unit_test(a_stack_too_deep_is_refused),
 		cmocka_unit_test(a_name_holds_for_its_range),
+		cmocka_unit_test(names_can_become_better),
 		cmocka_unit_test(large_weights_keep_their_value),
 	};
 

@@ -27,7 +27,7 @@ struct broker;
 struct broker_config {
 	struct identity workers;       /* whom loaders run as */
 	int (*loader_main)(int sock);  /* what a loader process runs */
-	int (*fetcher_main)(int sock); /* what the fetcher process runs, or NULL */
+	int (*fetcher_main)(int sock); /* what the fetcher process runs, or NULL: there is none */
 	/* root without sudo: where reports may be created, else -1 */
 	int save_dir_fd;
 	bool is_recorded; /* for a recording: its files are below the folder ROOT_FD */
@@ -59,8 +59,8 @@ int broker_perf_open(struct broker *broker, const struct perf_event_attr *attr, 
 void broker_perf_mapped(struct broker *broker);
 /* Start a loader as the workers' identity. */
 int broker_start_loader(struct broker *broker, int *ret_sock, pid_t *ret_pid);
-/* The same for the fetcher; -ENOSYS without a fetcher_main. */
-int broker_start_fetcher(struct broker *broker, int *ret_sock, pid_t *ret_pid);
+/* The connection to the fetcher, once: it was started with the broker. -ENOENT: none, or not there any more. */
+int broker_take_fetcher(struct broker *broker, int *ret_sock, pid_t *ret_pid);
 /* For both; only children of the broker are killed. */
 void broker_kill_loader(struct broker *broker, pid_t pid);
 enum broker_state { BROKER_WELL, BROKER_SILENT, BROKER_GONE };

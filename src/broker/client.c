@@ -281,7 +281,7 @@ void broker_perf_mapped(struct broker *broker)
 	tell(broker, &(struct control_request){.kind = CONTROL_PERF_MAPPED});
 }
 
-static int start_child(struct broker *broker, enum control_kind kind, int *ret_sock, pid_t *ret_pid)
+static int take_child(struct broker *broker, enum control_kind kind, int *ret_sock, pid_t *ret_pid)
 {
 	const struct control_request request = {.kind = kind};
 	struct control_reply reply;
@@ -298,12 +298,12 @@ static int start_child(struct broker *broker, enum control_kind kind, int *ret_s
 
 int broker_start_loader(struct broker *broker, int *ret_sock, pid_t *ret_pid)
 {
-	return start_child(broker, CONTROL_START_LOADER, ret_sock, ret_pid);
+	return take_child(broker, CONTROL_START_LOADER, ret_sock, ret_pid);
 }
 
-int broker_start_fetcher(struct broker *broker, int *ret_sock, pid_t *ret_pid)
+int broker_take_fetcher(struct broker *broker, int *ret_sock, pid_t *ret_pid)
 {
-	return start_child(broker, CONTROL_START_FETCHER, ret_sock, ret_pid);
+	return take_child(broker, CONTROL_FETCHER, ret_sock, ret_pid);
 }
 
 void broker_kill_loader(struct broker *broker, pid_t pid)

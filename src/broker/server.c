@@ -44,6 +44,8 @@ struct server {
 	int child_fd; /* signalfd: a child ended */
 	struct rings rings;
 	struct children children;
+	int fetcher_sock; /* until it is handed over, else -1 */
+	pid_t fetcher;
 	struct pool *pool;
 };
 
@@ -134,15 +136,25 @@ static void work(void *context, const struct broker_file_request *request,
 
 /* --- control ---------------------------------------------------------------- */
 
-static int start_child(struct server *server, bool is_fetcher, int *ret_fd, pid_t *ret_pid)
+/* At the start, once: later the broker and what it forks could not reach the network. */
+static int start_fetcher(struct server *server)
 {
 	const struct broker_config *config = &server->config;
-	int (*main_fn)(int sock) = is_fetcher ? config->fetcher_main : config->loader_main;
 
-	if (!main_fn)
-		return -ENOSYS;
-	return children_start(&server->children, is_fetcher ? "stacktop-fetch" : "stacktop-loader",
-			      &config->workers, main_fn, ret_fd, ret_pid);
+	server->fetcher_sock = -1;
+	if (!config->fetcher_main)
+		return 0;
+	return children_start(&server->children, "stacktop-fetch", &config->workers,
+			      config->fetcher_main, &server->fetcher_sock, &server->fetcher);
+}
+
+static int hand_over_fetcher(struct server *server, int *ret_fd, pid_t *ret_pid)
+{
+	if (server->fetcher_sock < 0)
+		return -ENOENT;
+	*ret_fd = steal_fd(&server->fetcher_sock);
+	*ret_pid = server->fetcher;
+	return 0;
 }
 
 static int usage(struct control_reply *reply)
@@ -184,8 +196,11 @@ static int control_answer(struct server *server, const struct control_request *r
 		rings_clear(&server->rings);
 		break;
 	case CONTROL_START_LOADER:
-	case CONTROL_START_FETCHER:
-		r = start_child(server, request->kind == CONTROL_START_FETCHER, &fd, &reply->pid);
+		r = children_start(&server->children, "stacktop-loader", &server->config.workers,
+				   server->config.loader_main, &fd, &reply->pid);
+		break;
+	case CONTROL_FETCHER:
+		r = hand_over_fetcher(server, &fd, &reply->pid);
 		break;
 	case CONTROL_KILL:
 		children_kill(&server->children, request->pid);
@@ -358,6 +373,8 @@ int server_main(const struct broker_config *config, const struct server_socks *s
 	if (getppid() != client)
 		return STATUS_FAILED;
 	raise_nofile();
+	if (start_fetcher(&server) < 0)
+		return STATUS_FAILED;
 	server.pool = pool_new(work, &server, socks->files);
 	if (!server.pool)
 		return STATUS_FAILED;

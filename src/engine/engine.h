@@ -27,6 +27,8 @@ struct engine_config {
 	bool own_tasks;	    /* no privilege: find and follow all of this user's processes */
 	const char *target; /* text for the header: "all CPUs", "pid 12" ... */
 	uint64_t window_ns;
+	/* Whom the broker's fetcher asks for debug files, for people; NULL: there is no fetcher. */
+	const char *fetch_hosts;
 	/* written to when sampling has begun (lets a command go), or -1; owned by the caller */
 	int start_fd;
 };

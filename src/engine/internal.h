@@ -6,7 +6,8 @@
  *	stack.c    one sample: kernel and user part joined into one path
  *	backlog.c  samples that wait for an unwind table
  *	supply.c   what is opened and parsed elsewhere: maps here, files and tables in
- *	           supply_files.c, names in supply_names.c
+ *	           supply_files.c, names in supply_names.c, debug files from the network in
+ *	           supply_fetch.c
  *	targets.c  which tasks are sampled
  *	report.c   the snapshot's settings, health and cost
  */
@@ -65,6 +66,7 @@ struct engine {
 	bool own_tasks;	     /* not allowed to sample all: this user's processes only */
 	bool look_for_wants; /* a stack ended PENDING: some module wants its table or calls */
 	char target[128];
+	char fetch_hosts[128]; /* "": there is no fetcher */
 	pid_t own_pids[OWN_PIDS_MAX];
 	uint32_t nr_own_pids;
 	uint32_t nr_objects; /* modules whose names the profile knows */
@@ -144,7 +146,9 @@ void supply_fill_health(const struct supply *supply, struct health *health);
 bool supply_kernel_names_hidden(const struct supply *supply);
 /* The files that cannot be read and why, as a short list ("": none). */
 void supply_bad_files(const struct supply *supply, char *out, size_t size);
-/* CPU time of all loaders so far, and resident bytes of the present one. */
+/* What is fetched from the network, as a few words ("": nothing is). */
+void supply_fetches(const struct supply *supply, char *out, size_t size);
+/* CPU time of all loaders and the fetcher so far, and resident bytes of the present ones. */
 void supply_cost(const struct supply *supply, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes);
 
 /* --- targets.c --- */

@@ -6,6 +6,7 @@ libengine_a_SOURCES = \
 	src/engine/report.c \
 	src/engine/stack.c \
 	src/engine/supply.c src/engine/supply.h \
+	src/engine/supply_fetch.c \
 	src/engine/supply_files.c \
 	src/engine/supply_names.c \
 	src/engine/targets.c

@@ -192,7 +192,7 @@ add_notice(char *out, size_t size, const char *format, ...)
 static void make_notice(const struct engine *engine, char *out, size_t size)
 {
 	const struct source_granted *granted = source_granted(engine->source);
-	char files[NOTICE_FILES_MAX];
+	char files[NOTICE_FILES_MAX], fetches[NOTICE_FILES_MAX];
 
 	out[0] = '\0';
 	if (engine->broker_state != BROKER_WELL)
@@ -206,6 +206,9 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 		add_notice(out, size, "no names from %s", files);
 	if (granted->notice[0])
 		add_notice(out, size, "%s", granted->notice);
+	supply_fetches(engine->supply, fetches, sizeof(fetches));
+	if (fetches[0])
+		add_notice(out, size, "%s", fetches);
 	if (supply_kernel_names_hidden(engine->supply))
 		add_notice(
 			out, size,

@@ -240,6 +240,7 @@ bool supply_step(struct supply *s, uint64_t time_ns, bool broker_ready, bool loa
 	asked |= supply_ask_modules(s);
 	if (loader_ready || loader_is_asked(s))
 		take_loader(s, time_ns);
+	supply_fetch_step(s);
 	supply_ask_names(s, time_ns);
 	supply_ask_wants(s);
 	loader_tick(s->loader, time_ns);
@@ -270,6 +271,10 @@ void supply_fill_health(const struct supply *s, struct health *health)
 	loader_stats(s->loader, &stats);
 	procs_stats(s->engine->procs, &procs);
 	health->loader_restarts = stats.restarts;
+	health->fetched = s->fetch.nr_fetched;
+	health->fetch_missing = s->fetch.nr_missing;
+	health->fetch_failed = s->fetch.nr_failed;
+	health->fetch_pending = s->fetch.nr_wanted + (s->fetch.asked != 0);
 	health->tables_bytes = procs.tables_bytes;
 	health->tables_rows = s->table_rows;
 }
@@ -279,8 +284,8 @@ void supply_cost(const struct supply *s, uint64_t *ret_cpu_ns, uint64_t *ret_rss
 	struct loader_stats stats;
 
 	loader_stats(s->loader, &stats);
-	*ret_cpu_ns = stats.cpu_ns;
-	*ret_rss_bytes = stats.rss_bytes;
+	*ret_cpu_ns = stats.cpu_ns + s->fetch.cpu_ns;
+	*ret_rss_bytes = stats.rss_bytes + s->fetch.rss_bytes;
 }
 
 struct supply *supply_new(struct engine *engine)
@@ -292,6 +297,7 @@ struct supply *supply_new(struct engine *engine)
 	if (!s)
 		return NULL;
 	s->engine = engine;
+	s->fetch.sock = -1;
 	s->loader = loader_client_new(&spawner);
 	if (!s->loader)
 		return supply_free(s);
@@ -303,6 +309,7 @@ struct supply *supply_free(struct supply *s)
 {
 	if (!s)
 		return NULL;
+	supply_fetch_done(s);
 	loader_client_free(s->loader);
 	free(s->files);
 	free(s->held);

@@ -26,6 +26,15 @@ enum file_state {
 	FILE_FAILED,  /* there will be no names */
 };
 
+/* How far a debug file from the network has come. */
+enum fetch_state {
+	FETCH_NOT,
+	FETCH_WANTED,
+	FETCH_ASKED,
+	FETCH_CAME, /* names are to be asked for again */
+	FETCH_OVER,
+};
+
 struct file {
 	enum file_state state;
 	bool calls_asked;
@@ -33,6 +42,18 @@ struct file {
 	uint64_t asked_ns;	    /* when the broker was asked to open it */
 	struct module_want want;    /* where it was mapped, for the debuglink */
 	char debuglink[256];
+	enum fetch_state fetch;
+};
+
+/* The fetcher and what is asked of it: one file at a time, for each may take minutes. */
+struct fetch {
+	int sock; /* -1: there is none, or none any more */
+	bool is_gone;
+	uint32_t asked;	    /* module, 0: none */
+	uint32_t nr_wanted; /* files to ask for */
+	uint32_t nr_came;   /* files whose names are to be asked for again */
+	uint64_t nr_fetched, nr_missing, nr_failed;
+	uint64_t cpu_ns, rss_bytes;
 };
 
 /* Offsets whose module cannot be asked for names yet. */
@@ -54,6 +75,7 @@ struct supply {
 	bool kernel_names_seen, kernel_names_missing;
 	uint64_t scan_time_ns, rescan_time_ns, next_retry_ns, next_names_ns;
 	uint64_t table_rows;
+	struct fetch fetch;
 };
 
 /* Ask the broker; its answer is counted on. 0 or -errno. */
@@ -74,6 +96,16 @@ void supply_take_mapped(struct supply *s, struct broker_file_reply *reply);
 void supply_take_debug(struct supply *s, struct broker_file_reply *reply);
 void supply_take_table(struct supply *s, struct loader_reply *reply);
 void supply_take_calls(struct supply *s, struct loader_reply *reply);
+
+/* --- supply_fetch.c: debug files from the network --- */
+
+/* No debug file of MODULE is on this machine: fetch one, if that is allowed. */
+void supply_fetch(struct supply *s, uint32_t module);
+/* One step: ask for the next, take what has come. Never waits. */
+void supply_fetch_step(struct supply *s);
+/* A debug file came: names must not be asked for until the answers on their way are here. */
+bool supply_fetch_holds_names(const struct supply *s);
+void supply_fetch_done(struct supply *s);
 
 /* --- supply_names.c: from an offset to a name --- */
 

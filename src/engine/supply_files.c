@@ -165,8 +165,10 @@ static void ask_debug(struct supply *s, uint32_t module, enum broker_file_kind k
 	memcpy(request.build_id, m->build_id, sizeof(request.build_id));
 	snprintf(request.name, sizeof(request.name), "%s", file->debuglink);
 	file->state = FILE_DEBUG;
-	if (!known || supply_ask(s, &request) < 0)
+	if (!known || supply_ask(s, &request) < 0) {
 		supply_file_done(s, module);
+		supply_fetch(s, module);
+	}
 }
 
 void supply_take_debug(struct supply *s, struct broker_file_reply *reply)
@@ -182,6 +184,8 @@ void supply_take_debug(struct supply *s, struct broker_file_reply *reply)
 	if (reply->status == 0)
 		loader_add_debug(s->loader, module, steal_fd(&reply->fd));
 	supply_file_done(s, module);
+	if (reply->status < 0)
+		supply_fetch(s, module);
 }
 
 void supply_take_table(struct supply *s, struct loader_reply *reply)

@@ -105,7 +105,7 @@ void supply_ask_names(struct supply *s, uint64_t time_ns)
 	uint64_t offs[LOADER_NAMES_MAX], pause_ns = NAMES_PAUSE_NS;
 	uint32_t module, nr;
 
-	if (time_ns < s->next_names_ns)
+	if (time_ns < s->next_names_ns || supply_fetch_holds_names(s))
 		return;
 	while (s->nr_batches < NAMES_BATCHES_MAX &&
 	       (nr = profile_unnamed(s->engine->profile, &module, offs, LOADER_NAMES_MAX)) > 0) {

@@ -4,8 +4,8 @@
  * as slowly as networks are. It has the network and a cache directory of its
  * user, no privilege, and nobody waits for it: kill it to cancel.
  *
- * What leaves this machine is the build-id. Only https servers and this host
- * itself are asked.
+ * What leaves this machine is the build-id. Who is asked stands in the variable
+ * DEBUGINFOD_URLS of the process (fetch_urls.h).
  */
 #ifndef ST_LOADER_FETCHER_H
 #define ST_LOADER_FETCHER_H
@@ -17,8 +17,8 @@
 /*
  * Serve requests on SOCK (SOCK_SEQPACKET) until its end. Runs in a process of
  * its own that has already changed its user and dropped its capabilities.
- * Returns an exit status. Answers -ENOSYS to everything when built without
- * libdebuginfod or when no usable server is configured.
+ * Returns an exit status. Answers -ENOSYS to everything when there is no server,
+ * no place for a cache or no libdebuginfod on this machine.
  */
 int fetcher_main(int sock);
 
@@ -26,6 +26,7 @@ struct fetcher_reply {
 	uint64_t tag;
 	int status; /* 0 or -errno: -ENOENT no server has it, -ETIME too slow, -EFBIG, -EBADMSG not that file */
 	int fd; /* the debug file, owned by the receiver, or -1; verified again by the loader */
+	uint64_t cpu_ns, rss_bytes; /* of the fetcher so far */
 };
 
 /* Ask for the debug file of BUILD_ID; never blocks. 0 or -errno (-EAGAIN: later). */

@@ -7,6 +7,8 @@ libloader_a_SOURCES = \
 	src/loader/demangle.c src/loader/demangle.h \
 	src/loader/elf_code.c src/loader/elf_code.h \
 	src/loader/elf_file.c src/loader/elf_file.h \
+	src/loader/fetch_cache.c src/loader/fetch_cache.h \
+	src/loader/fetch_urls.c src/loader/fetch_urls.h \
 	src/loader/fetcher.c src/loader/fetcher.h \
 	src/loader/kallsyms.c src/loader/kallsyms.h \
 	src/loader/loader.h \
@@ -44,5 +46,5 @@ if DEBUGINFOD
 UNIT_TESTS += tests/test_loader_fetcher
 tests_test_loader_fetcher_SOURCES = tests/test_loader_fetcher.c tests/loader_helpers.h
 tests_test_loader_fetcher_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_test_loader_fetcher_LDADD = $(LINK_LOADER) $(DEBUGINFOD_LIBS) $(CMOCKA_LIBS)
+tests_test_loader_fetcher_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
 endif

@@ -162,6 +162,10 @@ static void put_health(struct json *json, const struct health *h)
 	json_u64(json, "modules", h->modules);
 	json_u64(json, "modules_bad", h->modules_bad);
 	json_u64(json, "loader_restarts", h->loader_restarts);
+	json_u64(json, "fetched", h->fetched);
+	json_u64(json, "fetch_missing", h->fetch_missing);
+	json_u64(json, "fetch_failed", h->fetch_failed);
+	json_u64(json, "fetch_pending", h->fetch_pending);
 	json_u64(json, "names_pending", h->names_pending);
 	json_close(json, '}');
 }

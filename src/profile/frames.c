@@ -369,6 +369,21 @@ int frames_name(struct frames *f, uint32_t module, uint64_t off, const struct fu
 	return 0;
 }
 
+void frames_rename(struct frames *f, uint32_t module)
+{
+	if (module >= f->nr_objects)
+		return;
+	ranges_done(&f->objects[module].ranges);
+	f->objects[module].queue_first = f->objects[module].queue_last = FRAMES_NONE;
+	for (uint32_t id = 1; id < f->nr_frames; id++) {
+		if (f->frames[id].module != module)
+			continue;
+		f->nr_unnamed -= f->frames[id].state != FRAME_ANSWERED;
+		f->nr_queued -= f->frames[id].state == FRAME_QUEUED;
+		queue_frame(f, id);
+	}
+}
+
 void frames_range(struct frames *f, uint32_t module, uint64_t off, uint64_t from, uint64_t last)
 {
 	uint32_t id = frame_find(f, module, off);

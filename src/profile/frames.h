@@ -88,6 +88,8 @@ struct func_name {
 	const char *name, *object;
 };
 int frames_name(struct frames *frames, uint32_t module, uint64_t off, const struct func_name *name);
+/* All frames of MODULE, named or not, are asked for again; until then they stay as they are. */
+void frames_rename(struct frames *frames, uint32_t module);
 /* What frame (MODULE, OFF) was named holds from FROM to LAST. */
 void frames_range(struct frames *frames, uint32_t module, uint64_t off, uint64_t from,
 		  uint64_t last);

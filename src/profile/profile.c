@@ -208,6 +208,11 @@ void profile_name_range(struct profile *p, uint32_t module, uint64_t off, uint64
 	frames_range(&p->frames, module, off, from, last);
 }
 
+void profile_rename(struct profile *p, uint32_t module)
+{
+	frames_rename(&p->frames, module);
+}
+
 uint64_t profile_nr_unnamed(const struct profile *p)
 {
 	return p->frames.nr_unnamed;

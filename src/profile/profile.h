@@ -90,6 +90,11 @@ int profile_name(struct profile *profile, uint32_t module, uint64_t off, uint64_
  */
 void profile_name_range(struct profile *profile, uint32_t module, uint64_t off, uint64_t from,
 			uint64_t last);
+/*
+ * More is known of MODULE now: its frames keep their names and are asked for
+ * again. Not while answers are on their way, which would be old ones.
+ */
+void profile_rename(struct profile *profile, uint32_t module);
 /* Frames whose name is not known yet: those asked for and those not. */
 uint64_t profile_nr_unnamed(const struct profile *profile);
 

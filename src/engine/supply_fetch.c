@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Debug files that this machine does not have, from debuginfod servers by the
+ * fetcher process. It asks the network, as slow as that is; here one question
+ * is asked, and looked now and then whether the answer has come. Meanwhile the
+ * names are those that are known without.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/engine/supply.h"
+#include "src/loader/fetcher.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void supply_fetch(struct supply *s, uint32_t module)
+{
+	const struct module *m = procs_module(s->engine->procs, module);
+
+	if (!s->engine->fetch_hosts[0] || s->fetch.is_gone || module < PROC_MODULE_FIRST ||
+	    m->build_id_bytes == 0 || s->files[module].fetch != FETCH_NOT)
+		return;
+	s->files[module].fetch = FETCH_WANTED;
+	s->fetch.nr_wanted++;
+}
+
+/* It cannot be started, or has ended: what is still wanted cannot come. */
+static void give_up(struct supply *s)
+{
+	struct fetch *f = &s->fetch;
+
+	f->is_gone = true;
+	f->nr_failed += f->nr_wanted + (f->asked != 0);
+	f->nr_wanted = f->asked = 0;
+	f->rss_bytes = 0;
+	supply_fetch_done(s);
+}
+
+static bool start(struct supply *s)
+{
+	struct engine *engine = s->engine;
+	pid_t pid;
+
+	if (s->fetch.sock >= 0)
+		return true;
+	if (broker_take_fetcher(engine->broker, &s->fetch.sock, &pid) < 0) {
+		s->fetch.sock = -1;
+		return false;
+	}
+	engine->own_pids[engine->nr_own_pids++ % OWN_PIDS_MAX] = pid;
+	return true;
+}
+
+static void ask(struct supply *s)
+{
+	struct fetch *f = &s->fetch;
+	uint32_t id = PROC_MODULE_FIRST;
+	const struct module *m;
+
+	while (id < s->nr_files && s->files[id].fetch != FETCH_WANTED)
+		id++;
+	if (id == s->nr_files)
+		return;
+	m = procs_module(s->engine->procs, id);
+	if (!start(s) || fetcher_ask(f->sock, id, m->build_id, m->build_id_bytes) < 0) {
+		give_up(s);
+		return;
+	}
+	s->files[id].fetch = FETCH_ASKED;
+	f->nr_wanted--;
+	f->asked = id;
+}
+
+static void take(struct supply *s, struct fetcher_reply *reply)
+{
+	struct fetch *f = &s->fetch;
+	struct file *file = &s->files[f->asked];
+
+	f->cpu_ns = reply->cpu_ns;
+	f->rss_bytes = reply->rss_bytes;
+	file->fetch = FETCH_OVER;
+	if (reply->status == 0 && loader_add_debug(s->loader, f->asked, reply->fd) == 0) {
+		f->nr_fetched++;
+		f->nr_came++;
+		file->fetch = FETCH_CAME;
+	} else if (reply->status == -ENOENT) {
+		f->nr_missing++;
+	} else {
+		f->nr_failed++;
+	}
+	f->asked = 0;
+}
+
+/* What came is known to the loader: its files' frames shall be named anew. */
+static void rename_frames(struct supply *s)
+{
+	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++) {
+		if (s->files[id].fetch != FETCH_CAME)
+			continue;
+		s->files[id].fetch = FETCH_OVER;
+		profile_rename(s->engine->profile, id);
+	}
+	s->fetch.nr_came = 0;
+	supply_names_now(s);
+}
+
+void supply_fetch_step(struct supply *s)
+{
+	struct fetch *f = &s->fetch;
+	struct fetcher_reply reply;
+	int r = 0;
+
+	if (f->asked)
+		r = fetcher_next(f->sock, &reply);
+	if (r > 0 && reply.tag != f->asked) {
+		if (reply.fd >= 0)
+			close(reply.fd);
+		r = -EBADMSG;
+	}
+	if (r < 0)
+		give_up(s);
+	else if (r > 0)
+		take(s, &reply);
+	if (!f->asked && f->nr_wanted > 0)
+		ask(s);
+	if (f->nr_came > 0 && s->nr_batches == 0)
+		rename_frames(s);
+}
+
+bool supply_fetch_holds_names(const struct supply *s)
+{
+	return s->fetch.nr_came > 0;
+}
+
+void supply_fetches(const struct supply *s, char *out, size_t size)
+{
+	const struct fetch *f = &s->fetch;
+	const char *hosts = s->engine->fetch_hosts;
+
+	out[0] = '\0';
+	if (f->asked)
+		snprintf(out, size, "fetching the debug file of %s from %s, %u more to come",
+			 procs_module(s->engine->procs, f->asked)->name, hosts, f->nr_wanted);
+	else if (f->is_gone)
+		snprintf(out, size, "no debug files from %s: the fetcher process is gone", hosts);
+	else if (hosts[0])
+		snprintf(out, size,
+			 "debug files from %s: %llu came, %llu are not there, %llu failed", hosts,
+			 (unsigned long long)f->nr_fetched, (unsigned long long)f->nr_missing,
+			 (unsigned long long)f->nr_failed);
+}
+
+/* The end of its connection is the end of a fetcher that is idle; the broker sees to others. */
+void supply_fetch_done(struct supply *s)
+{
+	if (s->fetch.sock >= 0)
+		close(s->fetch.sock);
+	s->fetch.sock = -1;
+}
