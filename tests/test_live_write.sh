@@ -45,7 +45,7 @@ begin_in()
 answer()
 {
 	key w
-	see '^write to: '
+	see '^write to '
 	if [ -n "$1" ]; then
 		key C-u
 		key -l "$1"
@@ -115,6 +115,15 @@ key C
 see_not branch_b
 answer folded 'written: folded'
 grep -q 'branch_b' "$tmp/root/folded" && fail 'a folded row is in the report'
+# The ending of the name chooses another format.
+answer x.folded 'written: x.folded'
+wait_for 5 test -s "$tmp/root/x.folded" || fail 'no folded stacks'
+grep -q '^chain;.*;main;branch_b;leaf [0-9]*$' "$tmp/root/x.folded" ||
+	fail "folded: $(head -n 3 "$tmp/root/x.folded")"
+answer x.json 'written: x.json'
+wait_for 5 test -s "$tmp/root/x.json" || fail 'no json'
+[ "$(wc -l <"$tmp/root/x.json") $(head -c 11 "$tmp/root/x.json")" = '1 {"version":' ] ||
+	fail "json: $(head -c 100 "$tmp/root/x.json")"
 pass 'what is in a report'
 
 # --- root itself: its own directory, the file is root's ---------------------------------------
@@ -135,11 +144,11 @@ done
 answer '..' '\.\. is not the name of a file'
 answer "$tmp/elsewhere" 'only into the directory where stacktop was started'
 key w
-see '^write to: '
+see '^write to '
 key Escape
-see_not '^write to: '
+see_not '^write to '
 key w
-see '^write to: '
+see '^write to '
 key C-u
 key Enter
 see 'not written: no name'

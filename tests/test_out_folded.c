@@ -106,6 +106,42 @@ static void names_break_no_line(void **state)
 	snapshot_free(s);
 }
 
+/* The ending of a report's name: other endings, and names that only look alike, are text. */
+static void names_choose_the_format(void **state)
+{
+	static const struct {
+		const char *name;
+		int r;
+		const char *start;
+	} cases[] = {
+		{"a.json", 0, "{\"version\""}, {"x.y/b.folded", 0, "sh;main 1\n"},
+		{".folded", 0, "sh;main 1\n"}, {"a.txt", -ENOENT, ""},
+		{"folded", -ENOENT, ""},       {"a.JSON", -ENOENT, ""},
+		{"json", -ENOENT, ""},	       {"a.json.", -ENOENT, ""},
+		{"a.json/b", -ENOENT, ""},     {"", -ENOENT, ""},
+	};
+	struct snapshot *s = make_snapshot();
+	const struct view_query query = {.kind = VIEW_FUNCTIONS};
+
+	(void)state;
+	assert_int_equal(snapshot_add_shares(s, 1, 1), 0);
+	s->shares[0] = (struct snap_share){.node = 1, .weight = 1};
+	add_process(s, 0, "sh");
+	for (uint32_t i = 0; i < s->nr_nodes; i++)
+		s->nodes[i].first_child = s->nodes[i].next_sibling = SNAPSHOT_NONE;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_FREE char *text = NULL;
+		size_t len;
+		FILE *stream = open_memstream(&text, &len);
+
+		assert_int_equal(out_by_name(stream, s, &query, cases[i].name), cases[i].r);
+		fclose(stream);
+		assert_memory_equal(text, cases[i].start, strlen(cases[i].start));
+		assert_true(cases[i].r == 0 || len == 0);
+	}
+	snapshot_free(s);
+}
+
 static void nothing_is_no_line(void **state)
 {
 	struct snapshot *s = make_snapshot();
@@ -135,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commands_are_told_apart_and_joined),
 		cmocka_unit_test(names_break_no_line),
+		cmocka_unit_test(names_choose_the_format),
 		cmocka_unit_test(nothing_is_no_line),
 		cmocka_unit_test(errors_of_the_stream_are_told),
 	};

@@ -140,7 +140,7 @@ const char *progress_trouble(const struct ui *ui, char *out, size_t size)
 	out[0] = '\0';
 	if (!s || !s->recording.is_recording)
 		return out;
-	if (s->recording.trouble)
+	if (*snapshot_text(s, s->recording.trouble))
 		snprintf(out, size, "%s", snapshot_text(s, s->recording.trouble));
 	else if (!s->recording.is_reading && ui->stop_asked && s->recording.total_bytes)
 		snprintf(out, size, "reading was stopped: only the first %s of %s are shown",

@@ -28,6 +28,7 @@
 #define MESSAGE_NS	(6 * NS_PER_SEC)
 #define ERROR_NS	(20 * NS_PER_SEC)
 #define READING_NS	(250 * NS_PER_MSEC) /* between snapshots while a recording is read */
+#define SETTLED_NS	(10 * NS_PER_SEC)   /* when nothing changes any more */
 #define ASKED_NS	(1 * NS_PER_SEC)    /* then what was asked for is not going to come */
 #define KEYS_PER_TURN	64
 #define DELAY_MIN_NS	(50 * NS_PER_MSEC)
@@ -121,6 +122,13 @@ void ui_hurry(struct ui *ui)
 	ui->next_ask_ns = ui->now_ns;
 }
 
+/* A recording that is read, with all names that are to be had, does not change any more. */
+static bool is_settled(const struct snapshot *s)
+{
+	return s && s->recording.is_recording && !s->recording.is_reading &&
+	       s->health.names_pending == 0;
+}
+
 static uint64_t interval_ns(const struct ui *ui)
 {
 	uint64_t delay_ns = MAX(ui->config->delay_ns, (uint64_t)DELAY_MIN_NS);
@@ -131,6 +139,8 @@ static uint64_t interval_ns(const struct ui *ui)
 		return MIN(delay_ns, (uint64_t)YOUNG_DELAY_NS);
 	if (progress_is_reading(ui))
 		return MIN(delay_ns, (uint64_t)READING_NS);
+	if (is_settled(ui->snapshot))
+		return MAX(delay_ns, (uint64_t)SETTLED_NS);
 	return delay_ns;
 }
 
