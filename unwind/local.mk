@@ -51,9 +51,16 @@ tests_stepped_LDFLAGS = -Wl,-z,lazy
 tests_stepped_LDADD = -lm
 
 UNIT_TESTS += tests/test_unwind_cfi
-tests_test_unwind_cfi_SOURCES = tests/test_unwind_cfi.c tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_cfi_SOURCES = tests/test_unwind_cfi.c tests/cfi_fixture.c tests/cfi_fixture.h \
+	tests/unwind_elf.c tests/unwind_elf.h
 tests_test_unwind_cfi_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_cfi_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_entries
+tests_test_unwind_entries_SOURCES = tests/test_unwind_entries.c tests/cfi_fixture.c tests/cfi_fixture.h \
+	tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_entries_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_entries_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
 UNIT_TESTS += tests/test_unwind_table
 tests_test_unwind_table_SOURCES = tests/test_unwind_table.c tests/unwind_elf.c tests/unwind_elf.h
