@@ -41,7 +41,7 @@ static void put_time(FILE *stream, int64_t wall_ns)
 		fprintf(stream, "%s", text);
 }
 
-static void put_losses(FILE *stream, const struct health *h)
+static void put_losses(FILE *stream, const struct health *h, bool is_recording)
 {
 	fprintf(stream, "lost %" PRIu64, h->lost);
 	if (h->lost_read_known)
@@ -57,7 +57,9 @@ static void put_losses(FILE *stream, const struct health *h)
 	if (h->late_records)
 		fprintf(stream, ", late records %" PRIu64, h->late_records);
 	if (h->evicted)
-		fprintf(stream, ", samples that left a full log %" PRIu64, h->evicted);
+		fprintf(stream, ", samples %s %" PRIu64,
+			is_recording ? "without their callers" : "that left a full log",
+			h->evicted);
 	putc('\n', stream);
 }
 
@@ -98,8 +100,7 @@ static void put_recording(FILE *stream, const struct snapshot *s)
 	const struct snap_recording *r = &s->recording;
 	const char *trouble = snapshot_text(s, r->trouble);
 
-	fprintf(stream, "%s, event %s, %" PRIu64 " samples\n",
-		r->is_pipe ? "a pipe" : snapshot_text(s, r->file),
+	fprintf(stream, "%s, event %s, %" PRIu64 " samples\n", snapshot_text(s, r->file),
 		snapshot_text(s, s->settings.event), s->nr_samples);
 	for (uint32_t i = 0; r->nr_events > 1 && i < r->nr_events; i++)
 		fprintf(stream, "%s%s %" PRIu64 "%s",
@@ -134,7 +135,7 @@ static void put_head(const struct layout *l)
 	fprintf(l->stream, "%s: ", whole);
 	put_stacks(l->stream, &s->health);
 	fprintf(l->stream, "%s: ", whole);
-	put_losses(l->stream, &s->health);
+	put_losses(l->stream, &s->health, s->recording.is_recording);
 	fputs("whole run: ", l->stream);
 	put_cost(l->stream, &s->health);
 }

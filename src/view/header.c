@@ -101,7 +101,9 @@ static void put_window(const struct snapshot *s, char *out)
 	double asked = s->settings.window_s;
 	double real = (double)(s->window_end_ns - s->window_start_ns) / (double)NS_PER_SEC;
 
-	if (s->recording.is_recording)
+	if (s->recording.is_recording && real < 1)
+		snprintf(out, PART_TEXT_MAX, "%.0f ms", real * 1000);
+	else if (s->recording.is_recording)
 		snprintf(out, PART_TEXT_MAX, "%.*f s", real < 10 ? 1 : 0, real);
 	/* Until the window is full it says how much of it there is. */
 	else if (real < asked * 0.95)
@@ -142,23 +144,29 @@ static void put_text(const struct snapshot *s, uint32_t text, char *out)
 	text_elide(snapshot_text(s, text), 40, 0, out, PART_TEXT_MAX);
 }
 
+/* A path that finds no room loses its directories. */
+static void put_file(const struct snapshot *s, int columns, char *out)
+{
+	const char *file = snapshot_text(s, s->recording.file), *slash = strrchr(file, '/');
+	char text[FILE_MAX];
+
+	if (text_width(file) > columns && slash)
+		file = slash + 1;
+	text_elide(strcmp(file, "-") == 0 ? "pipe" : file, columns, 1, text, sizeof(text));
+	snprintf(out, PART_TEXT_MAX, "recorded %s", text);
+}
+
 static void put_state(const struct snapshot *s, int width, char *out)
 {
 	const struct snap_settings *set = &s->settings;
-	char file[FILE_MAX];
 
-	if (s->recording.is_pipe) {
-		snprintf(out, PART_TEXT_MAX, "recorded pipe");
-	} else if (s->recording.is_recording) {
-		text_elide(snapshot_text(s, s->recording.file),
-			   width > 0 ? MAX(width / 4, FILE_MIN) : FILE_MAX, 1, file, sizeof(file));
-		snprintf(out, PART_TEXT_MAX, "recorded %s", file);
-	} else {
+	if (s->recording.is_recording)
+		put_file(s, width > 0 ? MAX(width / 4, FILE_MIN) : FILE_MAX, out);
+	else
 		snprintf(out, PART_TEXT_MAX, "%s",
 			 set->is_over  ? "ended"
 			 : set->frozen ? "FROZEN"
 				       : "live");
-	}
 }
 
 static void put_cpus(const struct snap_settings *set, char *out)
@@ -180,7 +188,7 @@ static void other_parts(const struct snapshot *s, int width, char parts[][PART_T
 	put_text(s, s->kernel, parts[PART_KERNEL]);
 	put_state(s, width, parts[PART_STATE]);
 	put_window(s, parts[PART_WINDOW]);
-	put_text(s, set->target, parts[PART_TARGET]);
+	put_text(s, s->recording.is_recording ? 0 : set->target, parts[PART_TARGET]);
 	put_cpus(set, parts[PART_CPUS]);
 	put_text(s, set->event, parts[PART_EVENT]);
 	put_rate(set, s->recording.is_recording, parts[PART_RATE]);
