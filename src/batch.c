@@ -177,7 +177,10 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 		take_samples(b, snapshot, time_ns);
 	} else if (b->closing_ns) {
 		take_last(b, snapshot, time_ns);
-	} else if (snapshot->settings.is_over) {
+	} else if (is_over(snapshot) && snapshot->recording.is_recording) {
+		put_block(b, snapshot); /* all of it: nothing can come any more */
+		b->is_done = true;
+	} else if (is_over(snapshot)) {
 		start_closing(b);
 	} else if (time_ns >= b->block_ns && is_last_too_early(b, snapshot, time_ns)) {
 		b->is_settling = true;
@@ -349,6 +352,9 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 	sigset_t signals;
 	int status;
 
+	/* The engine tells by itself when it has read a recording. */
+	if (config->options->input && !config->options->delay_given)
+		batch.block_ns = UINT64_MAX;
 	setvbuf(config->stream, NULL, _IOFBF, BUFFER_BYTES);
 	batch_signals(&signals);
 	batch.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -45,6 +45,22 @@ struct spec {
 
 /* --- the options --- */
 
+static int set_input(struct options *o, const char *word, struct err *err)
+{
+	if (*word == '\0')
+		return err_set(err, -EINVAL, "-i: '' is not the name of a file");
+	o->input = word;
+	return 0;
+}
+
+static int set_symfs(struct options *o, const char *word, struct err *err)
+{
+	if (*word == '\0')
+		return err_set(err, -EINVAL, "--symfs: '' is not the name of a folder");
+	o->symfs = word;
+	return 0;
+}
+
 static int set_pids(struct options *o, const char *word, struct err *err)
 {
 	return words_ids("-p", "a process id or a list of them, like 12,34", word, false, 1,
@@ -100,6 +116,7 @@ static int set_mode(struct options *o, const char *word, struct err *err)
 	size_t len = strcspn(word, ",");
 	char text[WORDS_SHOWN_MAX];
 
+	o->mode_given = true;
 	for (int mode = 0; mode < STACK_MODE_COUNT; mode++) {
 		const char *name = stack_mode_name(mode);
 
@@ -119,11 +136,13 @@ static int set_mode(struct options *o, const char *word, struct err *err)
 
 static int set_delay(struct options *o, const char *word, struct err *err)
 {
+	o->delay_given = true;
 	return words_seconds("-d", word, DELAY_MIN_NS, DELAY_MAX_NS, &o->delay_ns, err);
 }
 
 static int set_window(struct options *o, const char *word, struct err *err)
 {
+	o->window_given = true;
 	return words_seconds("--window", word, WINDOW_MIN_NS, WINDOW_MAX_NS, &o->window_ns, err);
 }
 
@@ -253,12 +272,17 @@ static const struct spec specs[] = {
 	 "What to profile (default: all CPUs)"},
 	{'t', "tid", "TID[,...]", "these threads and what they create", set_tids, NULL},
 	{'C', "cpu", "LIST", "these CPUs only, like 0-2,5", set_cpus, NULL},
+	{'i', "input", "FILE",
+	 "no live profile: a recording made by perf record, or - to read one from standard input",
+	 set_input, NULL},
+	{0, "symfs", "DIR", "with -i: look for its files below DIR", set_symfs, NULL},
 
 	{'F', "freq", "HZ", "samples per second and CPU (default 999)", set_freq, "How to sample"},
 	{'c', "count", "PERIOD", "a sample every PERIOD events instead", set_period, NULL},
 	{'e', "event", "EVENT",
 	 "cycles, instructions, cache-misses, cpu-clock, page-faults, rNNN, SUBSYSTEM:NAME ...; "
-	 ":u or :k behind it for user or kernel only (default cycles, else cpu-clock)",
+	 ":u or :k behind it for user or kernel only (default cycles, else cpu-clock); with -i: which of "
+	 "its events, by name or number",
 	 set_event, NULL},
 	{0, "call-graph", "MODE",
 	 "how stacks are unwound: fp, dwarf[,BYTES of stack to copy, 4096 to 65528] or lbr "
@@ -411,8 +435,38 @@ static int take_command(int argc, char **argv, struct options *o, struct err *er
 	return 0;
 }
 
+/* What was chosen when a recording was made. */
+static int check_recording(const struct options *o, struct err *err)
+{
+	const struct {
+		bool is_given;
+		const char *name;
+	} others[] = {
+		{o->nr_pids > 0, "-p"},	       {o->nr_tids > 0, "-t"},
+		{o->nr_cpus > 0, "-C"},	       {o->freq_given, "-F"},
+		{o->period_given, "-c"},       {o->mode_given, "--call-graph"},
+		{o->window_given, "--window"}, {o->command != NULL, "a command"},
+	};
+
+	if (!o->input)
+		return o->symfs ? err_set(err, -EINVAL,
+					  "--symfs is for a recording: give it with -i")
+				: 0;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (others[i].is_given)
+			return err_set(
+				err, -EINVAL,
+				"-i and %s exclude each other: a recording is shown as it was made",
+				others[i].name);
+	return 0;
+}
+
 static int check_together(const struct options *o, struct err *err)
 {
+	int r = check_recording(o, err);
+
+	if (r < 0)
+		return r;
 	if ((o->nr_pids > 0) + (o->nr_tids > 0) + (o->command != NULL) > 1)
 		return err_set(err, -EINVAL, "%s and %s exclude each other: choose one target",
 			       o->nr_pids ? "-p" : "-t", o->command ? "a command" : "-t");

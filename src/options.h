@@ -24,14 +24,18 @@ enum options_format {
 struct options {
 	enum options_action action;
 
+	const char *input; /* a recording, "-": standard input; NULL: live */
+	const char *symfs; /* folder below which its files are, or NULL */
+
 	pid_t *pids, *tids; /* sorted, each once */
 	uint32_t nr_pids, nr_tids;
 	int *cpus; /* sorted, each once; none given: NULL */
 	uint32_t nr_cpus;
 	char **command; /* of argv, NULL-terminated; or NULL */
 
-	const char *event; /* as typed, or NULL: the default event */
-	uint64_t freq_hz;  /* 0: period was given */
+	const char
+		*event;	  /* as typed, or NULL: the default event; of a recording: name or number */
+	uint64_t freq_hz; /* 0: period was given */
 	uint64_t period;
 	enum stack_mode mode;
 	uint32_t stack_bytes;
@@ -50,6 +54,7 @@ struct options {
 	enum options_format format;
 
 	bool freq_given, period_given; /* they exclude each other */
+	bool mode_given, window_given, delay_given;
 };
 
 /*

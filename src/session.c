@@ -7,7 +7,7 @@
  *   command        forked while limits and signals are still those it was started with
  *   broker         forked while single-threaded and privileged
  *   identity       given up before the first foreign byte is read
- *   engine         opens events through the broker, then gets its thread
+ *   engine         opens events through the broker, or reads a recording; then gets its thread
  *   screen, batch  on the main thread
  */
 #include "config.h"
@@ -58,6 +58,9 @@ struct session {
 	char **env; /* as we were started */
 	struct identity workers, invoker;
 	struct event_spec event;
+	int input_fd, root_fd; /* a recording, and the folder its files are below; -1: none */
+	char file[TARGET_MAX]; /* the recording as messages call it */
+	struct recording *recording;
 	struct launch *launch;
 	pid_t command_tid;
 	struct broker *broker;
@@ -79,7 +82,7 @@ static int parse_event(struct session *s, struct err *err)
 {
 	int r;
 
-	if (!s->options->event) {
+	if (!s->options->event || s->options->input) {
 		event_default(&s->event);
 		return 0;
 	}
@@ -145,6 +148,47 @@ static int open_output(struct session *s, struct err *err)
 	return 0;
 }
 
+/*
+ * The person named the file, so it is opened as whom they called us; what the
+ * file names is not.
+ */
+static int open_input(struct session *s, struct err *err)
+{
+	const char *name = s->options->input;
+
+	if (!name)
+		return 0;
+	text_sanitize(name, strlen(name), s->file, sizeof(s->file));
+	if (strcmp(name, "-") != 0) {
+		s->input_fd = open(name, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+		if (s->input_fd < 0)
+			return err_set(err, -errno, "cannot open %s: %s", s->file, strerror(errno));
+		return 0;
+	}
+	snprintf(s->file, sizeof(s->file), "standard input");
+	if (isatty(STDIN_FILENO)) {
+		err_set(err, -EINVAL, "-i -: standard input is a terminal, not a recording");
+		err_hint(err, "perf record -g -o - COMMAND | stacktop -i -");
+		return -EINVAL;
+	}
+	s->input_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	return s->input_fd < 0 ? err_set(err, -errno, "-i -: %s", strerror(errno)) : 0;
+}
+
+static int open_root(struct session *s, struct err *err)
+{
+	const char *name = s->options->symfs ? s->options->symfs : "/";
+	char shown[TARGET_MAX];
+
+	if (!s->options->input)
+		return 0;
+	s->root_fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->root_fd >= 0)
+		return 0;
+	text_sanitize(name, strlen(name), shown, sizeof(shown));
+	return err_set(err, -errno, "--symfs: cannot open %s: %s", shown, strerror(errno));
+}
+
 static int start_broker(struct session *s, struct err *err)
 {
 	struct broker_config config = {
@@ -152,6 +196,8 @@ static int start_broker(struct session *s, struct err *err)
 		.loader_main = loader_main,
 		.fetcher_main = s->fetch_urls[0] ? fetcher_main : NULL,
 		.save_dir_fd = -1,
+		.is_recorded = s->options->input != NULL,
+		.root_fd = s->root_fd,
 	};
 	AUTO_CLOSE int dir_fd = -1;
 
@@ -165,6 +211,7 @@ static int start_broker(struct session *s, struct err *err)
 /* Everything that needs the privileges, in order; afterwards they are gone. */
 static int start_privileged(struct session *s, struct err *err)
 {
+	bool is_live = !s->options->input;
 	int r;
 
 	r = parse_event(s, err);
@@ -174,16 +221,21 @@ static int start_privileged(struct session *s, struct err *err)
 		r = identity_invoker(&s->invoker, err);
 	if (r == 0)
 		r = start_command(s, err);
+	if (r == 0)
+		r = open_input(s, err);
+	if (r == 0)
+		r = open_root(s, err);
 	if (r < 0)
 		return r;
 	process_raise_limits();
-	process_raise_priority();
+	if (is_live)
+		process_raise_priority();
 	/* A root who is nobody's guest writes files as root; all others as who they are. */
 	if (s->workers.was_root && !s->workers.by_sudo)
 		r = open_output(s, err);
 	if (r == 0)
 		r = start_broker(s, err);
-	if (r == 0)
+	if (r == 0 && is_live)
 		process_hurry();
 	if (r == 0)
 		r = identity_become(&s->workers, err);
@@ -199,6 +251,36 @@ static void block_batch_signals(void)
 
 	batch_signals(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
+/* Its head is foreign already; with a pipe this waits for it. */
+static int read_head(struct session *s, struct err *err)
+{
+	int fd = s->input_fd;
+
+	if (fd < 0)
+		return 0;
+	s->input_fd = -1;
+	return recording_open(fd, s->file, &s->recording, err);
+}
+
+static int start_recorded(struct session *s, struct err *err)
+{
+	struct engine_config config = {
+		.recording = s->recording,
+		.file = s->file,
+		.event = s->options->event,
+		.has_samples = s->is_batch && s->options->format == OPTIONS_SAMPLES,
+		.target = s->target,
+		.start_fd = -1,
+	};
+	int r;
+
+	s->recording = NULL;
+	r = engine_new(&config, s->broker, &s->engine, err);
+	if (r == -ENOENT)
+		s->status = STATUS_USAGE;
+	return r;
 }
 
 static int start_engine(struct session *s, struct err *err)
@@ -380,14 +462,37 @@ static void close_output(struct session *s, struct err *err)
 	s->status = 1;
 }
 
-static void end_session(struct session *s)
+/* A recording that is damaged from its start, or is not what was asked for, is a failure. */
+static void tell_trouble(struct session *s, struct err *err)
+{
+	bool is_bad = false;
+	const char *trouble = engine_trouble(s->engine, &is_bad);
+
+	if (!*trouble || s->status != 0)
+		return;
+	if (is_bad) {
+		err_set(err, -EBADMSG, "%s", trouble);
+		s->status = 1;
+	} else if (s->is_batch) {
+		s->say(trouble);
+	}
+}
+
+static void end_session(struct session *s, struct err *err)
 {
 	saver_free(s->saver);
 	if (stop_engine(s)) {
+		if (s->engine)
+			tell_trouble(s, err);
 		engine_free(s->engine);
 		channel_free(s->channel);
 		broker_stop(s->broker);
 	}
+	recording_close(s->recording);
+	if (s->input_fd >= 0)
+		close(s->input_fd);
+	if (s->root_fd >= 0)
+		close(s->root_fd);
 	launch_free(s->launch);
 	free(s->env);
 }
@@ -399,6 +504,8 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 		.say = say,
 		.is_batch = options->batch || !isatty(STDOUT_FILENO),
 		.status = 1,
+		.input_fd = -1,
+		.root_fd = -1,
 		.env = process_copy_environment(),
 	};
 	int r = s.env ? 0 : err_set(err, -ENOMEM, "no memory");
@@ -414,15 +521,17 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 	target_text(options, s.target, sizeof(s.target));
 	if (r == 0)
 		r = start_privileged(&s, err);
+	if (r == 0)
+		r = read_head(&s, err);
 	if (r == 0 && s.is_batch)
 		block_batch_signals();
 	if (r == 0)
-		r = start_engine(&s, err);
+		r = s.recording ? start_recorded(&s, err) : start_engine(&s, err);
 	if (r == 0)
 		r = start_thread(&s, err);
 	if (r == 0)
 		s.status = s.is_batch ? run_batch(&s, err) : run_screen(&s, err);
 	close_output(&s, err);
-	end_session(&s);
+	end_session(&s, err);
 	return s.status;
 }

@@ -36,6 +36,10 @@ static void name_ids(char *out, size_t size, const char *what, const int *ids, u
 void target_text(const struct options *o, char *out, size_t size)
 {
 	*out = '\0';
+	if (o->input) {
+		append(out, size, "recording");
+		return;
+	}
 	if (o->command) {
 		const char *slash = strrchr(o->command[0], '/'),
 			   *name = slash ? slash + 1 : o->command[0];

@@ -153,6 +153,25 @@ static void servers_may_be_named(void **state)
 	options_done(&o);
 }
 
+static void a_recording_takes_its_own_options(void **state)
+{
+	struct options o;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse("-i - --symfs dir -e 2 -b -d 1", &o, &err), 0);
+	assert_string_equal(o.input, "-");
+	assert_string_equal(o.symfs, "dir");
+	assert_string_equal(o.event, "2");
+	assert_true(o.delay_given);
+	options_done(&o);
+	assert_int_equal(parse("-i perf.data", &o, &err), 0);
+	assert_string_equal(o.input, "perf.data");
+	assert_false(o.batch);
+	assert_false(o.delay_given);
+	options_done(&o);
+}
+
 static void help_and_version_win_over_what_follows(void **state)
 {
 	struct options o;
@@ -172,6 +191,13 @@ static void every_refusal_names_the_word_and_what_is_right(void **state)
 	static const struct {
 		const char *words, *wrong, *right;
 	} cases[] = {
+		{"-i x -p 1", "-p", "a recording is shown as it was made"},
+		{"-F 9 -i x", "-F", "a recording is shown as it was made"},
+		{"-i x --call-graph fp", "--call-graph", "a recording is shown as it was made"},
+		{"-i x --window 3", "--window", "a recording is shown as it was made"},
+		{"-i x -- make", "a command", "a recording is shown as it was made"},
+		{"-i ~", "''", "name of a file"},
+		{"--symfs /", "--symfs", "give it with -i"},
 		{"-p 12x", "'12x'", "process id"},
 		{"-p 0", "'0'", "process id"},
 		{"-p 1,,2", "'1,,2'", "12,34"},
@@ -245,6 +271,7 @@ int main(void)
 		cmocka_unit_test(a_command_keeps_its_own_options),
 		cmocka_unit_test(numbers_and_modes_are_read),
 		cmocka_unit_test(servers_may_be_named),
+		cmocka_unit_test(a_recording_takes_its_own_options),
 		cmocka_unit_test(help_and_version_win_over_what_follows),
 		cmocka_unit_test(every_refusal_names_the_word_and_what_is_right),
 	};

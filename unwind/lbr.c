@@ -39,12 +39,18 @@ struct lbr {
 	struct thread threads[SETS][WAYS];
 };
 
+void lbr_clear(struct lbr *lbr)
+{
+	memset(lbr, 0, sizeof(*lbr));
+	lbr->slots = 8;
+}
+
 struct lbr *lbr_new(void)
 {
 	struct lbr *lbr = calloc(1, sizeof(*lbr));
 
 	if (lbr)
-		lbr->slots = 8;
+		lbr_clear(lbr);
 	return lbr;
 }
 

@@ -27,6 +27,8 @@ struct lbr; /* what is remembered of some hundred threads, the least recent ones
 /* NULL: out of memory. Pages of memory come with the threads. */
 struct lbr *lbr_new(void);
 struct lbr *lbr_free(struct lbr *lbr);
+/* Forget all threads: the samples begin anew. */
+void lbr_clear(struct lbr *lbr);
 
 /*
  * The call sites of one sample's stack into SITES (room for MAX), innermost

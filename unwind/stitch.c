@@ -48,6 +48,12 @@ struct stitch *stitch_free(struct stitch *stitch)
 	return NULL;
 }
 
+void stitch_clear(struct stitch *stitch)
+{
+	for (size_t i = 0; i < THREADS; i++)
+		stitch->lasts[i].nr = 0;
+}
+
 void stitch_forget(struct stitch *stitch, uint32_t tid)
 {
 	stitch->lasts[tid % THREADS].nr = 0;

@@ -16,6 +16,8 @@ struct stitch; /* the last stack of each thread; those longest ago are overwritt
 /* NULL: out of memory. Pages of memory, at most 4 MB, come with the stacks. */
 struct stitch *stitch_new(void);
 struct stitch *stitch_free(struct stitch *stitch);
+/* Forget all threads: the samples begin anew. */
+void stitch_clear(struct stitch *stitch);
 
 /*
  * FRAMES and RESULT come from unwind_dwarf for a sample of thread TID of PROCESS

@@ -98,22 +98,21 @@ bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, uint64_t 
 static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t give_up_ns)
 {
 	const struct process *process = procs_by_index(engine->procs, w->process);
-	enum stack_end end = STACK_END_LATE;
-	uint32_t nr = 0, used;
+	struct stack_made made = {.end = STACK_END_LATE};
 
 	waiting_link(w);
 	if (process)
-		nr = stack_path(engine, process, &w->input, &end, &used);
-	if (end == STACK_END_PENDING) {
+		stack_path(engine, process, &w->input, &made);
+	if (made.end == STACK_END_PENDING) {
 		engine->look_for_wants = true;
 		if (w->time_ns >= give_up_ns)
 			return false;
-		end = STACK_END_LATE;
+		made.end = STACK_END_LATE;
 	}
 	engine->health.ends[STACK_END_PENDING]--;
-	engine->health.ends[end]++;
+	engine->health.ends[made.end]++;
 	if (process)
-		profile_replace(engine->profile, w->ticket, end, engine->path, nr);
+		profile_replace(engine->profile, w->ticket, made.end, engine->path, made.nr);
 	return true;
 }
 

@@ -50,17 +50,17 @@ static bool is_own(const struct engine *engine, uint32_t pid)
 
 /* --- records --- */
 
-static void count_sample(struct engine *engine, const struct record *record, enum stack_end end,
-			 uint32_t bytes_used)
+static void count_sample(struct engine *engine, const struct record *record,
+			 const struct stack_made *made)
 {
 	struct health *h = &engine->health;
 
 	h->samples++;
-	h->ends[end]++;
-	if (stack_end_is_user(end))
+	h->ends[made->end]++;
+	if (stack_end_is_user(made->end))
 		h->user_stacks++;
 	h->stack_bytes += record->sample.stack_bytes;
-	h->stack_bytes_used += bytes_used;
+	h->stack_bytes_used += made->bytes_used;
 	if (record->cpu < CPUS_MAX)
 		engine->cost.cpu_samples[record->cpu]++;
 }
@@ -77,6 +77,37 @@ static void tell_objects(struct engine *engine)
 	}
 }
 
+struct process *engine_process_of(struct engine *engine, const struct record *record)
+{
+	struct process *process = procs_of_sample(engine->procs, (pid_t)record->pid,
+						  (pid_t)record->tid, record->time_ns);
+
+	if (!process)
+		engine->health.dropped++;
+	if (unlikely(engine->nr_objects < procs_nr_modules(engine->procs)))
+		tell_objects(engine);
+	return process;
+}
+
+bool engine_add(struct engine *engine, const struct record *record, const struct process *process,
+		const struct stack_made *made, uint64_t *ret_ticket)
+{
+	struct profile_sample sample = {
+		.time_ns = record->time_ns,
+		.process = process->index,
+		.weight = record->sample.period ? record->sample.period : 1,
+		.mode = record->sample.mode,
+		.end = made->end,
+	};
+
+	if (profile_add(engine->profile, &sample, engine->path, made->nr, ret_ticket) < 0) {
+		engine->health.dropped++;
+		return false;
+	}
+	count_sample(engine, record, made);
+	return true;
+}
+
 /*
  * One sample into the profile. *RET_UNWOUND_NS, if not NULL, gets the time at
  * which unwinding was done.
@@ -84,58 +115,36 @@ static void tell_objects(struct engine *engine)
 static void take_sample(struct engine *engine, const struct record *record,
 			uint64_t *ret_unwound_ns)
 {
-	struct process *process = procs_of_sample(engine->procs, (pid_t)record->pid,
-						  (pid_t)record->tid, record->time_ns);
+	const struct process *process = engine_process_of(engine, record);
 	struct stack_input input;
-	enum stack_end end;
-	uint32_t nr, used;
+	struct stack_made made;
 	uint64_t ticket;
 
-	if (!process) {
-		engine->health.dropped++;
+	if (!process)
 		return;
-	}
-	if (unlikely(engine->nr_objects < procs_nr_modules(engine->procs)))
-		tell_objects(engine);
 	stack_input_of(engine, process, record, &input);
-	nr = stack_path(engine, process, &input, &end, &used);
+	stack_path(engine, process, &input, &made);
 	if (ret_unwound_ns)
 		*ret_unwound_ns = now_ns();
-	if (profile_add(engine->profile,
-			&(struct profile_sample){
-				.time_ns = record->time_ns,
-				.process = process->index,
-				.weight = record->sample.period ? record->sample.period : 1,
-				.mode = record->sample.mode,
-				.end = end,
-			},
-			engine->path, nr, &ticket) < 0) {
-		engine->health.dropped++;
+	if (!engine_add(engine, record, process, &made, &ticket))
 		return;
-	}
-	if (end == STACK_END_PENDING) {
+	if (made.end == STACK_END_PENDING) {
 		engine->look_for_wants = true;
 		if (!backlog_add(engine->backlog, ticket, process->index, record->time_ns,
 				 &input)) {
-			end = STACK_END_LATE;
-			profile_replace(engine->profile, ticket, end, engine->path, nr);
+			engine->health.ends[STACK_END_PENDING]--;
+			engine->health.ends[STACK_END_LATE]++;
+			profile_replace(engine->profile, ticket, STACK_END_LATE, engine->path,
+					made.nr);
 		}
 	}
-	if (end == STACK_END_NO_MAP || end == STACK_END_BAD_RA)
+	if (made.end == STACK_END_NO_MAP || made.end == STACK_END_BAD_RA)
 		procs_doubt(engine->procs, (pid_t)record->pid);
-	count_sample(engine, record, end, used);
 }
 
-static void take_record(struct engine *engine, const struct record *record,
-			uint64_t *ret_unwound_ns)
+void engine_follow(struct engine *engine, const struct record *record)
 {
 	switch (record->kind) {
-	case RECORD_SAMPLE:
-		if (is_own(engine, record->pid))
-			engine->health.own_samples++;
-		else
-			take_sample(engine, record, ret_unwound_ns);
-		break;
 	case RECORD_EXIT:
 		lbr_forget(engine->lbr, record->tid);
 		stitch_forget(engine->stitch, record->tid);
@@ -150,6 +159,17 @@ static void take_record(struct engine *engine, const struct record *record,
 	default:
 		break;
 	}
+}
+
+static void take_record(struct engine *engine, const struct record *record,
+			uint64_t *ret_unwound_ns)
+{
+	if (record->kind != RECORD_SAMPLE)
+		engine_follow(engine, record);
+	else if (is_own(engine, record->pid))
+		engine->health.own_samples++;
+	else
+		take_sample(engine, record, ret_unwound_ns);
 }
 
 /* Work on all records up to the source's horizon; split the time spent by timing a few of them. */
@@ -232,7 +252,7 @@ static void set_mode(struct engine *engine, struct channel *channel, enum stack_
 	profile_set_mode(engine->profile, mode);
 }
 
-static void post_snapshot(struct engine *engine, struct channel *channel, uint64_t time_ns)
+void engine_post(struct engine *engine, struct channel *channel, uint64_t time_ns)
 {
 	uint64_t start_ns = now_ns();
 	struct snapshot *snapshot = report_snapshot(engine, time_ns);
@@ -245,13 +265,23 @@ static void post_snapshot(struct engine *engine, struct channel *channel, uint64
 	supply_names_now(engine->supply);
 }
 
-/* Returns false when it is time to leave. */
-static bool obey(struct engine *engine, struct channel *channel, const struct command *command,
+/* What moves the window. */
+static bool is_live_only(enum command_kind kind)
+{
+	return kind == COMMAND_FREEZE || kind == COMMAND_ZERO || kind == COMMAND_WINDOW;
+}
+
+bool engine_obey(struct engine *engine, struct channel *channel, const struct command *command,
 		 uint64_t time_ns)
 {
+	if (engine->recorded && is_live_only(command->kind)) {
+		channel_post_message(
+			channel, "the whole recording is shown: there is no window to move", true);
+		return true;
+	}
 	switch (command->kind) {
 	case COMMAND_SNAPSHOT:
-		post_snapshot(engine, channel, time_ns);
+		engine_post(engine, channel, time_ns);
 		break;
 	case COMMAND_MODE:
 		set_mode(engine, channel, (enum stack_mode)command->value, 0);
@@ -272,8 +302,17 @@ static bool obey(struct engine *engine, struct channel *channel, const struct co
 		profile_set_window(engine->profile, command->value);
 		break;
 	case COMMAND_EVENT:
-	case COMMAND_SAMPLES:
+		if (engine->recorded)
+			replay_show(engine, channel, (uint32_t)command->value);
+		else
+			channel_post_message(channel, "only a recording has other events to show",
+					     true);
+		break;
 	case COMMAND_STOP:
+		if (engine->recorded)
+			recorded_stop(engine->recorded);
+		break;
+	case COMMAND_SAMPLES:
 		break;
 	case COMMAND_QUIT:
 		return false;
@@ -352,7 +391,7 @@ static struct woken wait_round(struct engine *engine, struct channel *channel)
 	return woken;
 }
 
-void engine_run(struct engine *engine, struct channel *channel)
+static void run_live(struct engine *engine, struct channel *channel)
 {
 	struct command command;
 	bool leave = false;
@@ -374,8 +413,16 @@ void engine_run(struct engine *engine, struct channel *channel)
 		}
 		engine->cost.stage_ns[HEALTH_STAGE_OTHER] += now_ns() - start_ns;
 		while (woken.by_command && !leave && channel_receive(channel, &command))
-			leave = !obey(engine, channel, &command, time_ns);
+			leave = !engine_obey(engine, channel, &command, time_ns);
 	}
+}
+
+void engine_run(struct engine *engine, struct channel *channel)
+{
+	if (engine->recorded)
+		replay_run(engine, channel);
+	else
+		run_live(engine, channel);
 }
 
 /* --- construction --- */
@@ -436,16 +483,32 @@ static int open_live(struct engine *engine, const struct engine_config *config, 
 	return r;
 }
 
+static int open_recorded(struct engine *engine, const struct engine_config *config, struct err *err)
+{
+	struct recorded_config recorded = {
+		.recording = config->recording, .file = config->file, .event = config->event};
+	int r = recorded_new(&recorded, &engine->recorded, err);
+
+	if (r < 0)
+		return r;
+	engine->source = recorded_source(engine->recorded);
+	engine->replay = replay_new();
+	return engine->replay ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
 static int new_parts(struct engine *engine, const struct engine_config *config, struct err *err)
 {
 	engine->procs = procs_new();
-	engine->profile = profile_new(&profile_config_default);
+	engine->profile =
+		profile_new(engine->recorded ? &profile_config_recording : &profile_config_default);
 	engine->backlog = backlog_new(BACKLOG_BYTES);
 	engine->lbr = lbr_new();
 	engine->stitch = stitch_new();
 	if (!engine->procs || !engine->profile || !engine->backlog || !engine->lbr ||
 	    !engine->stitch)
 		return err_set(err, -ENOMEM, "out of memory");
+	if (engine->recorded)
+		procs_set_recorded(engine->procs);
 	engine->supply = supply_new(engine);
 	if (!engine->supply)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -463,8 +526,10 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 	struct engine *engine = calloc(1, sizeof(*engine));
 	int r;
 
-	if (!engine)
+	if (!engine) {
+		recording_close(config->recording);
 		return err_set(err, -ENOMEM, "out of memory");
+	}
 	engine->broker = broker;
 	engine->own_pids[engine->nr_own_pids++] = getpid();
 	engine->own_pids[engine->nr_own_pids++] = broker_pid(broker);
@@ -473,14 +538,15 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 	if (config->fetch_hosts)
 		snprintf(engine->fetch_hosts, sizeof(engine->fetch_hosts), "%s",
 			 config->fetch_hosts);
-	r = open_live(engine, config, err);
+	r = config->recording ? open_recorded(engine, config, err) : open_live(engine, config, err);
 	if (r < 0)
 		goto fail;
 	r = new_parts(engine, config, err);
 	if (r < 0)
 		goto fail;
 	/* Sampling runs already: what comes meanwhile waits in the rings. */
-	supply_first_scan(engine->supply, FIRST_SCAN_NS);
+	if (!engine->recorded)
+		supply_first_scan(engine->supply, FIRST_SCAN_NS);
 	broker_set_limit(broker, BROKER_LIMIT_MS);
 	engine->cost.start_ns = now_ns();
 	engine->earned_ns = engine->cost.start_ns;
@@ -497,6 +563,12 @@ fail:
 	return r;
 }
 
+const char *engine_trouble(const struct engine *engine, bool *ret_is_bad)
+{
+	*ret_is_bad = false;
+	return engine->recorded ? recorded_trouble(engine->recorded, ret_is_bad) : "";
+}
+
 struct engine *engine_free(struct engine *engine)
 {
 	if (!engine)
@@ -507,6 +579,7 @@ struct engine *engine_free(struct engine *engine)
 	stitch_free(engine->stitch);
 	profile_free(engine->profile);
 	procs_free(engine->procs);
+	replay_free(engine->replay);
 	source_close(engine->source);
 	free(engine);
 	return NULL;

@@ -11,6 +11,7 @@
 #include "src/model/command.h"
 #include "src/model/snapshot.h"
 #include "src/perf/live.h"
+#include "src/perf/recording.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +32,12 @@ struct engine_config {
 	const char *fetch_hosts;
 	/* written to when sampling has begun (lets a command go), or -1; owned by the caller */
 	int start_fd;
+
+	/* Not live: a recording, owned by the engine from engine_new on, also on error; or NULL. */
+	struct recording *recording;
+	const char *file;  /* what messages call it, sanitized */
+	const char *event; /* of it: as typed, or NULL */
+	bool has_samples;  /* hand over single samples from the first one on */
 };
 
 /*
@@ -40,6 +47,12 @@ struct engine_config {
 int engine_new(const struct engine_config *config, struct broker *broker, struct engine **ret,
 	       struct err *err);
 struct engine *engine_free(struct engine *engine);
+
+/*
+ * After engine_run: why a recording is not shown as asked, or ended early; "" if all is well. IS_BAD: it
+ * must count as a failure.
+ */
+const char *engine_trouble(const struct engine *engine, bool *ret_is_bad);
 
 /* Run until COMMAND_QUIT, on the calling thread: the thread's main function. */
 void engine_run(struct engine *engine, struct channel *channel);

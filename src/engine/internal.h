@@ -3,11 +3,13 @@
  * What the files of the engine share. Nobody outside src/engine includes this.
  *
  *	engine.c   the rounds: drain, records, supply, commands
+ *	recorded.c a recording as a source (recorded.h), read through by replay.c
  *	stack.c    one sample: kernel and user part joined into one path
  *	backlog.c  samples that wait for an unwind table
  *	supply.c   what is opened and parsed elsewhere: maps here, files and tables in
  *	           supply_files.c, names in supply_names.c, debug files from the network in
- *	           supply_fetch.c
+ *	           supply_fetch.c, all of a recording that is different in
+ *	           supply_recorded.c
  *	targets.c  which tasks are sampled
  *	report.c   the snapshot's settings, health and cost
  */
@@ -16,6 +18,7 @@
 
 #include "src/broker/broker.h"
 #include "src/engine/engine.h"
+#include "src/engine/recorded.h"
 #include "src/loader/client.h"
 #include "src/perf/source.h"
 #include "src/proc/proc.h"
@@ -35,6 +38,8 @@
 #define STACK_FRAMES_MAX (UNWIND_FRAMES_MAX + KERNEL_IPS_MAX)
 
 struct backlog;
+struct replay;
+struct stack_made;
 struct supply;
 
 /* What report.c keeps to tell own cost and the achieved rate. */
@@ -51,6 +56,8 @@ struct cost {
 
 struct engine {
 	struct source *source;
+	struct recorded *recorded; /* the source, if it is a recording; else NULL */
+	struct replay *replay;	   /* how far it is read */
 	struct procs *procs;
 	struct profile *profile;
 	struct broker *broker; /* borrowed */
@@ -82,6 +89,30 @@ struct engine {
 	struct profile_frame path[STACK_FRAMES_MAX];
 };
 
+/* --- engine.c, for replay.c --- */
+
+/* The process of the sample RECORD, whose objects the profile then knows; NULL: no memory, counted. */
+struct process *engine_process_of(struct engine *engine, const struct record *record);
+/* Add the stack in engine->path to the profile and count it. False: no memory, counted. */
+bool engine_add(struct engine *engine, const struct record *record, const struct process *process,
+		const struct stack_made *made, uint64_t *ret_ticket);
+/* Make a snapshot and hand it over. */
+void engine_post(struct engine *engine, struct channel *channel, uint64_t time_ns);
+/* Follow a record that is no sample. */
+void engine_follow(struct engine *engine, const struct record *record);
+/* Obey one command. False when it is time to leave. */
+bool engine_obey(struct engine *engine, struct channel *channel, const struct command *command,
+		 uint64_t time_ns);
+
+/* --- replay.c --- */
+
+struct replay *replay_new(void);
+struct replay *replay_free(struct replay *replay);
+/* Read the recording through, as fast as tables come, until COMMAND_QUIT. */
+void replay_run(struct engine *engine, struct channel *channel);
+/* Another event of the recording, from its start. */
+void replay_show(struct engine *engine, struct channel *channel, uint32_t event);
+
 /* --- stack.c --- */
 
 /* A sample's parts as plain data, so that it can wait in the backlog. */
@@ -90,6 +121,7 @@ struct stack_input {
 	uint64_t time_ns;
 	enum stack_mode mode;
 	enum record_abi abi;
+	bool is_foreign; /* of another machine: the recorded chain is all there is */
 	const uint64_t *kernel_ips, *user_ips; /* innermost first */
 	uint32_t nr_kernel_ips, nr_user_ips;
 	enum stack_end cut; /* lbr: why user_ips end where they do, unless at a root */
@@ -103,12 +135,17 @@ struct stack_input {
  */
 void stack_input_of(struct engine *engine, const struct process *process,
 		    const struct record *record, struct stack_input *ret);
-/*
- * Unwind and join: the path, outermost first, into engine->path. Returns its length and why the
- * user part ended in *RET_END; *RET_USED gets the bytes of the copy that were read.
- */
-uint32_t stack_path(struct engine *engine, const struct process *process,
-		    const struct stack_input *input, enum stack_end *ret_end, uint32_t *ret_used);
+/* What came of one stack, beside the path. */
+struct stack_made {
+	uint32_t nr;	     /* frames in engine->path, outermost first */
+	uint32_t nr_user;    /* of those: user frames, as in engine->user (innermost first) */
+	enum stack_end end;  /* why the user part ended */
+	uint32_t bytes_used; /* of the copy that were read */
+};
+
+/* Unwind and join: the path, outermost first, into engine->path. */
+void stack_path(struct engine *engine, const struct process *process,
+		const struct stack_input *input, struct stack_made *ret);
 
 /* --- backlog.c --- */
 
@@ -148,6 +185,8 @@ bool supply_kernel_names_hidden(const struct supply *supply);
 void supply_bad_files(const struct supply *supply, char *out, size_t size);
 /* What is fetched from the network, as a few words ("": nothing is). */
 void supply_fetches(const struct supply *supply, char *out, size_t size);
+/* Of a recording: files that are missing or could not be verified ("": none). */
+void supply_recorded_notice(const struct supply *supply, char *out, size_t size);
 /* CPU time of all loaders and the fetcher so far, and resident bytes of the present ones. */
 void supply_cost(const struct supply *supply, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes);
 

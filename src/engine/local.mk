@@ -3,10 +3,13 @@ libengine_a_SOURCES = \
 	src/engine/backlog.c \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/internal.h \
+	src/engine/recorded.c src/engine/recorded.h \
+	src/engine/replay.c \
 	src/engine/report.c \
 	src/engine/stack.c \
 	src/engine/supply.c src/engine/supply.h \
 	src/engine/supply_fetch.c \
 	src/engine/supply_files.c \
 	src/engine/supply_names.c \
+	src/engine/supply_recorded.c \
 	src/engine/targets.c

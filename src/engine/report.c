@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REPORT_TEXT_MAX	 4096
+#define REPORT_TEXT_MAX	 12288 /* the names of a recording's events among it */
 #define NOTICE_FILES_MAX 160
 
 static uint64_t own_rss_bytes(void)
@@ -132,6 +132,8 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	procs_stats(engine->procs, &procs);
 	profile_stats(engine->profile, &profile);
 	*ret = *h;
+	if (engine->recorded)
+		ret->other_samples = recorded_other_samples(engine->recorded);
 	ret->complete = h->ends[STACK_END_ROOT];
 	ret->stitched = h->ends[STACK_END_STITCHED];
 	ret->lost = source.lost;
@@ -204,12 +206,20 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 	supply_bad_files(engine->supply, files, sizeof(files));
 	if (files[0])
 		add_notice(out, size, "no names from %s", files);
+	if (engine->recorded) {
+		recorded_notice(engine->recorded, files, sizeof(files));
+		if (files[0])
+			add_notice(out, size, "%s", files);
+		supply_recorded_notice(engine->supply, files, sizeof(files));
+		if (files[0])
+			add_notice(out, size, "%s", files);
+	}
 	if (granted->notice[0])
 		add_notice(out, size, "%s", granted->notice);
 	supply_fetches(engine->supply, fetches, sizeof(fetches));
 	if (fetches[0])
 		add_notice(out, size, "%s", fetches);
-	if (supply_kernel_names_hidden(engine->supply))
+	if (!engine->recorded && supply_kernel_names_hidden(engine->supply))
 		add_notice(
 			out, size,
 			"kernel names are hidden: sudo sysctl kernel.kptr_restrict=0, then start again");
@@ -239,6 +249,36 @@ static void fill_settings(struct engine *engine, struct snapshot *s, uint32_t *l
 	};
 }
 
+static void fill_recording(struct engine *engine, struct snapshot *s, uint32_t *left)
+{
+	const struct recording_info *info = recorded_info(engine->recorded);
+	struct snap_recording *recording = &s->recording;
+	bool is_bad;
+
+	recorded_fill(engine->recorded, recording);
+	recording->is_reading = !engine->is_over;
+	recording->file = add_text(s, left, recorded_file(engine->recorded));
+	recording->trouble = add_text(s, left, recorded_trouble(engine->recorded, &is_bad));
+	for (uint32_t i = 0; i < recording->nr_events; i++)
+		recording->events[i].name = add_text(s, left, info->events[i].name);
+	s->hostname = add_text(s, left, info->hostname);
+	s->kernel = add_text(s, left, info->release);
+	s->settings.window_s = (double)(s->window_end_ns - s->window_start_ns) / (double)NS_PER_SEC;
+}
+
+static void fill_machine(struct snapshot *s, uint32_t *left)
+{
+	struct utsname uts;
+	char text[sizeof(uts.nodename) * 3];
+
+	if (uname(&uts) != 0)
+		return;
+	text_sanitize(uts.nodename, strlen(uts.nodename), text, sizeof(text));
+	s->hostname = add_text(s, left, text);
+	text_sanitize(uts.release, strlen(uts.release), text, sizeof(text));
+	s->kernel = add_text(s, left, text);
+}
+
 static void name_processes(const struct engine *engine, struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->nr_processes; i++) {
@@ -253,25 +293,21 @@ struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
 {
 	uint32_t left = REPORT_TEXT_MAX;
 	struct snapshot *s;
-	struct utsname uts;
 	struct timespec wall;
-	char text[sizeof(uts.nodename) * 3];
 
 	profile_advance(engine->profile, time_ns);
 	s = profile_snapshot(engine->profile, left);
 	if (!s)
 		return NULL;
-	if (uname(&uts) == 0) {
-		text_sanitize(uts.nodename, strlen(uts.nodename), text, sizeof(text));
-		s->hostname = add_text(s, &left, text);
-		text_sanitize(uts.release, strlen(uts.release), text, sizeof(text));
-		s->kernel = add_text(s, &left, text);
-	}
 	clock_gettime(CLOCK_REALTIME, &wall);
 	s->wall_ns = (int64_t)wall.tv_sec * (int64_t)NS_PER_SEC + wall.tv_nsec;
 	s->time_ns = time_ns;
 	name_processes(engine, s);
 	fill_settings(engine, s, &left);
+	if (engine->recorded)
+		fill_recording(engine, s, &left);
+	else
+		fill_machine(s, &left);
 	fill_health(engine, time_ns, &s->health);
 	return s;
 }

@@ -18,6 +18,8 @@ static const uint8_t perf_reg_of_dwarf[X86_NR_REGS] = {
 	[X86_R14] = 22, [X86_R15] = 23,
 };
 
+#define PERF_REGS_X86_64 24 /* without those of vectors, which are not asked for */
+
 static uint64_t sample_reg(const struct record_sample *sample, unsigned int perf_reg)
 {
 	uint64_t bit = 1ull << perf_reg;
@@ -62,6 +64,33 @@ static void lbr_input_of(struct engine *engine, const struct process *process,
 					 engine->lbr_ips + 1, UNWIND_FRAMES_MAX - 1, &ret->cut);
 }
 
+/* Recorded without callchains: the place of the sample is all there is. */
+static void lone_ip(const struct record_sample *sample, struct callchain_part *kernel,
+		    struct callchain_part *user)
+{
+	const struct callchain_part part = {.ips = &sample->ip, .nr = sample->ip != 0};
+
+	if (sample->cpumode == RECORD_CPUMODE_KERNEL)
+		*kernel = part;
+	else if (sample->cpumode == RECORD_CPUMODE_USER)
+		*user = part;
+}
+
+/* Taken on a machine that is not unwound here. */
+static bool is_foreign(const struct engine *engine, const struct record_sample *sample)
+{
+	if (!engine->recorded)
+		return false;
+	switch (recorded_info(engine->recorded)->arch) {
+	case RECORDING_ARCH_X86_64:
+		return false;
+	case RECORDING_ARCH_UNKNOWN: /* has it registers that x86-64 has not? */
+		return sample->regs_mask >> PERF_REGS_X86_64 != 0;
+	default:
+		return true;
+	}
+}
+
 void stack_input_of(struct engine *engine, const struct process *process,
 		    const struct record *record, struct stack_input *ret)
 {
@@ -71,8 +100,11 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	callchain_split(sample->callchain, sample->nr_callchain, &kernel, &user);
 	ret->tid = record->tid;
 	ret->time_ns = record->time_ns;
+	if (sample->nr_callchain == 0)
+		lone_ip(sample, &kernel, &user);
 	ret->mode = sample->mode;
-	ret->abi = sample->regs ? sample->abi : RECORD_ABI_NONE;
+	ret->is_foreign = is_foreign(engine, sample);
+	ret->abi = sample->regs && !ret->is_foreign ? sample->abi : RECORD_ABI_NONE;
 	ret->kernel_ips = kernel.ips;
 	ret->nr_kernel_ips = (uint32_t)MIN(kernel.nr, (uint64_t)KERNEL_IPS_MAX);
 	ret->user_ips = user.ips;
@@ -88,6 +120,25 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	ret->stack.base = ret->regs.r[X86_RSP];
 	ret->stack.bytes = sample->stack_bytes;
 	ret->stack.is_cut = sample->stack_bytes == sample->stack_bytes_reserved;
+}
+
+/* What the kernel walked of a stack that is not unwound here, or its innermost frame. */
+static void recorded_part(struct engine *engine, const struct unwind_space *space,
+			  const struct stack_input *input, struct unwind_result *ret)
+{
+	uint64_t pc = input->abi == RECORD_ABI_32 ? input->regs.r[X86_RIP] : 0;
+
+	if (input->nr_user_ips > 0) {
+		unwind_fp(space, input->user_ips, input->nr_user_ips, engine->fp_ips_max,
+			  engine->user, ret);
+	} else if (pc) {
+		unwind_frame_of(space, pc, false, NULL, &engine->user[0]);
+		ret->nr_frames = 1;
+	} else {
+		return;
+	}
+	if (ret->end != STACK_END_PENDING)
+		ret->end = STACK_END_ARCH;
 }
 
 static void user_part(struct engine *engine, const struct process *process,
@@ -111,12 +162,16 @@ static void user_part(struct engine *engine, const struct process *process,
 				  engine->user, ret);
 		return;
 	}
+	if (input->is_foreign || input->abi == RECORD_ABI_32) {
+		recorded_part(engine, space, input, ret);
+		return;
+	}
 	if (input->abi == RECORD_ABI_NONE)
 		return;
-	if (input->abi == RECORD_ABI_32 || input->stack.bytes == 0) {
+	if (input->stack.bytes == 0) {
 		unwind_frame_of(space, input->regs.r[X86_RIP], false, NULL, &engine->user[0]);
 		ret->nr_frames = 1;
-		ret->end = input->abi == RECORD_ABI_32 ? STACK_END_ARCH : STACK_END_NO_STACK;
+		ret->end = STACK_END_NO_STACK;
 		return;
 	}
 	unwind_dwarf(space, &input->regs, &input->stack, engine->user, ret);
@@ -134,8 +189,8 @@ static struct profile_frame user_frame(const struct unwind_frame *frame)
 				      .off = frame->off - frame->is_return};
 }
 
-uint32_t stack_path(struct engine *engine, const struct process *process,
-		    const struct stack_input *input, enum stack_end *ret_end, uint32_t *ret_used)
+void stack_path(struct engine *engine, const struct process *process,
+		const struct stack_input *input, struct stack_made *ret)
 {
 	struct unwind_result result;
 	uint32_t nr = 0;
@@ -149,7 +204,10 @@ uint32_t stack_path(struct engine *engine, const struct process *process,
 			/* all but the innermost are return addresses */
 			.off = input->kernel_ips[i] - (i > 0),
 		};
-	*ret_end = result.end;
-	*ret_used = result.bytes_used;
-	return nr;
+	*ret = (struct stack_made){
+		.nr = nr,
+		.nr_user = result.nr_frames,
+		.end = result.end,
+		.bytes_used = result.bytes_used,
+	};
 }

@@ -92,6 +92,12 @@ static void take_maps(struct supply *s, const struct broker_file_reply *reply)
 			reply->tag & MAPS_OF_SCAN ? s->scan_time_ns : now_ns());
 }
 
+static void kernel_failed(struct supply *s)
+{
+	s->files[LOADER_KERNEL].state = FILE_FAILED;
+	supply_release_names(s, LOADER_KERNEL);
+}
+
 static void take_reply(struct supply *s, struct broker_file_reply *reply)
 {
 	if (s->nr_asked > 0)
@@ -109,11 +115,13 @@ static void take_reply(struct supply *s, struct broker_file_reply *reply)
 		supply_take_debug(s, reply);
 		break;
 	case BROKER_KALLSYMS:
+		if (s->files[LOADER_KERNEL].state != FILE_OPENING)
+			break;
 		if (reply->status == 0 &&
 		    loader_add_module(s->loader, LOADER_KERNEL, steal_fd(&reply->fd)) == 0)
 			supply_file_done(s, LOADER_KERNEL);
 		else
-			s->files[LOADER_KERNEL].state = FILE_FAILED;
+			kernel_failed(s);
 		break;
 	case BROKER_SCAN:
 		if (reply->status == 0)
@@ -232,12 +240,16 @@ static bool loader_is_asked(const struct supply *s)
 
 bool supply_step(struct supply *s, uint64_t time_ns, bool broker_ready, bool loader_ready)
 {
-	bool asked;
+	bool asked = false;
 
 	if (broker_ready || s->nr_asked > 0)
 		take_broker(s);
-	asked = ask_maps(s, time_ns);
-	asked |= supply_ask_modules(s);
+	if (s->engine->recorded) {
+		supply_give_up_recorded(s, time_ns);
+	} else {
+		asked = ask_maps(s, time_ns);
+		asked |= supply_ask_modules(s);
+	}
 	if (loader_ready || loader_is_asked(s))
 		take_loader(s, time_ns);
 	supply_fetch_step(s);
@@ -301,7 +313,8 @@ struct supply *supply_new(struct engine *engine)
 	s->loader = loader_client_new(&spawner);
 	if (!s->loader)
 		return supply_free(s);
-	supply_add_vdso(s);
+	if (!engine->recorded)
+		supply_add_vdso(s);
 	return s;
 }
 

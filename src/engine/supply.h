@@ -76,6 +76,8 @@ struct supply {
 	uint64_t scan_time_ns, rescan_time_ns, next_retry_ns, next_names_ns;
 	uint64_t table_rows;
 	struct fetch fetch;
+	uint32_t nr_unverified; /* files of a recording that tells no build-id of them */
+	uint64_t next_give_up_ns;
 };
 
 /* Ask the broker; its answer is counted on. 0 or -errno. */
@@ -85,6 +87,9 @@ int supply_ask(struct supply *s, const struct broker_file_request *request);
 
 /* The state of MODULE, made if it is new; NULL: no memory. */
 struct file *supply_file(struct supply *s, uint32_t module);
+/* It will not come, see module_failed(). */
+void supply_file_failed(struct supply *s, uint32_t module, enum stack_end end, const char *why,
+			bool retry);
 /* Nothing more is to come of the file: its names can be asked for. */
 void supply_file_done(struct supply *s, uint32_t module);
 void supply_add_vdso(struct supply *s);
@@ -106,6 +111,17 @@ void supply_fetch_step(struct supply *s);
 /* A debug file came: names must not be asked for until the answers on their way are here. */
 bool supply_fetch_holds_names(const struct supply *s);
 void supply_fetch_done(struct supply *s);
+/* --- supply_recorded.c: what is different for the files of a recording --- */
+
+extern const char supply_another_build[]; /* why a file is not used */
+
+/* A stack leads into MODULE, whose file nobody has asked for yet. */
+void supply_open_recorded(struct supply *s, uint32_t module);
+/* The file that REPLY tells of is the one that was recorded, as far as that can be known. */
+bool supply_is_recorded(struct supply *s, const struct module *module,
+			const struct loader_reply *reply);
+/* Nothing waits for ever: opens that hang have failed. */
+void supply_give_up_recorded(struct supply *s, uint64_t time_ns);
 
 /* --- supply_names.c: from an offset to a name --- */
 

@@ -76,7 +76,7 @@ void supply_file_done(struct supply *s, uint32_t module)
 	supply_release_names(s, module);
 }
 
-static void file_failed(struct supply *s, uint32_t module, enum stack_end end, const char *why,
+void supply_file_failed(struct supply *s, uint32_t module, enum stack_end end, const char *why,
 			bool retry)
 {
 	struct engine *engine = s->engine;
@@ -114,7 +114,8 @@ bool supply_ask_modules(struct supply *s)
 		file->state = FILE_OPENING;
 		file->asked_ns = now_ns();
 		if (supply_ask(s, &request) < 0)
-			file_failed(s, want.module, STACK_END_NO_FILE, "the broker is gone", false);
+			supply_file_failed(s, want.module, STACK_END_NO_FILE, "the broker is gone",
+					   false);
 	}
 	return asked;
 }
@@ -129,14 +130,19 @@ void supply_take_mapped(struct supply *s, struct broker_file_reply *reply)
 		bool gone = reply->status == -ENOENT || reply->status == -ESRCH ||
 			    reply->status == -ESTALE;
 
-		file_failed(s, module, STACK_END_NO_FILE,
-			    gone ? "its process was gone" : "could not be opened", gone);
+		if (reply->kind == BROKER_PATH) {
+			supply_file_failed(s, module, STACK_END_NO_FILE,
+					   gone ? "not found" : "could not be opened", false);
+			return;
+		}
+		supply_file_failed(s, module, STACK_END_NO_FILE,
+				   gone ? "its process was gone" : "could not be opened", gone);
 		return;
 	}
 	s->files[module].state = FILE_OPEN;
 	s->engine->look_for_wants = true;
 	if (loader_add_module(s->loader, module, steal_fd(&reply->fd)) < 0)
-		file_failed(s, module, STACK_END_NO_FILE, "out of memory", false);
+		supply_file_failed(s, module, STACK_END_NO_FILE, "out of memory", false);
 }
 
 /* Ask for a debug file by build-id (first) or debuglink; without either the names are as good as they get. */
@@ -164,6 +170,8 @@ static void ask_debug(struct supply *s, uint32_t module, enum broker_file_kind k
 	}
 	memcpy(request.build_id, m->build_id, sizeof(request.build_id));
 	snprintf(request.name, sizeof(request.name), "%s", file->debuglink);
+	if (m->raw_path)
+		snprintf(request.path, sizeof(request.path), "%s", m->raw_path);
 	file->state = FILE_DEBUG;
 	if (!known || supply_ask(s, &request) < 0) {
 		supply_file_done(s, module);
@@ -200,14 +208,20 @@ void supply_take_table(struct supply *s, struct loader_reply *reply)
 	if (!m || !file || file->state != FILE_TABLE)
 		return;
 	s->tables_came = true;
+	if (s->engine->recorded && !supply_is_recorded(s, m, reply)) {
+		loader_drop_module(s->loader, reply->module);
+		supply_file_failed(s, reply->module, STACK_END_NO_FILE, supply_another_build,
+				   false);
+		return;
+	}
 	if (reply->status == LOADER_OK && memfd_map(fd, TABLE_BYTES_MAX, &blob, &len) == 0)
 		r = module_ready(m, blob, len);
 	if (r < 0 && reply->status != LOADER_NO_CODE) {
 		if (blob)
 			munmap((void *)(uintptr_t)blob, len);
 		file->trouble = reply->status;
-		file_failed(s, reply->module, STACK_END_BAD_FILE, loader_status_text(reply->status),
-			    false);
+		supply_file_failed(s, reply->module, STACK_END_BAD_FILE,
+				   loader_status_text(reply->status), false);
 		return;
 	}
 	if (r == 0) {
@@ -248,10 +262,12 @@ static void ask_wants_of(struct supply *s, uint32_t id)
 	struct unwind_module *m = &procs_module(s->engine->procs, id)->unwind;
 	struct file *file = &s->files[id];
 
+	if (file->state == FILE_UNSEEN && m->wants_table && s->engine->recorded)
+		supply_open_recorded(s, id);
 	if (file->state == FILE_OPEN && m->wants_table) {
 		file->state = FILE_TABLE;
 		if (loader_want_table(s->loader, id) < 0)
-			file_failed(s, id, STACK_END_BAD_FILE, "out of memory", false);
+			supply_file_failed(s, id, STACK_END_BAD_FILE, "out of memory", false);
 	}
 	if (file->state >= FILE_DEBUG && m->wants_calls && !file->calls_asked) {
 		file->calls_asked = true;
@@ -270,6 +286,9 @@ void supply_ask_wants(struct supply *s)
 	if (!s->engine->look_for_wants)
 		return;
 	s->engine->look_for_wants = false;
+	/* A recording's files are not seen before they are wanted. */
+	if (s->engine->recorded && !supply_file(s, procs_nr_modules(s->engine->procs) - 1))
+		return;
 	for (uint32_t id = PROC_MODULE_VDSO; id < s->nr_files; id++)
 		ask_wants_of(s, id);
 }
@@ -280,7 +299,10 @@ void supply_ask_wants(struct supply *s)
 static const char *trouble_of(const struct supply *s, uint32_t id, uint64_t time_ns)
 {
 	const struct file *file = &s->files[id];
+	const char *why = procs_module(s->engine->procs, id)->why;
 
+	if (why == supply_another_build)
+		return why;
 	switch (file->trouble) {
 	case LOADER_CRASHED:
 	case LOADER_TIMED_OUT:

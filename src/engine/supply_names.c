@@ -11,14 +11,18 @@
 
 #include <stdio.h>
 
-#define NAMES_BATCHES_MAX 16 /* names requests at the loader at once: tables go first */
-#define HELD_MAX	  16384
+#define NAMES_BATCHES_MAX 16	       /* names requests at the loader at once: tables go first */
+#define HELD_MAX	  (512u << 10) /* as many as a recording's profile has frames */
 #define NAMES_PAUSE_NS	  (NS_PER_SEC / 2)
 #define NAMES_MANY_NS	  (NS_PER_SEC / 10) /* the pause while there are many */
 
 static void name_fallback(struct supply *s, uint32_t module, uint64_t off)
 {
-	profile_name(s->engine->profile, module, off, UINT64_MAX, 0, NULL, NULL);
+	const char *object = NULL;
+
+	if (module == PROC_MODULE_KERNEL && s->engine->recorded)
+		object = recorded_kernel_object(s->engine->recorded, off);
+	profile_name(s->engine->profile, module, off, UINT64_MAX, 0, NULL, object);
 }
 
 static void hold(struct supply *s, uint32_t module, const uint64_t *offs, uint32_t nr)
@@ -56,6 +60,8 @@ static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32
 
 	if (module == PROC_MODULE_KERNEL)
 		nr = name_ksymbols(s, offs, nr);
+	if (file && file->state == FILE_UNSEEN && s->engine->recorded)
+		supply_open_recorded(s, module);
 	if (nr == 0)
 		return;
 	if (file && file->state == FILE_DONE &&
@@ -126,6 +132,11 @@ static void take_name(struct supply *s, uint32_t module, const struct loader_nam
 	struct profile *profile = s->engine->profile;
 	char object[80];
 
+	if (module == PROC_MODULE_KERNEL && !n->name && s->engine->recorded) {
+		name_fallback(s, module, n->off);
+		s->kernel_names_missing = true;
+		return;
+	}
 	if (module != PROC_MODULE_KERNEL) {
 		profile_name(profile, module, n->off, n->func_off, n->func_vaddr, n->name, NULL);
 	} else {

@@ -35,7 +35,8 @@ enum record_kind {
 /* PERF_SAMPLE_REGS_ABI_*: NONE 0, 32 1, 64 2. */
 enum record_abi { RECORD_ABI_NONE, RECORD_ABI_32, RECORD_ABI_64 };
 
-#define RECORD_CPUMODE_USER 2 /* PERF_RECORD_MISC_USER */
+#define RECORD_CPUMODE_KERNEL 1 /* PERF_RECORD_MISC_KERNEL */
+#define RECORD_CPUMODE_USER   2 /* PERF_RECORD_MISC_USER */
 
 struct record_branch { /* struct perf_branch_entry */
 	uint64_t from, to, flags;

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The recorded source: see recorded.h. The recording hands over the records of
+ * all events; here one event's samples are let through and the others counted,
+ * and what is live's alone is refused with the reason.
+ */
+#include "config.h"
+
+#include "src/engine/recorded.h"
+
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_STACK	 127   /* kernel.perf_event_max_stack, unless somebody has changed it */
+#define KERNEL_PARTS_MAX 65536 /* modules of a kernel */
+#define LIST_EVENTS_MAX	 8     /* named in a message */
+
+/* A part of the kernel: its image, or a module. */
+struct kernel_part {
+	uint64_t start, end;
+	char name[64]; /* sanitized, in brackets */
+};
+
+struct recorded {
+	struct source source; /* first: a struct source is what others hold */
+	struct recording *recording;
+	struct source *records; /* all that is in it */
+	struct source_granted granted;
+	char file[256];
+	char *word;	/* the event asked for, or NULL */
+	uint32_t event; /* that is shown, RECORDED_NO_EVENT: none is known yet */
+	uint64_t other_samples;
+	bool is_stopped, is_ended;
+	struct kernel_part *parts; /* of the kernel, as they came */
+	size_t nr_parts, cap_parts;
+	uint64_t kernel_text;
+	char trouble[ERR_TEXT_MAX];
+};
+
+static struct recorded *recorded_of(struct source *source)
+{
+	return (struct recorded *)source;
+}
+
+/* --- events --- */
+
+/* NAME is what WORD asks for: itself, or itself with modifiers behind it. */
+static bool is_called(const char *name, const char *word)
+{
+	size_t len = strlen(word);
+
+	return strncmp(name, word, len) == 0 && (name[len] == '\0' || name[len] == ':');
+}
+
+static uint32_t find_event(const struct recorded *r)
+{
+	const struct recording_info *info = recording_info(r->recording);
+	char *rest;
+	unsigned long number;
+
+	if (r->word) {
+		number = strtoul(r->word, &rest, 10);
+		if (*rest == '\0' && number >= 1 && number <= info->nr_events)
+			return (uint32_t)number - 1;
+		for (uint32_t i = 0; i < info->nr_events; i++)
+			if (strcmp(info->events[i].name, r->word) == 0)
+				return i;
+	}
+	for (uint32_t i = 0; i < info->nr_events; i++)
+		if (r->word ? is_called(info->events[i].name, r->word) : !info->events[i].is_dummy)
+			return i;
+	return r->word || info->nr_events == 0 ? RECORDED_NO_EVENT : 0;
+}
+
+/* "1 cycles, 2 instructions" */
+static void list_events(const struct recorded *r, char *out, size_t size)
+{
+	const struct recording_info *info = recording_info(r->recording);
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (uint32_t i = 0; i < info->nr_events && i < LIST_EVENTS_MAX && len < size; i++)
+		len += (size_t)snprintf(out + len, size - len, "%s%u %s", i ? ", " : "", i + 1,
+					info->events[i].name);
+	if (info->nr_events > LIST_EVENTS_MAX && len < size)
+		snprintf(out + len, size - len, " and %u more", info->nr_events - LIST_EVENTS_MAX);
+}
+
+static int no_such_event(const struct recorded *r, struct err *err)
+{
+	char word[64], list[256];
+
+	text_sanitize(r->word, strlen(r->word), word, sizeof(word));
+	list_events(r, list, sizeof(list));
+	return err_set(err, -ENOENT, "no event '%s' in %s, which has %s", word, r->file,
+		       list[0] ? list : "none");
+}
+
+static void update_granted(struct recorded *r)
+{
+	const struct recording_info *info = recording_info(r->recording);
+	struct source_granted *granted = &r->granted;
+	const struct recording_event *event;
+
+	granted->max_stack = MAX_STACK;
+	granted->cpus_online = info->cpus_online;
+	granted->cpus_sampled = info->cpus_online;
+	if (r->event == RECORDED_NO_EVENT)
+		return;
+	event = &info->events[r->event];
+	snprintf(granted->event.name, sizeof(granted->event.name), "%s", event->name);
+	granted->mode = event->format.mode;
+	granted->stack_bytes = event->stack_bytes;
+	granted->freq_hz = event->is_freq ? event->freq_or_period : 0;
+	granted->period = event->is_freq ? 0 : event->freq_or_period;
+}
+
+int recorded_show(struct recorded *r, uint32_t event, struct err *err)
+{
+	const struct recording_info *info = recording_info(r->recording);
+	int code;
+
+	if (event == r->event)
+		return -EALREADY;
+	if (event >= info->nr_events)
+		return err_set(err, -ENOENT, "the recording has no event %u", event + 1);
+	if (info->is_pipe || (code = recording_rewind(r->recording)) == -ESPIPE)
+		return err_set(err, -ESPIPE,
+			       "a pipe cannot be read again: start with -e %u to see this event",
+			       event + 1);
+	if (code < 0)
+		return err_set(err, code, "%s: cannot read it again: %s", r->file, strerror(-code));
+	r->event = event;
+	r->other_samples = 0;
+	r->is_stopped = r->is_ended = false;
+	r->nr_parts = 0;
+	update_granted(r);
+	return 0;
+}
+
+/* --- the kernel --- */
+
+/* "[kernel.kallsyms]_text": a name in brackets, then the symbol that PGOFF is the address of. */
+static void take_kernel_map(struct recorded *r, const struct record_mmap *mmap)
+{
+	const char *name = mmap->filename, *slash = strrchr(name, '/'), *end;
+	struct kernel_part part = {.start = mmap->start};
+	char text[sizeof(part.name) - 2];
+
+	if (__builtin_add_overflow(mmap->start, mmap->len, &part.end) || mmap->len == 0)
+		return;
+	if (strncmp(name, "[kernel.kallsyms]", strlen("[kernel.kallsyms]")) == 0) {
+		r->kernel_text = mmap->file_off;
+		name = "kernel";
+	} else if (strncmp(name, "[guest", strlen("[guest")) == 0) {
+		return;
+	} else if (slash) { /* a module's file */
+		name = slash + 1;
+	} else if (name[0] == '[') {
+		name++;
+	}
+	end = name + strcspn(name, "].");
+	text_sanitize(name, (size_t)(end - name), text, sizeof(text));
+	snprintf(part.name, sizeof(part.name), "[%s]", text);
+	if (vec_reserve(&r->parts, &r->cap_parts, r->nr_parts + 1, KERNEL_PARTS_MAX) == 0)
+		r->parts[r->nr_parts++] = part;
+}
+
+const char *recorded_kernel_object(const struct recorded *r, uint64_t addr)
+{
+	/* From the last: the image is first and as wide as it can be. */
+	for (size_t i = r->nr_parts; i-- > 0;)
+		if (addr >= r->parts[i].start && addr < r->parts[i].end)
+			return r->parts[i].name;
+	return NULL;
+}
+
+uint64_t recorded_kernel_text(const struct recorded *r)
+{
+	return r->kernel_text;
+}
+
+const struct recording_build_id *recorded_build_id(const struct recorded *r, const char *path)
+{
+	const struct recording_info *info = recording_info(r->recording);
+
+	for (uint32_t i = 0; i < info->nr_build_ids; i++) {
+		const struct recording_build_id *id = &info->build_ids[i];
+
+		if (id->build_id_bytes == 0)
+			continue;
+		if (path ? strcmp(id->path, path) == 0
+			 : id->is_kernel && strncmp(id->path, "[kernel", strlen("[kernel")) == 0)
+			return id;
+	}
+	return NULL;
+}
+
+/* --- the source --- */
+
+static int op_drain(struct source *source, uint64_t time_ns)
+{
+	return source_drain(recorded_of(source)->records, time_ns);
+}
+
+static bool op_next(struct source *source, struct record *ret)
+{
+	struct recorded *r = recorded_of(source);
+
+	while (!r->is_stopped && source_next(r->records, ret)) {
+		if (ret->kind == RECORD_MMAP && ret->pid == UINT32_MAX) {
+			take_kernel_map(r, &ret->mmap);
+			continue;
+		}
+		if (ret->kind != RECORD_SAMPLE)
+			return true;
+		if (r->event == RECORDED_NO_EVENT) { /* pipe mode: the events have come by now */
+			r->event = find_event(r);
+			update_granted(r);
+		}
+		if (ret->sample.event == r->event)
+			return true;
+		r->other_samples++;
+	}
+	if (recording_is_over(r->recording))
+		r->is_ended = true;
+	return false;
+}
+
+static void op_stats(struct source *source, struct source_stats *ret)
+{
+	source_stats(recorded_of(source)->records, ret);
+}
+
+static const struct source_granted *op_granted(struct source *source)
+{
+	struct recorded *r = recorded_of(source);
+
+	update_granted(r);
+	return &r->granted;
+}
+
+static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
+		       struct err *err)
+{
+	struct recorded *r = recorded_of(source);
+
+	(void)stack_bytes;
+	if (mode == r->granted.mode && stack_bytes == 0)
+		return 0;
+	if (mode == r->granted.mode)
+		return err_set(err, -EROFS,
+			       "a recording: the size of its stack copies is what it is");
+	return err_set(err, -EROFS, "a recording: its stacks were recorded as %s",
+		       stack_mode_name(r->granted.mode));
+}
+
+static bool op_follow(struct source *source)
+{
+	(void)source;
+	return false;
+}
+
+static uint32_t op_pollfds(struct source *source, bool is_sideband, struct pollfd *fds,
+			   uint32_t max)
+{
+	struct recorded *r = recorded_of(source);
+	int fd = recording_fd(r->recording);
+
+	if (is_sideband || max == 0 || fd < 0 || recorded_is_over(r))
+		return 0;
+	fds[0] = (struct pollfd){.fd = fd, .events = POLLIN};
+	return 1;
+}
+
+static bool op_is_over(struct source *source)
+{
+	return recorded_is_over(recorded_of(source));
+}
+
+static void op_close(struct source *source)
+{
+	struct recorded *r = recorded_of(source);
+
+	recording_close(r->recording);
+	free(r->parts);
+	free(r->word);
+	free(r);
+}
+
+static const struct source_ops recorded_ops = {
+	.drain = op_drain,
+	.next = op_next,
+	.stats = op_stats,
+	.granted = op_granted,
+	.set_mode = op_set_mode,
+	.follow = op_follow,
+	.pollfds = op_pollfds,
+	.is_over = op_is_over,
+	.close = op_close,
+};
+
+int recorded_new(const struct recorded_config *config, struct recorded **ret, struct err *err)
+{
+	struct recorded *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		recording_close(config->recording);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	r->source.ops = &recorded_ops;
+	r->recording = config->recording;
+	r->records = recording_source(config->recording);
+	snprintf(r->file, sizeof(r->file), "%s", config->file);
+	if (config->event) {
+		r->word = strdup(config->event);
+		if (!r->word) {
+			op_close(&r->source);
+			return err_set(err, -ENOMEM, "out of memory");
+		}
+	}
+	r->event = find_event(r);
+	if (r->event == RECORDED_NO_EVENT && r->word && !recording_info(r->recording)->is_pipe) {
+		no_such_event(r, err);
+		op_close(&r->source);
+		return -ENOENT;
+	}
+	update_granted(r);
+	*ret = r;
+	return 0;
+}
+
+struct source *recorded_source(struct recorded *r)
+{
+	return &r->source;
+}
+
+const struct recording_info *recorded_info(const struct recorded *r)
+{
+	return recording_info(r->recording);
+}
+
+struct recording *recorded_recording(struct recorded *r)
+{
+	return r->recording;
+}
+
+void recorded_stop(struct recorded *r)
+{
+	r->is_stopped = true;
+}
+
+bool recorded_is_over(const struct recorded *r)
+{
+	return r->is_ended || r->is_stopped;
+}
+
+/* --- what is said of it --- */
+
+uint64_t recorded_other_samples(const struct recorded *r)
+{
+	return r->other_samples;
+}
+
+const char *recorded_trouble(const struct recorded *r, bool *ret_is_bad)
+{
+	struct recorded *own = (struct recorded *)(uintptr_t)r;
+	struct err err = {0};
+
+	if (r->is_ended && r->word && r->event == RECORDED_NO_EVENT) {
+		no_such_event(r, &err);
+		snprintf(own->trouble, sizeof(own->trouble), "%s", err.text);
+		*ret_is_bad = true;
+		return r->trouble;
+	}
+	*ret_is_bad = false;
+	return r->is_ended ? recording_trouble(r->recording, ret_is_bad) : "";
+}
+
+void recorded_notice(const struct recorded *r, char *out, size_t size)
+{
+	const struct recording_info *info = recording_info(r->recording);
+
+	out[0] = '\0';
+	if (!r->is_ended || r->event == RECORDED_NO_EVENT || info->events[r->event].nr_samples > 0)
+		return;
+	for (uint32_t i = 0; i < info->nr_events; i++) {
+		const struct recording_event *event = &info->events[i];
+
+		if (event->nr_samples == 0)
+			continue;
+		snprintf(out, size, "no samples of %s; %llu of %s: -e %u",
+			 info->events[r->event].name, (unsigned long long)event->nr_samples,
+			 event->name, i + 1);
+		return;
+	}
+}
+
+void recorded_fill(const struct recorded *r, struct snap_recording *ret)
+{
+	const struct recording_info *info = recording_info(r->recording);
+
+	*ret = (struct snap_recording){
+		.is_recording = true,
+		.is_pipe = info->is_pipe,
+		.is_reading = !recorded_is_over(r),
+		.event = r->event == RECORDED_NO_EVENT ? 0 : r->event,
+		.nr_events = MIN(info->nr_events, (uint32_t)SNAP_EVENTS_MAX),
+	};
+	recording_progress(r->recording, &ret->done_bytes, &ret->total_bytes);
+	for (uint32_t i = 0; i < ret->nr_events; i++)
+		ret->events[i].nr_samples = info->events[i].nr_samples;
+}
+
+const char *recorded_file(const struct recorded *r)
+{
+	return r->file;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The loop over a recording: it is read as fast as its stacks can be unwound.
+ * There are no rounds and there is no backlog: a stack whose table is not there
+ * yet waits for it, and all behind it too, so that the same recording gives the
+ * same profile every time. One thread; every wait is one poll with an end.
+ */
+#include "config.h"
+
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/engine/engine.h"
+#include "src/engine/internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#define PART_NS		(20 * NS_PER_MSEC) /* read for so long before looking at commands */
+#define LOOK_EVERY	32		   /* at the clock, after so many records */
+#define HELD_MAX_NS	(30 * NS_PER_SEC)  /* loaders are killed long before */
+#define WAIT_MS		20		   /* for an answer, before looking at deadlines again */
+#define IDLE_MS		1000
+#define SWEEP_RECORDS	65536
+#define SWEEP_BEHIND_NS (10 * NS_PER_SEC) /* the dead are kept for samples that come late */
+
+struct replay {
+	bool is_held; /* a sample waits for an unwind table */
+	struct record held;
+	struct stack_input input;
+	const struct process *process;
+	uint64_t held_ns;    /* since when it waits */
+	uint64_t settled_ns; /* since when all that is read waits for names; 0: not yet */
+	uint64_t nr_records;
+};
+
+struct replay *replay_new(void)
+{
+	return calloc(1, sizeof(struct replay));
+}
+
+struct replay *replay_free(struct replay *replay)
+{
+	free(replay);
+	return NULL;
+}
+
+/* --- records --- */
+
+/* Unwind the held sample. False: it goes on waiting. */
+static bool finish_held(struct engine *engine, uint64_t time_ns)
+{
+	struct replay *r = engine->replay;
+	struct stack_made made;
+
+	stack_path(engine, r->process, &r->input, &made);
+	if (made.end == STACK_END_PENDING) {
+		engine->look_for_wants = true;
+		if (time_ns < r->held_ns + HELD_MAX_NS)
+			return false;
+		made.end = STACK_END_LATE;
+	}
+	r->is_held = false;
+	engine_add(engine, &r->held, r->process, &made, NULL);
+	return true;
+}
+
+/* False: the sample waits for a table. */
+static bool take_sample(struct engine *engine, const struct record *record, uint64_t time_ns)
+{
+	struct replay *r = engine->replay;
+
+	r->process = engine_process_of(engine, record);
+	if (!r->process)
+		return true;
+	r->held = *record;
+	r->held_ns = time_ns;
+	r->is_held = true;
+	stack_input_of(engine, r->process, &r->held, &r->input);
+	return finish_held(engine, time_ns);
+}
+
+/* Processes that ended long ago on the recording's clock keep their names only. */
+static void sweep(struct engine *engine, const struct record *record)
+{
+	if (++engine->replay->nr_records % SWEEP_RECORDS == 0 && record->time_ns > SWEEP_BEHIND_NS)
+		procs_sweep(engine->procs, record->time_ns - SWEEP_BEHIND_NS);
+}
+
+/* Work on what is there. False: nothing can be done for now, whatever is read. */
+static bool take_part(struct engine *engine, uint64_t time_ns)
+{
+	uint64_t until_ns = time_ns + PART_NS;
+	struct record record;
+
+	if (engine->replay->is_held && !finish_held(engine, time_ns))
+		return false;
+	for (uint32_t i = 1; source_next(engine->source, &record); i++) {
+		sweep(engine, &record);
+		if (record.kind != RECORD_SAMPLE)
+			engine_follow(engine, &record);
+		else if (!take_sample(engine, &record, time_ns))
+			return false;
+		if (i % LOOK_EVERY == 0 && now_ns() >= until_ns)
+			return true;
+	}
+	if (source_is_over(engine->source))
+		return false;
+	return source_drain(engine->source, 0) > 0;
+}
+
+/* --- commands --- */
+
+void replay_show(struct engine *engine, struct channel *channel, uint32_t event)
+{
+	struct err err = {0};
+	int r = recorded_show(engine->recorded, event, &err);
+
+	if (r == -EALREADY)
+		return;
+	if (r < 0) {
+		channel_post_message(channel, err.text, true);
+		return;
+	}
+	*engine->replay = (struct replay){0};
+	profile_clear(engine->profile);
+	procs_restart(engine->procs);
+	lbr_clear(engine->lbr);
+	stitch_clear(engine->stitch);
+	engine->health = (struct health){0};
+	engine->is_over = false;
+}
+
+/* --- the loop --- */
+
+/*
+ * All is read, and what is read has its names as far as they are to be had:
+ * what is asked of the loader is always answered.
+ */
+static void look_whether_over(struct engine *engine, struct channel *channel, uint64_t time_ns)
+{
+	struct replay *r = engine->replay;
+
+	if (engine->is_over || !source_is_over(engine->source))
+		return;
+	if (!r->settled_ns)
+		r->settled_ns = time_ns;
+	r->is_held = false; /* reading was stopped at it */
+	supply_names_now(engine->supply);
+	engine->is_over =
+		profile_nr_unnamed(engine->profile) == 0 || time_ns >= r->settled_ns + HELD_MAX_NS;
+	if (engine->is_over)
+		engine_post(engine, channel, time_ns);
+}
+
+/* Wait for answers, commands, or more of a pipe. True: a command has come. */
+static bool wait_for_more(struct engine *engine, struct channel *channel, bool is_busy,
+			  bool *ret_broker, bool *ret_loader)
+{
+	struct pollfd fds[4] = {
+		{.fd = channel_engine_fd(channel), .events = POLLIN},
+		{.fd = broker_files_fd(engine->broker), .events = POLLIN},
+		{.fd = supply_loader_fd(engine->supply), .events = POLLIN},
+	};
+	bool is_waiting = engine->replay->is_held || source_is_over(engine->source);
+	uint32_t nr = 3;
+	int timeout_ms = engine->is_over ? IDLE_MS : WAIT_MS;
+
+	if (is_busy)
+		timeout_ms = 0;
+	if (!is_waiting)
+		nr += source_pollfds(engine->source, false, fds + nr, 1);
+	if (poll(fds, nr, timeout_ms) <= 0)
+		return false;
+	*ret_broker = fds[1].revents != 0;
+	*ret_loader = fds[2].revents != 0;
+	return fds[0].revents != 0;
+}
+
+void replay_run(struct engine *engine, struct channel *channel)
+{
+	struct command command;
+	bool is_busy = true, leave = false;
+
+	while (!leave) {
+		bool by_broker = false, by_loader = false;
+		bool by_command = wait_for_more(engine, channel, is_busy, &by_broker, &by_loader);
+		uint64_t time_ns = now_ns();
+
+		supply_step(engine->supply, time_ns, by_broker, by_loader);
+		while (by_command && !leave && channel_receive(channel, &command))
+			leave = !engine_obey(engine, channel, &command, time_ns);
+		if (!leave)
+			is_busy = take_part(engine, time_ns);
+		look_whether_over(engine, channel, time_ns);
+		cost_update(engine, time_ns);
+	}
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The files of a recording: opened by their paths when a stack first leads
+ * into them, used only if their build-id is the recorded one. What is this
+ * machine's own (the vDSO, the kernel's names) is used only where the
+ * recording's is the same.
+ */
+#include "config.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/engine/supply.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define NOTES_PATH	"/sys/kernel/notes"
+#define NOTES_BYTES_MAX 65536
+
+const char supply_another_build[] = "another build-id";
+
+/* --- build-ids --- */
+
+/* Older perfs fill short ones up with zeros. */
+static bool is_same_build(const uint8_t *a, uint8_t a_bytes, const uint8_t *b, uint8_t b_bytes)
+{
+	uint8_t left[RECORD_BUILD_ID_MAX] = {0}, right[RECORD_BUILD_ID_MAX] = {0};
+
+	memcpy(left, a, MIN(a_bytes, (uint8_t)sizeof(left)));
+	memcpy(right, b, MIN(b_bytes, (uint8_t)sizeof(right)));
+	return a_bytes > 0 && b_bytes > 0 && memcmp(left, right, sizeof(left)) == 0;
+}
+
+bool supply_is_recorded(struct supply *s, const struct module *m, const struct loader_reply *reply)
+{
+	const char *path = m->raw_path ? m->raw_path : m->path; /* the vDSO has no file */
+	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, path);
+
+	if (reply->status != LOADER_OK && reply->status != LOADER_NO_CODE)
+		return true; /* bad in any case, and that is said */
+	if (m->told_build_id)
+		return is_same_build(m->build_id, m->build_id_bytes, reply->build_id,
+				     reply->build_id_bytes);
+	if (told)
+		return is_same_build(told->build_id, told->build_id_bytes, reply->build_id,
+				     reply->build_id_bytes);
+	s->nr_unverified += m->raw_path != NULL;
+	return true;
+}
+
+/* The GNU build-id among ELF notes. False: there is none. */
+static bool build_id_of_notes(const uint8_t *data, size_t len, struct recording_build_id *ret)
+{
+	size_t at = 0;
+
+	while (len - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr head;
+		uint64_t name_at = at + sizeof(head), desc_at, end;
+
+		memcpy(&head, data + at, sizeof(head));
+		desc_at = name_at + align_up(head.n_namesz, 4);
+		end = desc_at + align_up(head.n_descsz, 4);
+		if (end > len)
+			return false;
+		if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 &&
+		    memcmp(data + name_at, "GNU", 4) == 0 &&
+		    head.n_descsz <= sizeof(ret->build_id)) {
+			memcpy(ret->build_id, data + desc_at, head.n_descsz);
+			ret->build_id_bytes = (uint8_t)head.n_descsz;
+			return true;
+		}
+		at = end;
+	}
+	return false;
+}
+
+/* The kernel that runs here is the one of the recording. */
+static bool is_own_kernel(const struct supply *s)
+{
+	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, NULL);
+	const struct recording_info *info = recorded_info(s->engine->recorded);
+	AUTO_CLOSE int fd = open(NOTES_PATH, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *notes = NULL;
+	struct recording_build_id own = {0};
+	struct utsname uts;
+	size_t len = 0;
+
+	if (told)
+		return fd >= 0 && read_all(fd, NOTES_BYTES_MAX, &notes, &len) == 0 &&
+		       build_id_of_notes((const uint8_t *)notes, len, &own) &&
+		       is_same_build(own.build_id, own.build_id_bytes, told->build_id,
+				     told->build_id_bytes);
+	return info->release[0] && info->hostname[0] && uname(&uts) == 0 &&
+	       strcmp(info->release, uts.release) == 0 && strcmp(info->hostname, uts.nodename) == 0;
+}
+
+/* --- opening --- */
+
+static void open_file(struct supply *s, uint32_t id)
+{
+	const struct module *m = procs_module(s->engine->procs, id);
+	struct broker_file_request request = {.kind = BROKER_PATH, .tag = id};
+
+	if (!m->raw_path) {
+		supply_file_failed(s, id, STACK_END_NO_FILE, "has no path", false);
+		return;
+	}
+	snprintf(request.path, sizeof(request.path), "%s", m->raw_path);
+	s->files[id].state = FILE_OPENING;
+	if (supply_ask(s, &request) < 0)
+		supply_file_failed(s, id, STACK_END_NO_FILE, "the broker is gone", false);
+}
+
+/* Every kernel brings its own vDSO along. */
+static void open_vdso(struct supply *s)
+{
+	const struct recording_info *info = recorded_info(s->engine->recorded);
+	struct utsname uts;
+
+	if (info->arch == RECORDING_ARCH_X86_64 && uname(&uts) == 0 &&
+	    strcmp(info->release, uts.release) == 0 && strcmp(info->machine, uts.machine) == 0)
+		supply_add_vdso(s);
+	else
+		supply_file_failed(s, PROC_MODULE_VDSO, STACK_END_NO_FILE, "another kernel's",
+				   false);
+}
+
+static void open_kernel(struct supply *s)
+{
+	struct broker_file_request request = {.kind = BROKER_KALLSYMS};
+
+	if (is_own_kernel(s) && supply_ask(s, &request) == 0) {
+		s->files[LOADER_KERNEL].state = FILE_OPENING;
+		return;
+	}
+	s->files[LOADER_KERNEL].state = FILE_FAILED;
+}
+
+void supply_open_recorded(struct supply *s, uint32_t id)
+{
+	s->files[id].asked_ns = now_ns();
+	if (id == PROC_MODULE_KERNEL) {
+		open_kernel(s);
+	} else if (id == PROC_MODULE_VDSO) {
+		open_vdso(s);
+	} else if (id >= PROC_MODULE_FIRST) {
+		procs_module(s->engine->procs, id)->unwind.wants_table = true;
+		s->engine->look_for_wants = true;
+		open_file(s, id);
+	} else {
+		s->files[id].state = FILE_FAILED;
+	}
+}
+
+void supply_give_up_recorded(struct supply *s, uint64_t time_ns)
+{
+	if (s->nr_asked == 0 || time_ns < s->next_give_up_ns)
+		return;
+	s->next_give_up_ns = time_ns + NS_PER_SEC / 4;
+	for (uint32_t id = 0; id < s->nr_files; id++) {
+		struct file *file = &s->files[id];
+
+		if (time_ns < file->asked_ns + GIVE_UP_NS)
+			continue;
+		if (file->state == FILE_DEBUG) {
+			supply_file_done(s, id);
+		} else if (file->state == FILE_OPENING && id == PROC_MODULE_KERNEL) {
+			file->state = FILE_FAILED;
+			supply_release_names(s, id);
+		} else if (file->state == FILE_OPENING) {
+			supply_file_failed(s, id, STACK_END_NO_FILE, "its file system hangs",
+					   false);
+		}
+	}
+}
+
+/* --- what is said of them --- */
+
+void supply_recorded_notice(const struct supply *s, char *out, size_t size)
+{
+	uint32_t nr_missing = 0;
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++)
+		nr_missing +=
+			s->files[id].state == FILE_FAILED &&
+			procs_module(s->engine->procs, id)->unwind.state == STACK_END_NO_FILE &&
+			procs_module(s->engine->procs, id)->why != supply_another_build;
+	if (nr_missing > 0)
+		len = (size_t)snprintf(out, size, "%u file%s not found: --symfs=DIR says where",
+				       nr_missing, nr_missing > 1 ? "s" : "");
+	if (s->nr_unverified > 0 && len < size)
+		snprintf(out + len, size - len,
+			 "%sthe recording has no build-id of %u file%s: taken as found here",
+			 len ? "; " : "", s->nr_unverified, s->nr_unverified > 1 ? "s" : "");
+}
