@@ -144,6 +144,17 @@ static void a_killed_loader_is_replaced(void **state)
 	assert_int_equal(restarts_of(f), 1);
 }
 
+/* The first crash is enough. */
+static void a_file_that_crashes_the_loader_is_bad(void **state)
+{
+	struct fixture *f = *state;
+
+	stop_in_request(f);
+	assert_int_equal(kill(loader_pid(f->client), SIGILL), 0);
+	assert_int_equal(kill(loader_pid(f->client), SIGCONT), 0);
+	assert_bad(f, LOADER_CRASHED);
+}
+
 static void a_late_loader_is_replaced(void **state)
 {
 	struct fixture *f = *state;
@@ -613,7 +624,7 @@ static void loaders_lie(struct fixture *f, enum lie lie)
 	f->spawner.nr_started = f->spawner.nr_killed = 0;
 }
 
-/* One fault may be an accident, and the file is tried again; two, and it is bad. */
+/* A death without a word may be an accident, and the file is tried again, not for ever; a lie is none. */
 static void a_file_that_is_the_end_of_loaders_is_bad(void **state)
 {
 	struct fixture *f = *state;
@@ -621,7 +632,7 @@ static void a_file_that_is_the_end_of_loaders_is_bad(void **state)
 	struct loader_reply reply;
 
 	for (int lie = LIE_DIES; lie < LIE_COUNT; lie++) {
-		unsigned int wanted = lie == LIE_TWO_REPLIES ? 1 : 2;
+		unsigned int wanted = lie == LIE_DIES ? 3 : 1;
 
 		loaders_lie(f, (enum lie)lie);
 		test_add(f->client, BAD, "/proc/self/exe");
@@ -812,6 +823,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_new, fixture_free)
 	const struct CMUnitTest tests[] = {
 		TEST(a_killed_loader_is_replaced),
+		TEST(a_file_that_crashes_the_loader_is_bad),
 		TEST(a_late_loader_is_replaced),
 		TEST(a_stuck_file_system_is_left_behind),
 		TEST(a_loader_that_dies_idle_harms_no_file),

@@ -34,7 +34,7 @@
 #define RESTART_MAX_NS	  (3200 * NS_PER_MSEC)
 #define STARTS_FAILED_MAX 6  /* in a row; then what is queued is answered as failed */
 #define TABLES_PER_NAMES  16 /* tables that may go before names that wait */
-#define CRASHES_MAX	  2  /* on one file: the first may be a kill, or lack of memory */
+#define KILLS_MAX	  3  /* while the same file was in work */
 
 enum queue_kind { QUEUE_TABLES, QUEUE_KERNEL, QUEUE_NAMES, QUEUE_COUNT };
 
@@ -44,7 +44,7 @@ struct module {
 	int debug[LOADER_DEBUG_MAX];
 	uint32_t nr_debug;
 	uint64_t file_key;
-	uint32_t nr_crashes;
+	uint32_t nr_kills;	/* of loaders that had it in work */
 	enum loader_status bad; /* LOADER_OK, or why it is not given to a loader any more */
 };
 
@@ -301,6 +301,13 @@ struct loader_client *loader_client_free(struct loader_client *c)
 	return NULL;
 }
 
+/* How a loader ended. */
+enum loader_end {
+	END_CRASHED, /* its last words say so, or it lies: the file in work is bad */
+	END_KILLED, /* without a word, by somebody else: no file's fault, unless it happens again */
+	END_LATE,
+};
+
 static void start_later(struct loader_client *c)
 {
 	c->start_at_ns = c->time_ns + c->backoff_ns;
@@ -336,7 +343,7 @@ static void loader_start(struct loader_client *c)
  * has debug files, one of them may be at fault; they are forgotten first.
  */
 static bool request_may_retry(struct module *module, const struct request *request,
-			      enum loader_status status)
+			      enum loader_end end)
 {
 	if (request->kind == LOADER_REPLY_NAMES && module->nr_debug > 0) {
 		for (uint32_t i = 0; i < module->nr_debug; i++)
@@ -344,12 +351,13 @@ static bool request_may_retry(struct module *module, const struct request *reque
 		module->nr_debug = 0;
 		return true;
 	}
-	return status == LOADER_CRASHED && ++module->nr_crashes < CRASHES_MAX;
+	return end == END_KILLED && ++module->nr_kills < KILLS_MAX;
 }
 
-/* The loader died or lied (CRASHED), or was late (TIMED_OUT): replace it, blame the file it had. */
-static void loader_fail(struct loader_client *c, enum loader_status status)
+/* The loader is gone, lies, or is late: replace it, blame the file it had. */
+static void loader_fail(struct loader_client *c, enum loader_end end)
 {
+	enum loader_status status = end == END_LATE ? LOADER_TIMED_OUT : LOADER_CRASHED;
 	bool was_ready = c->is_ready;
 	struct request *request = steal_ptr(c->outstanding);
 	struct module *module = NULL;
@@ -364,7 +372,7 @@ static void loader_fail(struct loader_client *c, enum loader_status status)
 	start_later(c);
 	if (!request)
 		return;
-	if (module && request_may_retry(module, request, status)) {
+	if (module && request_may_retry(module, request, end)) {
 		queue_put_back(queue_of(c, request), request);
 		return;
 	}
@@ -492,7 +500,7 @@ static void send_next(struct loader_client *c)
 		queue_put_back(queue_of(c, request), request);
 		/* Dead while it was idle: no file's fault, the next loader is asked. */
 		if (r != -EAGAIN)
-			loader_fail(c, LOADER_CRASHED);
+			loader_fail(c, END_KILLED);
 		return;
 	}
 	c->outstanding = request;
@@ -509,7 +517,7 @@ void loader_tick(struct loader_client *c, uint64_t time_ns)
 	for (size_t i = 0; i < QUEUE_COUNT; i++)
 		has_work = has_work || c->queues[i].first;
 	if (c->pid > 0 && (c->outstanding || !c->is_ready) && time_ns >= c->deadline_at_ns)
-		loader_fail(c, LOADER_TIMED_OUT);
+		loader_fail(c, END_LATE);
 	if (c->pid == 0 && has_work && time_ns >= c->start_at_ns)
 		loader_start(c);
 	if (c->is_ready && !c->outstanding && has_work)
@@ -535,11 +543,15 @@ static bool reply_take(struct loader_client *c, const struct protocol_reply *mes
 
 static void reply_done(struct loader_client *c, const struct protocol_reply *message)
 {
+	struct module *module = module_get(c, c->outstanding->module);
+
 	c->cpu_ns = message->cpu_ns;
 	c->rss_bytes = message->rss_bytes;
 	c->backoff_ns = RESTART_FIRST_NS;
 	if (c->output >= 0)
 		close(steal_fd(&c->output));
+	if (module)
+		module->nr_kills = 0;
 	free(steal_ptr(c->outstanding));
 	c->nr_queued--;
 }
@@ -573,7 +585,7 @@ static int loader_receive(struct loader_client *c, struct loader_reply *ret)
 		send_next(c);
 		return 1;
 	}
-	loader_fail(c, LOADER_CRASHED);
+	loader_fail(c, n > 0 ? END_CRASHED : END_KILLED);
 	return 0;
 }
 

@@ -2,8 +2,9 @@
 /*
  * The engine's side of the loader: a queue of requests, one outstanding at a
  * time, never waited for. A loader that crashes, lies, or is late on a request
- * is killed and another one starts. A file that was too slow, or that two
- * loaders died on, is bad: everything asked about it is answered so.
+ * is killed and another one starts. A file that was too slow, or that a loader
+ * crashed on, is bad: everything asked about it is answered so. A kill from
+ * outside is no file's fault; the file is tried again, but not for ever.
  * All on the engine thread.
  */
 #ifndef ST_LOADER_CLIENT_H

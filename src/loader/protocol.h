@@ -55,6 +55,12 @@ struct protocol_hello {
 	uint32_t is_confined; /* by seccomp, too */
 };
 
+/* The last message of a loader that crashes; one that was killed says nothing. */
+struct protocol_crash {
+	uint32_t version;
+	uint32_t signal;
+};
+
 struct protocol_request {
 	uint32_t version;
 	uint32_t kind; /* enum protocol_kind */
@@ -96,6 +102,7 @@ struct protocol_name {
 };
 
 _Static_assert(sizeof(struct protocol_hello) == 8, "hello has padding");
+_Static_assert(sizeof(struct protocol_crash) == 8, "crash has padding");
 _Static_assert(sizeof(struct protocol_request) == 40 + 8 * LOADER_NAMES_MAX, "request has padding");
 _Static_assert(sizeof(struct protocol_reply) == 48 + 24 + 256, "reply has padding");
 _Static_assert(sizeof(struct protocol_name) == 48, "name has padding");

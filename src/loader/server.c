@@ -21,13 +21,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define DEBUG_FILE_BYTES_MAX (4ull << 30)
+#define LAST_STACK_BYTES     65536
 #define LARGE_BYTES	     (256u << 10) /* such blocks go back to the system when freed */
 
 /* The descriptors that came for the request with this serial; -1: none. */
@@ -361,6 +364,41 @@ static int server_run(struct server *server, int sock)
 	}
 }
 
+/* --- the end by its own fault --- */
+
+static void last_words(int signal_number)
+{
+	const struct protocol_crash crash = {
+		.version = PROTOCOL_VERSION,
+		.signal = (uint32_t)signal_number,
+	};
+
+	msg_send(SANDBOX_SOCK_FD, &crash, sizeof(crash), -1, MSG_DONTWAIT);
+	_exit(128 + signal_number);
+}
+
+/*
+ * A crash is the fault of the file in work, which is bad then; a kill from
+ * outside, for want of memory perhaps, is nobody's here. This tells them apart.
+ */
+static void set_last_words(void)
+{
+	static const int signals[] = {
+		SIGILL,	 SIGABRT, SIGTRAP, SIGSYS,
+#ifndef SANITIZED /* their reports come first */
+		SIGSEGV, SIGBUS,  SIGFPE,
+#endif
+	};
+	static char stack[LAST_STACK_BYTES]; /* the other one may be what overflowed */
+	const stack_t last = {.ss_sp = stack, .ss_size = sizeof(stack)};
+	struct sigaction action = {.sa_handler = last_words, .sa_flags = SA_ONSTACK | SA_RESETHAND};
+
+	if (sigaltstack(&last, NULL) < 0)
+		action.sa_flags &= ~SA_ONSTACK;
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
 int loader_main(int sock)
 {
 	struct protocol_hello hello = {.version = PROTOCOL_VERSION};
@@ -372,6 +410,7 @@ int loader_main(int sock)
 		return 1;
 	server->attached.file = server->attached.output = -1;
 	heap_setup(LARGE_BYTES);
+	set_last_words();
 	r = sandbox_enter(sock, &is_filtered);
 	hello.is_confined = is_filtered;
 	if (r == 0)
