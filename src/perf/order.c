@@ -125,7 +125,9 @@ const struct order_entry *order_next(struct order *order, const uint8_t *base)
 void order_forget(struct order *order)
 {
 	order->nr -= order->next;
-	memmove(order->entries, order->entries + order->next, order->nr * sizeof(*order->entries));
+	if (order->next > 0)
+		memmove(order->entries, order->entries + order->next,
+			order->nr * sizeof(*order->entries));
 	order->nr_ready = 0;
 	order->next = 0;
 }

@@ -6,6 +6,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz_options \
 	tests/fuzz/fuzz_proc \
 	tests/fuzz/fuzz_record \
+	tests/fuzz/fuzz_recording \
 	tests/fuzz/fuzz_table \
 	tests/fuzz/fuzz_text
 EXTRA_PROGRAMS += $(FUZZ_TARGETS) tests/fuzz/fuzz_seeds
@@ -29,6 +30,9 @@ tests_fuzz_fuzz_proc_LDADD = libbroker.a $(LINK_PROC) $(LINK_LOADER)
 tests_fuzz_fuzz_record_SOURCES = tests/fuzz/fuzz_record.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_record_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_record_LDADD = $(LINK_PERF)
+tests_fuzz_fuzz_recording_SOURCES = tests/fuzz/fuzz_recording.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_recording_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_recording_LDADD = $(LINK_PERF)
 tests_fuzz_fuzz_table_SOURCES = tests/fuzz/fuzz_table.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_table_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_table_LDADD = $(LINK_UNWIND)
