@@ -24,6 +24,11 @@ tests_test_unwind_rows_SOURCES = tests/test_unwind_rows.c tests/unwind_elf.c tes
 tests_test_unwind_rows_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_rows_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS)
 
+# Every row of all that this machine runs: some minutes. docs/HACKING tells what it finds.
+check-tables: tests/test_unwind_rows$(EXEEXT)
+	tests/test_unwind_rows$(EXEEXT) /usr/bin /usr/sbin /usr/lib
+.PHONY: check-tables
+
 UNIT_TESTS += tests/test_unwind_steps
 tests_test_unwind_steps_SOURCES = tests/test_unwind_steps.c tests/unwind_elf.c tests/unwind_elf.h \
 	tests/unwind_self.c tests/unwind_self.h
