@@ -46,6 +46,11 @@ tests_test_perf_record_SOURCES = tests/test_perf_record.c tests/perf_bytes.h
 tests_test_perf_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_perf_record_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/test_perf_recording
+tests_test_perf_recording_SOURCES = tests/test_perf_recording.c tests/recording_bytes.h
+tests_test_perf_recording_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_recording_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/test_perf_recordings
 tests_test_perf_recordings_SOURCES = tests/test_perf_recordings.c
 tests_test_perf_recordings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

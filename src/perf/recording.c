@@ -57,6 +57,7 @@ struct recording {
 	uint64_t heads_seen; /* header records before this offset were taken before a rewind */
 	uint64_t newest_ns, round_ns; /* of all records; of those before the last round's end */
 	uint64_t horizon_ns;
+	uint64_t until_bytes; /* of both feeds: where this part ends */
 	bool horizon_moved, is_full, is_over;
 	uint64_t nr_kept, first_bad;
 	uint32_t selected;
@@ -172,7 +173,7 @@ static int keep(struct recording *rec, const struct feed *feed,
 	return 0;
 }
 
-static int take_part(struct recording *rec, struct feed *feed, uint64_t until_bytes);
+static int take_part(struct recording *rec, struct feed *feed);
 
 /* The compressed record that RAW is at. Returns 0 when all of it was taken, 1 when there is more, or -errno. */
 static int take_compressed(struct recording *rec, const struct perf_event_header *header)
@@ -210,7 +211,7 @@ static int take_compressed(struct recording *rec, const struct perf_event_header
 		rec->inflated.offset = rec->raw.offset;
 		rec->is_inflating = true;
 	}
-	r = take_part(rec, &rec->inflated, rec->inflated.nr_bytes + DRAIN_BYTES);
+	r = take_part(rec, &rec->inflated);
 	if (r == -E2BIG)
 		return damaged(rec, &rec->raw, "compressed with a window of more than 32 MB");
 	if (r == -EBADMSG && rec->trouble.code == 0)
@@ -224,13 +225,18 @@ static int take_compressed(struct recording *rec, const struct perf_event_header
 static int take_head(struct recording *rec, const struct feed *feed,
 		     const struct perf_event_header *header)
 {
-	uint8_t *p = feed_data(feed);
 	int e;
 
 	if (feed == &rec->raw && feed->offset < rec->heads_seen)
 		return 0;
-	memcpy(p, header, sizeof(*header));
-	e = recording_head_record(&rec->head, p, header->size);
+	e = recording_head_record(&rec->head, header->type, feed_data(feed), header->size);
+	if (e == -EBADMSG && header->type != RECORDING_HEADER_ATTR) {
+		/* As in file mode: what it tells of the machine is not what samples need. */
+		err_set(&rec->head.note, e,
+			"%s: a description of the recording at offset %" PRIu64 " is damaged",
+			rec->name, feed->offset);
+		return 0;
+	}
 	if (e == -E2BIG)
 		return damaged(rec, feed, "more events or ids than this program takes");
 	return e == -EBADMSG ? damaged(rec, feed, "a damaged description of the recording") : e;
@@ -293,9 +299,10 @@ static int no_record(struct recording *rec, struct feed *feed, const char *what)
 {
 	const uint8_t *p;
 	size_t left, zeros = 0;
+	int r = feed_want(feed, RUBBISH_MAX + 1);
 
-	if (feed_want(feed, RUBBISH_MAX + 1) == -ENOBUFS)
-		return -ENOBUFS;
+	if (r == -ENOBUFS || r == -EAGAIN)
+		return r;
 	p = feed_data(feed);
 	left = feed_left(feed);
 	while (zeros < left && p[zeros] == 0)
@@ -332,14 +339,19 @@ static int skip_outside(struct recording *rec)
 	return 0;
 }
 
+static uint64_t bytes_taken(const struct recording *rec)
+{
+	return rec->raw.nr_bytes + rec->inflated.nr_bytes;
+}
+
 /*
- * Take records from FEED until it has given UNTIL_BYTES in all. Returns 1 then,
+ * Take records from FEED until this part is long enough. Returns 1 then,
  * -ENODATA at its end, -EAGAIN when nothing more is there yet, -ENOBUFS when
  * there is no room, or another error after which reading is over.
  */
-static int take_part(struct recording *rec, struct feed *feed, uint64_t until_bytes)
+static int take_part(struct recording *rec, struct feed *feed)
 {
-	while (feed->nr_bytes < until_bytes) {
+	while (bytes_taken(rec) < rec->until_bytes) {
 		struct perf_event_header header;
 		int r = feed == &rec->raw ? skip_outside(rec) : 0;
 
@@ -432,7 +444,7 @@ static void open_half(struct recording *rec)
 
 	order_open(&rec->order, 0);
 	if (nr > 0) {
-		rec->horizon_ns = rec->order.entries[nr / 2].time_ns;
+		rec->horizon_ns = MAX(rec->horizon_ns, rec->order.entries[nr / 2].time_ns);
 		order_open(&rec->order, rec->horizon_ns);
 	}
 }
@@ -467,7 +479,7 @@ static void sync_granted(struct recording *rec)
 static int op_drain(struct source *source, uint64_t time_ns)
 {
 	struct recording *rec = recording_of(source);
-	uint64_t before = rec->raw.nr_bytes + rec->inflated.nr_bytes;
+	uint64_t before = bytes_taken(rec);
 	int r = 0;
 
 	(void)time_ns;
@@ -475,8 +487,9 @@ static int op_drain(struct source *source, uint64_t time_ns)
 	if (rec->is_full && rec->pool.nr_used > POOL_CHUNKS / 4 * 3)
 		pool_compact(&rec->pool, &rec->order);
 	rec->is_full = false;
+	rec->until_bytes = before + DRAIN_BYTES;
 	if (!rec->is_over)
-		r = take_part(rec, &rec->raw, rec->raw.nr_bytes + DRAIN_BYTES);
+		r = take_part(rec, &rec->raw);
 	rec->stats.bytes = rec->raw.offset;
 	if (r == -ENOBUFS)
 		rec->is_full = true;
@@ -490,8 +503,8 @@ static int op_drain(struct source *source, uint64_t time_ns)
 		order_open(&rec->order, rec->horizon_ns);
 	rec->horizon_moved = false;
 	sync_granted(rec);
-	return (int)MIN(rec->raw.nr_bytes + rec->inflated.nr_bytes - before + rec->order.nr_ready,
-			(uint64_t)INT32_MAX);
+	/* What was skipped is something too: 0 means that there is nothing now. */
+	return (int)MIN(bytes_taken(rec) - before + rec->order.nr_ready, (uint64_t)INT32_MAX);
 }
 
 static void account(struct recording *rec, const struct record *record, uint32_t event)

@@ -161,6 +161,8 @@ int recording_events_add(struct recording_events *events, const uint8_t *attr, s
 	read_attr(&r, &event);
 	events->events[events->nr] = event;
 	events->places[events->nr] = place_of(&event.format);
+	if (events->id.id_off == 0)
+		events->id = events->places[events->nr];
 	*ret_bytes = attr_bytes;
 	return (int)events->nr++;
 }
@@ -199,14 +201,12 @@ static bool is_sample(const uint8_t *raw)
 
 int recording_events_find(const struct recording_events *events, const uint8_t *raw, size_t bytes)
 {
-	/* With several events all have their id at the same place, or none could be found. */
-	const struct recording_place *place = &events->places[0];
 	bool sample = is_sample(raw);
-	size_t off = sample ? place->id_off : bytes - place->id_back;
+	size_t off = sample ? events->id.id_off : bytes - events->id.id_back;
 	uint32_t event;
 	uint64_t id;
 
-	if (events->nr == 1 || off == 0 || off > bytes - WORD || off < HEADER_BYTES)
+	if (events->nr == 1 || off < HEADER_BYTES || off > bytes - WORD)
 		return 0;
 	id = word_at(raw + off, events->is_swapped);
 	event = u64map_get(&events->ids, id);

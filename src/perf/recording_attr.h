@@ -22,7 +22,8 @@ struct recording_events {
 	struct recording_event *events; /* places[i] belongs to events[i] */
 	struct recording_place *places;
 	size_t nr, cap, cap_places;
-	struct u64map ids; /* to an index in events */
+	struct recording_place id; /* the first event's that has one: all have it there */
+	struct u64map ids;	   /* to an index in events */
 	bool is_swapped;
 };
 

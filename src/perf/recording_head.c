@@ -143,12 +143,11 @@ static int take_update(struct recording_head *head, struct reader *r)
 	return r->bad ? -EBADMSG : 0;
 }
 
-int recording_head_record(struct recording_head *head, const uint8_t *raw, size_t bytes)
+int recording_head_record(struct recording_head *head, uint32_t type, const uint8_t *raw,
+			  size_t bytes)
 {
 	struct reader r = reader_of(raw, bytes);
-	uint32_t type;
 
-	memcpy(&type, raw, sizeof(type));
 	r.swap = head->events.is_swapped;
 	reader_skip(&r, HEADER_BYTES);
 	switch (type) {
@@ -157,9 +156,9 @@ int recording_head_record(struct recording_head *head, const uint8_t *raw, size_
 	case RECORDING_HEADER_EVENT_TYPE:
 		return add_tracepoint(head, &r);
 	case RECORDING_HEADER_BUILD_ID:
-		/* The header too: of that it is made. */
-		return recording_features_build_id(
-			head, &(struct reader){.p = raw, .end = raw + bytes, .swap = r.swap}, true);
+		/* An entry of that table begins with a record's header. */
+		r.p = raw;
+		return recording_features_build_id(head, &r, true);
 	case RECORDING_EVENT_UPDATE:
 		return take_update(head, &r);
 	case RECORDING_HEADER_FEATURE: {

@@ -47,9 +47,10 @@ int recording_head_read(struct recording_head *head, struct recording_file *file
 void recording_head_done(struct recording_head *head);
 
 /*
- * Take one of the HEADER and EVENT_UPDATE records (BYTES long, header in this
- * machine's order). Returns 0, or -errno when it is damaged; others are ignored.
+ * Take one of the HEADER and EVENT_UPDATE records, as it came (BYTES long).
+ * Returns 0, or -errno when it is damaged; records of other types are ignored.
  */
-int recording_head_record(struct recording_head *head, const uint8_t *raw, size_t bytes);
+int recording_head_record(struct recording_head *head, uint32_t type, const uint8_t *raw,
+			  size_t bytes);
 
 #endif

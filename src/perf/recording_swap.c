@@ -134,7 +134,7 @@ static void swap_branches(struct swapper *s, uint64_t branch_type)
 
 	if (branch_type & PERF_SAMPLE_BRANCH_HW_INDEX)
 		swap_u64(s);
-	for (uint64_t i = 0; i < nr && left(s) > 0; i++) {
+	for (uint64_t i = 0; i < nr && left(s) >= 3 * WORD; i++) {
 		swap_words(s, 2);
 		swap_branch_flags(s);
 	}
