@@ -248,7 +248,10 @@ static int ask(struct broker *broker, const struct control_request *request,
 
 	memset(reply, 0, sizeof(*reply));
 	r = exchange(broker, request, reply, ret_fd);
-	return r < 0 ? r : MIN(reply->status, 0);
+	r = r < 0 ? r : MIN(reply->status, 0);
+	if (r < 0 && *ret_fd >= 0) /* a failure has none */
+		close(steal_fd(ret_fd));
+	return r;
 }
 
 /* What needs no answer. */
@@ -332,6 +335,8 @@ int broker_usage(struct broker *broker, uint64_t *ret_cpu_ns, uint64_t *ret_rss_
 
 	if (r < 0)
 		return r;
+	if (fd >= 0) /* nor has this answer */
+		close(fd);
 	*ret_cpu_ns = reply.cpu_ns;
 	*ret_rss_bytes = reply.rss_bytes;
 	return 0;

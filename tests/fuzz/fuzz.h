@@ -63,4 +63,14 @@ static inline int memory_file(const void *data, size_t len)
 	return fd;
 }
 
+/* The same before and after an input that leaks no descriptor. */
+static inline int free_descriptor(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	must(fd >= 0);
+	close(fd);
+	return fd;
+}
+
 #endif

@@ -129,10 +129,12 @@ static void fuzz_server(struct reader *in)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct reader in = reader_of(data, size);
+	int before = free_descriptor();
 
 	if (reader_u8(&in) % 2)
 		fuzz_server(&in);
 	else
 		fuzz_client(&in);
+	must(free_descriptor() == before);
 	return 0;
 }

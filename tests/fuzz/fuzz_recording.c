@@ -78,15 +78,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct recording *recording;
 	struct err err = {0};
 	bool is_pipe = size > 0 && data[size - 1] % 2;
-	int fd = open_input(data, size, is_pipe);
+	int before = free_descriptor(), fd = open_input(data, size, is_pipe);
 
 	if (recording_open(fd, "input", &recording, &err) < 0) {
 		must(err.text[0] != '\0' && !strchr(err.text, '\n'));
+		must(free_descriptor() == before);
 		return 0;
 	}
 	read_all_records(recording);
 	if (recording_rewind(recording) == 0)
 		read_all_records(recording);
 	recording_close(recording);
+	must(free_descriptor() == before);
 	return 0;
 }
