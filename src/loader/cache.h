@@ -24,7 +24,7 @@
  * batch of names cost more than all the rest.
  */
 #define CACHE_BYTES_MAX	     ((size_t)16 << 20)
-#define CACHE_BYTES_BUSY_MAX ((size_t)48 << 20)
+#define CACHE_BYTES_BUSY_MAX ((size_t)32 << 20)
 #define CACHE_BUSY_NS	     (10 * NS_PER_SEC)
 
 struct cache_entry {
