@@ -543,6 +543,15 @@ static void bad_record(struct recording *rec, uint32_t word)
 		pool_offset(&rec->pool, word));
 }
 
+/* Samples of a fixed period need not repeat it. */
+static void complete_sample(const struct recording_event *event, uint32_t index,
+			    struct record_sample *ret)
+{
+	ret->event = index;
+	if (!(event->format.sample_type & PERF_SAMPLE_PERIOD) && !event->is_freq)
+		ret->period = event->freq_or_period;
+}
+
 static bool op_next(struct source *source, struct record *ret)
 {
 	struct recording *rec = recording_of(source);
@@ -558,7 +567,7 @@ static bool op_next(struct source *source, struct record *ret)
 		}
 		account(rec, ret, event);
 		if (ret->kind == RECORD_SAMPLE)
-			ret->sample.event = event;
+			complete_sample(&rec->head.events.events[event], event, &ret->sample);
 		return true;
 	}
 	return false;
