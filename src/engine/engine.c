@@ -89,8 +89,27 @@ struct process *engine_process_of(struct engine *engine, const struct record *re
 	return process;
 }
 
+/* Keep the sample itself, if that was asked for. */
+static void keep_sample(struct engine *engine, const struct record *record,
+			const struct process *process, const struct stack_input *input,
+			const struct stack_made *made)
+{
+	struct samples_stack stack = {
+		.path = engine->path,
+		.nr = made->nr,
+		.user = engine->user,
+		.nr_user = made->nr_user,
+		.kernel_ips = input->kernel_ips,
+		.end = made->end,
+	};
+
+	if (!samples_add(engine->samples, record, process, &stack))
+		engine->health.dropped++;
+}
+
 bool engine_add(struct engine *engine, const struct record *record, const struct process *process,
-		const struct stack_made *made, uint64_t *ret_ticket)
+		const struct stack_input *input, const struct stack_made *made,
+		uint64_t *ret_ticket)
 {
 	struct profile_sample sample = {
 		.time_ns = record->time_ns,
@@ -105,6 +124,8 @@ bool engine_add(struct engine *engine, const struct record *record, const struct
 		return false;
 	}
 	count_sample(engine, record, made);
+	if (engine->samples)
+		keep_sample(engine, record, process, input, made);
 	return true;
 }
 
@@ -126,7 +147,7 @@ static void take_sample(struct engine *engine, const struct record *record,
 	stack_path(engine, process, &input, &made);
 	if (ret_unwound_ns)
 		*ret_unwound_ns = now_ns();
-	if (!engine_add(engine, record, process, &made, &ticket))
+	if (!engine_add(engine, record, process, &input, &made, &ticket))
 		return;
 	if (made.end == STACK_END_PENDING) {
 		engine->look_for_wants = true;
@@ -144,6 +165,8 @@ static void take_sample(struct engine *engine, const struct record *record,
 
 void engine_follow(struct engine *engine, const struct record *record)
 {
+	if (engine->samples)
+		samples_follow(engine->samples, record);
 	switch (record->kind) {
 	case RECORD_EXIT:
 		lbr_forget(engine->lbr, record->tid);
@@ -281,7 +304,10 @@ bool engine_obey(struct engine *engine, struct channel *channel, const struct co
 	}
 	switch (command->kind) {
 	case COMMAND_SNAPSHOT:
-		engine_post(engine, channel, time_ns);
+		if (engine->recorded)
+			replay_ask(engine, time_ns);
+		else
+			engine_post(engine, channel, time_ns);
 		break;
 	case COMMAND_MODE:
 		set_mode(engine, channel, (enum stack_mode)command->value, 0);
@@ -313,6 +339,10 @@ bool engine_obey(struct engine *engine, struct channel *channel, const struct co
 			recorded_stop(engine->recorded);
 		break;
 	case COMMAND_SAMPLES:
+		if (!command->value)
+			engine->samples = samples_free(engine->samples);
+		else if (!engine->samples)
+			engine->samples = samples_new();
 		break;
 	case COMMAND_QUIT:
 		return false;
@@ -512,6 +542,11 @@ static int new_parts(struct engine *engine, const struct engine_config *config, 
 	engine->supply = supply_new(engine);
 	if (!engine->supply)
 		return err_set(err, -ENOMEM, "out of memory");
+	if (config->has_samples) {
+		engine->samples = samples_new();
+		if (!engine->samples)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
 	name_pseudo_objects(engine->profile);
 	engine->window_ns = config->window_ns;
 	profile_set_window(engine->profile, config->window_ns);
@@ -579,6 +614,7 @@ struct engine *engine_free(struct engine *engine)
 	stitch_free(engine->stitch);
 	profile_free(engine->profile);
 	procs_free(engine->procs);
+	samples_free(engine->samples);
 	replay_free(engine->replay);
 	source_close(engine->source);
 	free(engine);

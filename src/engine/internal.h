@@ -11,6 +11,7 @@
  *	           supply_fetch.c, all of a recording that is different in
  *	           supply_recorded.c
  *	targets.c  which tasks are sampled
+ *	samples.c  single samples for whom they are asked
  *	report.c   the snapshot's settings, health and cost
  */
 #ifndef ST_ENGINE_INTERNAL_H
@@ -19,6 +20,7 @@
 #include "src/broker/broker.h"
 #include "src/engine/engine.h"
 #include "src/engine/recorded.h"
+#include "src/engine/samples.h"
 #include "src/loader/client.h"
 #include "src/perf/source.h"
 #include "src/proc/proc.h"
@@ -39,6 +41,7 @@
 
 struct backlog;
 struct replay;
+struct stack_input;
 struct stack_made;
 struct supply;
 
@@ -58,6 +61,7 @@ struct engine {
 	struct source *source;
 	struct recorded *recorded; /* the source, if it is a recording; else NULL */
 	struct replay *replay;	   /* how far it is read */
+	struct samples *samples;   /* single ones, or NULL: not asked for */
 	struct procs *procs;
 	struct profile *profile;
 	struct broker *broker; /* borrowed */
@@ -95,7 +99,8 @@ struct engine {
 struct process *engine_process_of(struct engine *engine, const struct record *record);
 /* Add the stack in engine->path to the profile and count it. False: no memory, counted. */
 bool engine_add(struct engine *engine, const struct record *record, const struct process *process,
-		const struct stack_made *made, uint64_t *ret_ticket);
+		const struct stack_input *input, const struct stack_made *made,
+		uint64_t *ret_ticket);
 /* Make a snapshot and hand it over. */
 void engine_post(struct engine *engine, struct channel *channel, uint64_t time_ns);
 /* Follow a record that is no sample. */
@@ -110,6 +115,8 @@ struct replay *replay_new(void);
 struct replay *replay_free(struct replay *replay);
 /* Read the recording through, as fast as tables come, until COMMAND_QUIT. */
 void replay_run(struct engine *engine, struct channel *channel);
+/* A snapshot is asked for: it is made as soon as it is worth it. */
+void replay_ask(struct engine *engine, uint64_t time_ns);
 /* Another event of the recording, from its start. */
 void replay_show(struct engine *engine, struct channel *channel, uint32_t event);
 

@@ -6,6 +6,7 @@ libengine_a_SOURCES = \
 	src/engine/recorded.c src/engine/recorded.h \
 	src/engine/replay.c \
 	src/engine/report.c \
+	src/engine/samples.c src/engine/samples.h \
 	src/engine/stack.c \
 	src/engine/supply.c src/engine/supply.h \
 	src/engine/supply_fetch.c \

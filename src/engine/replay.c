@@ -20,6 +20,7 @@
 #define LOOK_EVERY	32		   /* at the clock, after so many records */
 #define HELD_MAX_NS	(30 * NS_PER_SEC)  /* loaders are killed long before */
 #define WAIT_MS		20		   /* for an answer, before looking at deadlines again */
+#define SAMPLES_WAIT_NS (100 * NS_PER_MSEC)
 #define IDLE_MS		1000
 #define SWEEP_RECORDS	65536
 #define SWEEP_BEHIND_NS (10 * NS_PER_SEC) /* the dead are kept for samples that come late */
@@ -32,6 +33,7 @@ struct replay {
 	uint64_t held_ns;    /* since when it waits */
 	uint64_t settled_ns; /* since when all that is read waits for names; 0: not yet */
 	uint64_t nr_records;
+	uint64_t asked_ns; /* since when a snapshot is asked for; 0: it is not */
 };
 
 struct replay *replay_new(void)
@@ -61,7 +63,7 @@ static bool finish_held(struct engine *engine, uint64_t time_ns)
 		made.end = STACK_END_LATE;
 	}
 	r->is_held = false;
-	engine_add(engine, &r->held, r->process, &made, NULL);
+	engine_add(engine, &r->held, r->process, &r->input, &made, NULL);
 	return true;
 }
 
@@ -87,15 +89,24 @@ static void sweep(struct engine *engine, const struct record *record)
 		procs_sweep(engine->procs, record->time_ns - SWEEP_BEHIND_NS);
 }
 
-/* Work on what is there. False: nothing can be done for now, whatever is read. */
-static bool take_part(struct engine *engine, uint64_t time_ns)
+/* Single samples are to be taken before more can be kept. */
+static bool is_full(const struct engine *engine)
+{
+	return engine->samples && samples_are_full(engine->samples);
+}
+
+/*
+ * Work on what is there; on a sample that waits only if something has HAPPENED. False: nothing can be
+ * done for now, whatever is read.
+ */
+static bool take_part(struct engine *engine, uint64_t time_ns, bool happened)
 {
 	uint64_t until_ns = time_ns + PART_NS;
 	struct record record;
 
-	if (engine->replay->is_held && !finish_held(engine, time_ns))
+	if (engine->replay->is_held && (!happened || !finish_held(engine, time_ns)))
 		return false;
-	for (uint32_t i = 1; source_next(engine->source, &record); i++) {
+	for (uint32_t i = 1; !is_full(engine) && source_next(engine->source, &record); i++) {
 		sweep(engine, &record);
 		if (record.kind != RECORD_SAMPLE)
 			engine_follow(engine, &record);
@@ -104,7 +115,7 @@ static bool take_part(struct engine *engine, uint64_t time_ns)
 		if (i % LOOK_EVERY == 0 && now_ns() >= until_ns)
 			return true;
 	}
-	if (source_is_over(engine->source))
+	if (is_full(engine) || source_is_over(engine->source))
 		return false;
 	return source_drain(engine->source, 0) > 0;
 }
@@ -122,13 +133,33 @@ void replay_show(struct engine *engine, struct channel *channel, uint32_t event)
 		channel_post_message(channel, err.text, true);
 		return;
 	}
-	*engine->replay = (struct replay){0};
+	*engine->replay = (struct replay){.asked_ns = engine->replay->asked_ns};
+	if (engine->samples)
+		samples_clear(engine->samples);
 	profile_clear(engine->profile);
 	procs_restart(engine->procs);
 	lbr_clear(engine->lbr);
 	stitch_clear(engine->stitch);
 	engine->health = (struct health){0};
 	engine->is_over = false;
+}
+
+void replay_ask(struct engine *engine, uint64_t time_ns)
+{
+	engine->replay->asked_ns = time_ns;
+}
+
+/* Few single samples are not worth a snapshot, unless none will follow. */
+static void answer(struct engine *engine, struct channel *channel, uint64_t time_ns)
+{
+	struct replay *r = engine->replay;
+	bool is_worth_it = !engine->samples || is_full(engine) || engine->is_over ||
+			   time_ns >= r->asked_ns + SAMPLES_WAIT_NS;
+
+	if (!r->asked_ns || !is_worth_it)
+		return;
+	r->asked_ns = 0;
+	engine_post(engine, channel, time_ns);
 }
 
 /* --- the loop --- */
@@ -146,16 +177,19 @@ static void look_whether_over(struct engine *engine, struct channel *channel, ui
 	if (!r->settled_ns)
 		r->settled_ns = time_ns;
 	r->is_held = false; /* reading was stopped at it */
-	supply_names_now(engine->supply);
 	engine->is_over =
 		profile_nr_unnamed(engine->profile) == 0 || time_ns >= r->settled_ns + HELD_MAX_NS;
-	if (engine->is_over)
+	/* Nobody else knows when that is. Single samples are for whom they are asked. */
+	if (engine->is_over && !engine->samples)
 		engine_post(engine, channel, time_ns);
 }
 
-/* Wait for answers, commands, or more of a pipe. True: a command has come. */
-static bool wait_for_more(struct engine *engine, struct channel *channel, bool is_busy,
-			  bool *ret_broker, bool *ret_loader)
+struct woken {
+	bool by_command, by_broker, by_loader, by_time;
+};
+
+/* Wait for answers, commands, or more of a pipe. */
+static struct woken wait_for_more(struct engine *engine, struct channel *channel, bool is_busy)
 {
 	struct pollfd fds[4] = {
 		{.fd = channel_engine_fd(channel), .events = POLLIN},
@@ -171,10 +205,19 @@ static bool wait_for_more(struct engine *engine, struct channel *channel, bool i
 	if (!is_waiting)
 		nr += source_pollfds(engine->source, false, fds + nr, 1);
 	if (poll(fds, nr, timeout_ms) <= 0)
-		return false;
-	*ret_broker = fds[1].revents != 0;
-	*ret_loader = fds[2].revents != 0;
-	return fds[0].revents != 0;
+		return (struct woken){.by_time = !is_busy};
+	return (struct woken){
+		.by_command = fds[0].revents != 0,
+		.by_broker = fds[1].revents != 0,
+		.by_loader = fds[2].revents != 0,
+	};
+}
+
+/* Names are asked for with patience, except where nothing else is left to do. */
+static void hurry_names(struct engine *engine)
+{
+	if (!engine->is_over && (is_full(engine) || source_is_over(engine->source)))
+		supply_names_now(engine->supply);
 }
 
 void replay_run(struct engine *engine, struct channel *channel)
@@ -183,16 +226,22 @@ void replay_run(struct engine *engine, struct channel *channel)
 	bool is_busy = true, leave = false;
 
 	while (!leave) {
-		bool by_broker = false, by_loader = false;
-		bool by_command = wait_for_more(engine, channel, is_busy, &by_broker, &by_loader);
+		struct woken woken = wait_for_more(engine, channel, is_busy);
 		uint64_t time_ns = now_ns();
+		bool was_over = source_is_over(engine->source);
 
-		supply_step(engine->supply, time_ns, by_broker, by_loader);
-		while (by_command && !leave && channel_receive(channel, &command))
+		hurry_names(engine);
+		supply_step(engine->supply, time_ns, woken.by_broker, woken.by_loader);
+		while (woken.by_command && !leave && channel_receive(channel, &command))
 			leave = !engine_obey(engine, channel, &command, time_ns);
-		if (!leave)
-			is_busy = take_part(engine, time_ns);
+		if (leave)
+			break;
+		is_busy = take_part(engine, time_ns,
+				    woken.by_broker || woken.by_loader || woken.by_time);
 		look_whether_over(engine, channel, time_ns);
+		answer(engine, channel, time_ns);
 		cost_update(engine, time_ns);
+		/* What was found missing is asked for at once, and so are the last names. */
+		is_busy |= engine->look_for_wants || was_over != source_is_over(engine->source);
 	}
 }

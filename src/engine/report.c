@@ -309,5 +309,9 @@ struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
 	else
 		fill_machine(s, &left);
 	fill_health(engine, time_ns, &s->health);
+	if (engine->samples)
+		s->samples = samples_take(engine->samples, engine->profile,
+					  source_granted(engine->source)->event.name,
+					  !engine->recorded || engine->is_over);
 	return s;
 }

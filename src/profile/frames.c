@@ -243,7 +243,7 @@ static bool name_by_range(const struct frames *f, struct frame *frame)
 	return true;
 }
 
-static uint32_t frame_find(const struct frames *f, uint32_t module, uint64_t off)
+uint32_t frames_find(const struct frames *f, uint32_t module, uint64_t off)
 {
 	const struct id_table *t = &f->frame_table;
 	uint32_t slot = (uint32_t)place_hash(module, off), id;
@@ -256,7 +256,7 @@ static uint32_t frame_find(const struct frames *f, uint32_t module, uint64_t off
 
 uint32_t frames_intern(struct frames *f, uint32_t module, uint64_t off)
 {
-	uint32_t id = frame_find(f, module, off);
+	uint32_t id = frames_find(f, module, off);
 
 	if (likely(id != FRAMES_NONE))
 		return id;
@@ -353,7 +353,7 @@ static uint32_t func_of_name(struct frames *f, uint32_t module, const struct fun
 
 int frames_name(struct frames *f, uint32_t module, uint64_t off, const struct func_name *name)
 {
-	uint32_t id = frame_find(f, module, off), func;
+	uint32_t id = frames_find(f, module, off), func;
 	struct frame *frame;
 
 	if (id == FRAMES_NONE || module >= f->nr_objects || !f->objects[module].is_known)
@@ -386,7 +386,7 @@ void frames_rename(struct frames *f, uint32_t module)
 
 void frames_range(struct frames *f, uint32_t module, uint64_t off, uint64_t from, uint64_t last)
 {
-	uint32_t id = frame_find(f, module, off);
+	uint32_t id = frames_find(f, module, off);
 	struct object *object;
 
 	if (id == FRAMES_NONE || f->frames[id].state != FRAME_ANSWERED || from > off || last < off)

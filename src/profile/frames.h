@@ -79,6 +79,8 @@ void frames_done(struct frames *frames);
 int frames_object(struct frames *frames, uint32_t module, const char *name, bool is_kernel);
 /* Make room for NR more frames: 0, -ENOMEM, or -ENOSPC at the bound. */
 int frames_reserve(struct frames *frames, uint32_t nr);
+/* The frame (MODULE, OFF), or FRAMES_NONE. */
+uint32_t frames_find(const struct frames *frames, uint32_t module, uint64_t off);
 /* The frame (MODULE, OFF), made if it is new (room was reserved). */
 uint32_t frames_intern(struct frames *frames, uint32_t module, uint64_t off);
 uint32_t frames_unnamed(struct frames *frames, uint32_t *ret_module, uint64_t *offs, uint32_t max);

@@ -213,6 +213,24 @@ void profile_rename(struct profile *p, uint32_t module)
 	frames_rename(&p->frames, module);
 }
 
+bool profile_place_of(const struct profile *p, uint32_t module, uint64_t off,
+		      struct profile_place *ret)
+{
+	const struct frames *f = &p->frames;
+	uint32_t id = frames_find(f, module, off);
+	const struct frame *frame = id == FRAMES_NONE ? NULL : &f->frames[id];
+	const struct func *func = &f->funcs[frame ? frame->func : FUNC_UNKNOWN];
+
+	*ret = (struct profile_place){
+		.name = func->name ? func_name(f, func) : NULL,
+		.object = func_object(f, func),
+		.func_off = func->off,
+		.is_kernel = func_is_kernel(f, func),
+	};
+	/* What found no room in the profile gets no name. */
+	return !frame || frame->state == FRAME_ANSWERED;
+}
+
 uint64_t profile_nr_unnamed(const struct profile *p)
 {
 	return p->frames.nr_unnamed;

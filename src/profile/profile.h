@@ -95,6 +95,16 @@ void profile_name_range(struct profile *profile, uint32_t module, uint64_t off, 
  * again. Not while answers are on their way, which would be old ones.
  */
 void profile_rename(struct profile *profile, uint32_t module);
+/* What is known of one frame; text is valid until the next frame is named. */
+struct profile_place {
+	const char *name; /* of its function, or NULL */
+	const char *object;
+	uint64_t func_off; /* where the function begins, UINT64_MAX: not known */
+	bool is_kernel;
+};
+/* False: its name is on its way. */
+bool profile_place_of(const struct profile *profile, uint32_t module, uint64_t off,
+		      struct profile_place *ret);
 /* Frames whose name is not known yet: those asked for and those not. */
 uint64_t profile_nr_unnamed(const struct profile *profile);
 

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Single samples: see samples.h. Names are looked up in the profile when the samples are taken. */
+#include "config.h"
+
+#include "src/engine/samples.h"
+
+#include "src/base/hash.h"
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/base/vec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAMPLES_MAX 4096
+#define FRAMES_MAX  (256u << 10)
+#define THREADS_MAX 65536 /* names of their own */
+#define TEXT_MAX    (64u << 20)
+
+struct kept_frame {
+	uint64_t addr, off; /* OFF: of ADDR itself in the file */
+	struct profile_frame place;
+};
+
+struct kept {
+	struct snap_sample head; /* its text offsets are filled in when it is taken */
+	char comm[16];
+};
+
+struct thread_name {
+	uint32_t tid;
+	char comm[16]; /* sanitized */
+};
+
+struct samples {
+	struct kept *samples;
+	size_t nr_samples, cap_samples;
+	struct kept_frame *frames;
+	size_t nr_frames, cap_frames;
+	struct u64map by_tid; /* to threads */
+	struct thread_name *threads;
+	size_t nr_threads, cap_threads;
+};
+
+struct samples *samples_new(void)
+{
+	return calloc(1, sizeof(struct samples));
+}
+
+struct samples *samples_free(struct samples *s)
+{
+	if (!s)
+		return NULL;
+	free(s->samples);
+	free(s->frames);
+	free(s->threads);
+	u64map_done(&s->by_tid);
+	free(s);
+	return NULL;
+}
+
+void samples_clear(struct samples *s)
+{
+	s->nr_samples = s->nr_frames = s->nr_threads = 0;
+	u64map_clear(&s->by_tid);
+}
+
+/* --- threads --- */
+
+static const char *thread_comm(const struct samples *s, uint32_t tid)
+{
+	uint32_t at = u64map_get(&s->by_tid, tid);
+
+	return at == U64MAP_NONE ? NULL : s->threads[at].comm;
+}
+
+/* COMM is raw. Beyond the bound threads are called as their processes. */
+static void name_thread(struct samples *s, uint32_t tid, const char *comm)
+{
+	uint32_t at = u64map_get(&s->by_tid, tid);
+
+	if (at == U64MAP_NONE) {
+		if (vec_reserve(&s->threads, &s->cap_threads, s->nr_threads + 1, THREADS_MAX) < 0)
+			return;
+		at = (uint32_t)s->nr_threads;
+		if (u64map_set(&s->by_tid, tid, at) < 0)
+			return;
+		s->threads[s->nr_threads++] = (struct thread_name){.tid = tid};
+	}
+	text_sanitize(comm, strlen(comm), s->threads[at].comm, sizeof(s->threads[at].comm));
+}
+
+static void forget_thread(struct samples *s, uint32_t tid)
+{
+	uint32_t at = u64map_get(&s->by_tid, tid);
+
+	if (at == U64MAP_NONE)
+		return;
+	u64map_remove(&s->by_tid, tid);
+	s->threads[at] = s->threads[--s->nr_threads];
+	if (at < s->nr_threads)
+		u64map_set(&s->by_tid, s->threads[at].tid, at);
+}
+
+void samples_follow(struct samples *s, const struct record *record)
+{
+	const char *comm;
+
+	switch (record->kind) {
+	case RECORD_COMM: /* the process's own name is kept with it */
+		if (record->pid != record->tid)
+			name_thread(s, record->tid, record->comm.comm);
+		else
+			forget_thread(s, record->tid);
+		break;
+	case RECORD_FORK:
+		forget_thread(s, record->tid);
+		comm = thread_comm(s, record->fork.ptid);
+		if (comm && record->pid == record->fork.ppid)
+			name_thread(s, record->tid, comm);
+		break;
+	case RECORD_EXIT:
+		forget_thread(s, record->tid);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- samples --- */
+
+static void keep_frame(struct samples *s, const struct samples_stack *stack, uint32_t i)
+{
+	uint32_t nr_kernel = stack->nr - stack->nr_user;
+	struct kept_frame frame = {.place = stack->path[stack->nr - 1 - i]};
+
+	if (i < nr_kernel) {
+		frame.addr = frame.off = stack->kernel_ips[i];
+	} else {
+		frame.addr = stack->user[i - nr_kernel].pc;
+		frame.off = stack->user[i - nr_kernel].off;
+	}
+	s->frames[s->nr_frames++] = frame;
+}
+
+bool samples_add(struct samples *s, const struct record *record, const struct process *process,
+		 const struct samples_stack *stack)
+{
+	const char *comm = thread_comm(s, record->tid);
+	struct kept *kept;
+
+	if (samples_are_full(s) ||
+	    vec_reserve(&s->samples, &s->cap_samples, s->nr_samples + 1, SAMPLES_MAX) < 0 ||
+	    vec_reserve(&s->frames, &s->cap_frames, s->nr_frames + stack->nr, SIZE_MAX) < 0)
+		return false;
+	kept = &s->samples[s->nr_samples++];
+	*kept = (struct kept){.head = {
+				      .pid = (int32_t)record->pid,
+				      .tid = (int32_t)record->tid,
+				      .cpu = record->cpu,
+				      .time_ns = record->time_ns,
+				      .period = record->sample.period,
+				      .end = stack->end,
+				      .first_frame = (uint32_t)s->nr_frames,
+				      .nr_frames = stack->nr,
+			      }};
+	snprintf(kept->comm, sizeof(kept->comm), "%s", comm ? comm : process->comm);
+	for (uint32_t i = 0; i < stack->nr; i++)
+		keep_frame(s, stack, i);
+	return true;
+}
+
+bool samples_are_full(const struct samples *s)
+{
+	return s->nr_samples >= SAMPLES_MAX || s->nr_frames >= FRAMES_MAX;
+}
+
+uint32_t samples_count(const struct samples *s)
+{
+	return (uint32_t)s->nr_samples;
+}
+
+/* --- taking them --- */
+
+/* Text that is being gathered, each different one once. */
+struct gathered {
+	char *text;
+	size_t nr, cap;
+	struct u64map by_hash; /* to offsets */
+};
+
+/* The offset of TEXT; 0, the empty text, without memory. */
+static uint32_t gather(struct gathered *g, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	uint64_t hash = hash_bytes(text, bytes - 1);
+	uint32_t at = u64map_get(&g->by_hash, hash);
+
+	if (bytes == 1)
+		return 0;
+	if (at != U64MAP_NONE && strcmp(g->text + at, text) == 0)
+		return at;
+	if (vec_reserve(&g->text, &g->cap, g->nr + bytes, TEXT_MAX) < 0)
+		return 0;
+	at = (uint32_t)g->nr;
+	memcpy(g->text + at, text, bytes);
+	g->nr += bytes;
+	u64map_set(&g->by_hash, hash, at);
+	return at;
+}
+
+/* How many samples, from the first, have all names that they will get. */
+static uint32_t count_settled(const struct samples *s, const struct profile *profile)
+{
+	struct profile_place place;
+
+	for (uint32_t i = 0; i < s->nr_samples; i++) {
+		const struct snap_sample *head = &s->samples[i].head;
+
+		for (uint32_t k = 0; k < head->nr_frames; k++) {
+			const struct profile_frame *at = &s->frames[head->first_frame + k].place;
+
+			if (!profile_place_of(profile, at->module, at->off, &place))
+				return i;
+		}
+	}
+	return (uint32_t)s->nr_samples;
+}
+
+static void fill_frame(const struct kept_frame *from, const struct profile *profile,
+		       struct gathered *g, struct snap_frame *ret)
+{
+	struct profile_place place;
+
+	profile_place_of(profile, from->place.module, from->place.off, &place);
+	*ret = (struct snap_frame){
+		.addr = from->addr,
+		.object = gather(g, place.object),
+		.is_kernel = place.is_kernel,
+	};
+	if (!place.name || place.func_off > from->off)
+		return;
+	ret->name = gather(g, place.name);
+	ret->name_off = from->off - place.func_off;
+}
+
+/* Forget the first NR samples, which have been taken with their NR_FRAMES. */
+static void drop_first(struct samples *s, uint32_t nr, uint32_t nr_frames)
+{
+	s->nr_samples -= nr;
+	s->nr_frames -= nr_frames;
+	memmove(s->samples, s->samples + nr, s->nr_samples * sizeof(*s->samples));
+	memmove(s->frames, s->frames + nr_frames, s->nr_frames * sizeof(*s->frames));
+	for (size_t i = 0; i < s->nr_samples; i++)
+		s->samples[i].head.first_frame -= nr_frames;
+}
+
+struct snap_samples *samples_take(struct samples *s, const struct profile *profile,
+				  const char *event, bool all)
+{
+	uint32_t nr = all ? (uint32_t)s->nr_samples : count_settled(s, profile);
+	uint32_t nr_frames =
+		nr < s->nr_samples ? s->samples[nr].head.first_frame : (uint32_t)s->nr_frames;
+	struct snap_frame *frames = calloc(nr_frames + 1ul, sizeof(*frames));
+	struct gathered g = {0};
+	struct snap_samples *ret = NULL;
+
+	if (!frames || vec_reserve(&g.text, &g.cap, 1, TEXT_MAX) < 0)
+		goto out;
+	g.text[g.nr++] = '\0';
+	for (uint32_t i = 0; i < nr_frames; i++)
+		fill_frame(&s->frames[i], profile, &g, &frames[i]);
+	for (uint32_t i = 0; i < nr; i++) {
+		s->samples[i].head.comm = gather(&g, s->samples[i].comm);
+		s->samples[i].head.event = gather(&g, event);
+	}
+	ret = snap_samples_new(nr, nr_frames, (uint32_t)g.nr);
+	if (!ret)
+		goto out;
+	for (uint32_t i = 0; i < nr; i++)
+		ret->samples[i] = s->samples[i].head;
+	memcpy(ret->frames, frames, nr_frames * sizeof(*frames));
+	memcpy(ret->text, g.text, g.nr);
+	drop_first(s, nr, nr_frames);
+out:
+	free(frames);
+	free(g.text);
+	u64map_done(&g.by_hash);
+	return ret;
+}

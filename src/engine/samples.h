@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Single samples on their way into a snapshot: kept until one is asked for,
+ * within a bound, and handed over with the names that their frames have by
+ * then. Also the names of threads, which nobody else needs.
+ */
+#ifndef ST_ENGINE_SAMPLES_H
+#define ST_ENGINE_SAMPLES_H
+
+#include "src/model/snapshot.h"
+#include "src/perf/record.h"
+#include "src/proc/proc.h"
+#include "src/profile/profile.h"
+#include "unwind/unwind.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct samples;
+
+struct samples *samples_new(void);
+struct samples *samples_free(struct samples *samples);
+/* Forget the samples and the threads. */
+void samples_clear(struct samples *samples);
+
+/* Follow COMM, FORK and EXIT of threads. */
+void samples_follow(struct samples *samples, const struct record *record);
+
+/* The frames of one sample. */
+struct samples_stack {
+	const struct profile_frame *path; /* outermost first, user and kernel */
+	uint32_t nr;
+	const struct unwind_frame *user; /* innermost first */
+	uint32_t nr_user;
+	const uint64_t *kernel_ips; /* the other NR - NR_USER, innermost first */
+	enum stack_end end;
+};
+/* Keep one. False: there is no room until some are taken. */
+bool samples_add(struct samples *samples, const struct record *record,
+		 const struct process *process, const struct samples_stack *stack);
+bool samples_are_full(const struct samples *samples);
+uint32_t samples_count(const struct samples *samples);
+
+/*
+ * Take the samples, in order, up to the first that has a frame whose name is
+ * on its way (ALL: these too, as they are). EVENT is their event's name.
+ * NULL: no memory; then they stay.
+ */
+struct snap_samples *samples_take(struct samples *samples, const struct profile *profile,
+				  const char *event, bool all);
+
+#endif
