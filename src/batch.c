@@ -97,6 +97,8 @@ static void start_closing(struct batch *b)
 	b->closing_ns = now_ns();
 	b->look_ns = b->closing_ns;
 	b->is_asked = false; /* what is on its way was made too early */
+	if (b->config->options->input)
+		channel_send(b->channel, (struct command){.kind = COMMAND_STOP});
 	ask(b);
 }
 

@@ -46,7 +46,8 @@ struct options {
 	uint32_t limit; /* rows, 0: all */
 	bool no_color;
 
-	const char *debuginfod; /* servers to fetch debug files from; "": the usual ones; NULL: none */
+	const char
+		*debuginfod; /* servers to fetch debug files from; "": the usual ones; NULL: none */
 
 	bool batch;	    /* asked for, or implied by count, output or format */
 	uint64_t count;	    /* blocks or samples, 0: without end */

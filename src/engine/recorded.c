@@ -206,14 +206,16 @@ const struct recording_build_id *recorded_build_id(const struct recorded *r, con
 
 static int op_drain(struct source *source, uint64_t time_ns)
 {
-	return source_drain(recorded_of(source)->records, time_ns);
+	struct recorded *r = recorded_of(source);
+
+	return r->is_stopped ? 0 : source_drain(r->records, time_ns);
 }
 
 static bool op_next(struct source *source, struct record *ret)
 {
 	struct recorded *r = recorded_of(source);
 
-	while (!r->is_stopped && source_next(r->records, ret)) {
+	while (source_next(r->records, ret)) {
 		if (ret->kind == RECORD_MMAP && ret->pid == UINT32_MAX) {
 			take_kernel_map(r, &ret->mmap);
 			continue;
@@ -228,7 +230,7 @@ static bool op_next(struct source *source, struct record *ret)
 			return true;
 		r->other_samples++;
 	}
-	if (recording_is_over(r->recording))
+	if (r->is_stopped || recording_is_over(r->recording))
 		r->is_ended = true;
 	return false;
 }
@@ -353,12 +355,16 @@ struct recording *recorded_recording(struct recorded *r)
 
 void recorded_stop(struct recorded *r)
 {
+	if (r->is_ended)
+		return;
 	r->is_stopped = true;
+	/* What waits for older records to come is the end now. */
+	source_drain(r->records, UINT64_MAX);
 }
 
 bool recorded_is_over(const struct recorded *r)
 {
-	return r->is_ended || r->is_stopped;
+	return r->is_ended;
 }
 
 /* --- what is said of it --- */
@@ -372,6 +378,7 @@ const char *recorded_trouble(const struct recorded *r, bool *ret_is_bad)
 {
 	struct recorded *own = (struct recorded *)(uintptr_t)r;
 	struct err err = {0};
+	uint64_t done, total;
 
 	if (r->is_ended && r->word && r->event == RECORDED_NO_EVENT) {
 		no_such_event(r, &err);
@@ -380,6 +387,13 @@ const char *recorded_trouble(const struct recorded *r, bool *ret_is_bad)
 		return r->trouble;
 	}
 	*ret_is_bad = false;
+	if (r->is_stopped && !recording_is_over(r->recording)) {
+		recording_progress(r->recording, &done, &total);
+		snprintf(own->trouble, sizeof(own->trouble),
+			 "%s: broken off at offset %llu, the rest is not shown", r->file,
+			 (unsigned long long)done);
+		return r->trouble;
+	}
 	return r->is_ended ? recording_trouble(r->recording, ret_is_bad) : "";
 }
 

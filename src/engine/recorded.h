@@ -38,9 +38,9 @@ struct recording *recorded_recording(struct recorded *recorded);
  * or another -errno with a message.
  */
 int recorded_show(struct recorded *recorded, uint32_t event, struct err *err);
-/* Read no more. */
+/* Read no more: what is read already is handed over. */
 void recorded_stop(struct recorded *recorded);
-/* All is read and handed over, or reading was stopped. */
+/* All is handed over. */
 bool recorded_is_over(const struct recorded *recorded);
 
 /* The name of the file or kernel part that the kernel maps at ADDR ("[nf_tables]"), or NULL; sanitized. */

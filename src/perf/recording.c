@@ -482,7 +482,10 @@ static int op_drain(struct source *source, uint64_t time_ns)
 	uint64_t before = bytes_taken(rec);
 	int r = 0;
 
-	(void)time_ns;
+	if (time_ns == UINT64_MAX) { /* no more is wanted: what is there is all */
+		order_open(&rec->order, UINT64_MAX);
+		return (int)MIN(rec->order.nr_ready, (size_t)INT32_MAX);
+	}
 	pool_forget(&rec->pool, &rec->order);
 	if (rec->is_full && rec->pool.nr_used > POOL_CHUNKS / 4 * 3)
 		pool_compact(&rec->pool, &rec->order);

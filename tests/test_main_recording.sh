@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A recording instead of the running machine: which files it takes, pipes, events, what is refused, how it ends.
+. "$top_srcdir/tests/lib.sh"
+
+data=${STACKTOP_TEST_DATA:-$top_srcdir/../shared/data}
+gcc=$data/stacks/vector_static_gcc/perf.data
+[ -f "$gcc" ] || skip "no recordings at $data: set STACKTOP_TEST_DATA"
+
+# batch ARGUMENT...: run to the end; output, messages and status in $tmp.
+batch()
+{
+	timeout 60 "$STACKTOP" -b "$@" >"$tmp/out" 2>"$tmp/said"
+	status=$?
+}
+
+expect_status()
+{
+	[ $status -eq "$1" ] || fail "$2: exit status $status, not $1: $(cat "$tmp/said")"
+}
+
+# says WHAT FILE TEXT
+says()
+{
+	grep -qF -e "$3" "$2" || fail "$1 does not say '$3': $(cat "$2")"
+}
+
+# --- one block, and the same one every time
+
+batch -i "$gcc" --symfs "$data/symfs"
+expect_status 0 "a recording"
+[ "$(grep -c '^ self%' "$tmp/out")" -eq 1 ] || fail "not exactly one block"
+says "the block" "$tmp/out" "__cos_fma"
+says "the block" "$tmp/out" "complete 43"
+for format in json folded samples; do
+	batch -i "$gcc" --symfs "$data/symfs" --format=$format
+	expect_status 0 "--format=$format"
+	sed 's/"time":[0-9.]*//; s/"health":.*"total"//' "$tmp/out" >"$tmp/once"
+	batch -i "$gcc" --symfs "$data/symfs" --format=$format
+	sed 's/"time":[0-9.]*//; s/"health":.*"total"//' "$tmp/out" |
+		cmp -s - "$tmp/once" || fail "--format=$format differs from one run to the next"
+done
+[ "$(grep -c '^[^	]' "$tmp/once")" -eq 45 ] || fail "not 45 single samples"
+pass "a recording is shown once, and the same way every time"
+
+# --- files
+
+batch -i "$gcc"
+expect_status 0 "without its files"
+says "what is missing" "$tmp/out" "1 file not found"
+grep -q __cos_fma "$tmp/out" && fail "names without a file"
+
+program=$(cd "$data/symfs" && find home -type f -name 'vector_static_gcc*' | head -n 1)
+other=$(cd "$data/symfs" && find tmp -type f -name 'vector_static_clang*' | head -n 1)
+for path in $(cd "$data/symfs" && find home -type f -name 'vector_static_gcc*'); do
+	mkdir -p "$tmp/wrong/$(dirname "$path")"
+	cp "$data/symfs/$other" "$tmp/wrong/$path"
+done
+batch -i "$gcc" --symfs "$tmp/wrong"
+expect_status 0 "with another file"
+says "a file that is not the recorded one" "$tmp/out" "$(basename "$program") (another build-id)"
+grep -q 'main\|__cos_fma' "$tmp/out" && fail "names of another file"
+says "stacks into it" "$tmp/out" "no-file 43"
+
+# A FIFO without a writer hangs whoever opens it.
+rm -rf "$tmp/wrong"
+for path in $(cd "$data/symfs" && find home -type f -name 'vector_static_gcc*'); do
+	mkdir -p "$tmp/wrong/$(dirname "$path")"
+	mkfifo "$tmp/wrong/$path"
+done
+batch -i "$gcc" --symfs "$tmp/wrong"
+expect_status 0 "with a FIFO in place of its file"
+says "stacks into it" "$tmp/out" "no-file 43"
+pass "files are used only if they are the recorded ones"
+
+# --- events
+
+several=$data/recordings/perf.data.hw_and_sw-3.4
+batch -i "$several" -e cpu-clock --format=json
+expect_status 0 "-e cpu-clock"
+says "the event" "$tmp/out" '"samples":4734,"shown":true'
+batch -i "$several" -e 3 --format=json
+says "event number 3" "$tmp/out" '"samples":4734,"shown":true'
+batch -i "$several" -e branch-misses
+expect_status 0 "an event without samples"
+says "the notice" "$tmp/out" "no samples of branch-misses; 207 of cycles: -e 1"
+batch -i "$several" -e nonsense
+expect_status 2 "an unknown event"
+says "the refusal" "$tmp/said" "no event 'nonsense' in $several, which has 1 cycles, 2 branch-misses"
+batch -i - -e nonsense <"$data/recordings/perf.data.piped.target-3.4"
+expect_status 1 "an unknown event in a pipe"
+says "the refusal" "$tmp/said" "no event 'nonsense' in standard input"
+pass "events are chosen by name and number"
+
+# --- pipes
+
+piped=$data/recordings/perf.data.piped.target-3.4
+half=$(($(stat -c %s "$piped") / 8 * 7)) # mappings come first
+{
+	head -c $half "$piped"
+	sleep 1
+	tail -c +$((half + 1)) "$piped"
+} | timeout 60 "$STACKTOP" -b -i - --format=json >"$tmp/out" 2>"$tmp/said"
+status=$?
+expect_status 0 "a pipe that grows"
+says "a pipe that grows" "$tmp/out" '"samples":1414,"shown":true'
+cat "$gcc" | timeout 60 "$STACKTOP" -b -i - >"$tmp/out" 2>"$tmp/said"
+status=$?
+expect_status 1 "file mode from a pipe"
+[ -s "$tmp/out" ] && fail "a block although the recording cannot be read"
+# Broken off: what came so far is shown.
+mkfifo "$tmp/fifo"
+start timeout 60 "$STACKTOP" -b -i "$tmp/fifo" --format=json >"$tmp/out" 2>"$tmp/said"
+exec 3>"$tmp/fifo"
+head -c $half "$piped" >&3
+sleep 1
+child=$(pgrep -o -P "${test_pids##* }")
+kill -INT "$child"
+wait "${test_pids##* }"
+status=$?
+exec 3>&-
+expect_status 130 "an interrupted pipe"
+grep -q '"trouble":"[^"]*broken off[^"]*","events":.{"event":"[^"]*","samples":[1-9]' "$tmp/out" ||
+	fail "nothing of what was read: $(cat "$tmp/said") $(head -c 1500 "$tmp/out")"
+pass "pipes are followed, and may be broken off"
+
+# --- what is cut or no recording
+
+head -c $(($(stat -c %s "$gcc") * 3 / 4)) "$gcc" >"$tmp/cut"
+batch -i "$tmp/cut" --symfs "$data/symfs"
+says "a cut file" "$tmp/said" "cut"
+says "a cut file" "$tmp/said" "offset"
+says "what came before" "$tmp/out" "__cos_fma"
+for bad in /dev/null "$tmp" "$tmp/missing" "$0"; do
+	batch -i "$bad"
+	expect_status 1 "-i $bad"
+	[ -s "$tmp/out" ] && fail "-i $bad: a block"
+	[ "$(wc -l <"$tmp/said")" -eq 1 ] || fail "-i $bad: not one line: $(cat "$tmp/said")"
+done
+batch -i "$gcc" --symfs "$tmp/missing"
+expect_status 1 "--symfs of nothing"
+batch -i "$gcc" -p 1
+expect_status 2 "-i with -p"
+pass "what cannot be shown is said in a line"
+
+# --- a recording of this machine
+
+if ! command -v perf >/dev/null || ! perf record -q -e cpu-clock -o "$tmp/try" true 2>/dev/null; then
+	echo "no perf that can record here: the rest is not tested"
+	exit $failed
+fi
+cat >"$tmp/deep.c" <<'EOC'
+#include <stdlib.h>
+volatile unsigned long sum;
+__attribute__((noinline)) void innermost(unsigned long n) { while (n--) sum += n; }
+__attribute__((noinline)) void middle(unsigned long n) { innermost(n); sum++; }
+__attribute__((noinline)) void outermost(unsigned long n) { middle(n); sum++; }
+int main(int argc, char **argv) { outermost(strtoul(argv[argc - 1], NULL, 10)); return 0; }
+EOC
+$CC -O1 -fomit-frame-pointer -o "$tmp/deep" "$tmp/deep.c" || fail "cannot compile"
+perf record -q -F 499 -e cpu-clock --call-graph dwarf,4096 -o "$tmp/own" -- "$tmp/deep" 300000000 2>/dev/null
+batch -i "$tmp/own" --format=folded
+expect_status 0 "a recording of perf"
+grep -q '^deep;_start;.*main;outermost;middle;innermost [0-9]' "$tmp/out" ||
+	fail "not the stack that was there: $(sort -t ' ' -k 2 "$tmp/out" | tail -n 3)"
+batch -i "$tmp/own" --format=json
+counted=$(perf script -i "$tmp/own" -F time 2>/dev/null | grep -c '[0-9]')
+says "as many samples as perf script" "$tmp/out" "\"samples\":$counted,\"shown\":true"
+pass "a recording of this machine's perf"
+exit $failed
