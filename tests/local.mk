@@ -2,6 +2,7 @@
 
 SCRIPT_TESTS += \
 	tests/test_layers.sh \
+	tests/test_live_builds.sh \
 	tests/test_live_chains.sh \
 	tests/test_live_command.sh \
 	tests/test_live_debuginfod.sh \
@@ -11,12 +12,13 @@ SCRIPT_TESTS += \
 	tests/test_live_user.sh \
 	tests/test_live_write.sh
 
-ROOT_TESTS += tests/root_settings.sh
+ROOT_TESTS += tests/root_settings.sh tests/root_sudo.sh
 
 TEST_HELPERS += tests/deny_perf
 tests_deny_perf_SOURCES = tests/deny_perf.c
 
 EXTRA_DIST += \
+	tests/chains_lib.sh \
 	tests/lib.sh \
 	tests/live-report \
 	tests/live_lib.sh \

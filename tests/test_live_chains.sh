@@ -20,65 +20,7 @@ for p in a b; do
 		gcc -x c -O1 -fPIC -shared -o "$tmp/plugin_$p.so" - || skip "gcc cannot build a library"
 done
 
-# Profile scenario $1 into $tmp/json; more arguments go to stacktop.
-profile()
-{
-	local scenario=$1
-	shift
-	(cd "$tmp" && exec ./chains "$scenario") &
-	scenario_pid=$!
-	test_pids="$test_pids $scenario_pid"
-	sleep 0.2
-	[ "$scenario" != fork ] || scenario_pid=$(pgrep -P "$scenario_pid")
-	"$STACKTOP" -b --format=json -n 1 -d 1 -p "$scenario_pid" --call-graph dwarf,65528 "$@" \
-		>"$tmp/json" 2>"$tmp/err" || fail "$scenario: $(cat "$tmp/err")"
-	kill -KILL "$!" 2>/dev/null
-	wait "$!" 2>/dev/null
-}
-
-# Share (percent) of the weight whose path, functions of object regex $2 only, is regex $1.
-path_share()
-{
-	jq -r --arg path "$1" --arg object "$2" '. as $doc |
-		def kids: if has("continued") then $doc.continued[.continued] else . end | .children[];
-		def walk($p): . as $n |
-			($p + (if ($n.object // "") | test($object) then [$n.name] else [] end)) as $q |
-			(if $n.self > 0 then [$n.self, ($q | join(";"))] else empty end),
-			($n | kids | walk($q));
-		[.tree | walk([])] | (map(.[0]) | add // 0) as $all |
-		(map(select(.[1] | test($path))) | map(.[0]) | add // 0) |
-		if $all == 0 then 0 else 100 * . / $all end' "$tmp/json"
-}
-
-# expect SCENARIO PATH [MIN%]: most of its stacks are this path and 99 % reach the root (the rest
-# may be caught where nobody can tell: in code without CFI that sets up its frame, or while the
-# kernel puts the registers of a signal's frame back one after the other)
-expect()
-{
-	local scenario=$1 path=$2 min=${3:-90} object=${4:-chains} share ends
-	profile "$scenario"
-	share=$(path_share "$path" "$object")
-	within "$share" "$min" 100 || fail "$scenario: only $share % are $path: $(path_list)"
-	ends=$(jq -c '.health | [.samples > 5, .complete >= .user_stacks * 0.99, .incomplete]' "$tmp/json")
-	[[ $ends == '[true,true,'* ]] || fail "$scenario: incomplete: $ends"
-	pass "$scenario"
-}
-
-path_list()
-{
-	jq -r 'def walk($p): . as $n | ($p + [$n.name]) as $q |
-		(if $n.self > 0 then "\($n.self) \($q | join(";"))" else empty end),
-		($n.children[]? | walk($q)); [.tree | walk([])] | .[:4][]' "$tmp/json"
-}
-
-# ends SCENARIO REASON: its stacks end with this reason, and it alone
-ends()
-{
-	profile "$1"
-	jq -e --arg r "$2" '.health | .samples > 20 and .incomplete[$r] >= .user_stacks * 0.8' \
-		"$tmp/json" >/dev/null || fail "$1: not $2: $(jq -c .health.incomplete "$tmp/json")"
-	pass "$1 ends with $2"
-}
+. "$top_srcdir/tests/chains_lib.sh"
 
 expect calls '^_start;main;calls;calls_b;calls_c;spin$'
 expect alloca '^_start;main;with_alloca;spin$'

@@ -69,8 +69,11 @@ static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32
 		s->nr_batches++;
 		return;
 	}
-	if (file && file->state == FILE_OPEN) {
-		/* Names come after the table, with what it tells of debug files. */
+	if (file && file->state <= FILE_OPEN && module >= PROC_MODULE_VDSO) {
+		/*
+		 * Names come after the table, with what it tells of debug files: also where
+		 * unwinding wants none, and the file is not even open yet.
+		 */
 		procs_module(s->engine->procs, module)->unwind.wants_table = true;
 		s->engine->look_for_wants = true;
 	}

@@ -24,7 +24,7 @@
 void spin(void);
 NOINLINE void spin(void)
 {
-	uint64_t n = 100000;
+	unsigned long n = 100000;
 
 	__asm__ volatile("1: sub $1, %0\n\tjnz 1b" : "+r"(n));
 	KEEP;
@@ -101,6 +101,14 @@ static NOINLINE void in_signal(void)
 {
 	signal(SIGUSR1, on_usr1);
 	raise(SIGUSR1);
+	KEEP;
+}
+
+/* Interrupted where nobody called: the trap is an instruction of this function. */
+static NOINLINE void trapped(void)
+{
+	signal(SIGTRAP, on_usr1);
+	__asm__ volatile("int3" ::: "memory");
 	KEEP;
 }
 
@@ -218,6 +226,7 @@ static NOINLINE void vforks(void)
 		spin();
 }
 
+#ifdef __x86_64__
 /* Assembly without CFI: one keeps a frame pointer, the other uses rbp for itself. */
 void asm_with_fp(void);
 void asm_without_fp(void);
@@ -269,6 +278,7 @@ static NOINLINE void jit(void)
 	}
 	run(1000000);
 }
+#endif
 
 /* Two libraries in turn, mostly at the same address. */
 static NOINLINE void plugins(void)
@@ -283,7 +293,7 @@ static NOINLINE void plugins(void)
 		if (!symbol)
 			_exit(1);
 		memcpy(&run, &symbol, sizeof(symbol));
-		for (int n = 0; n < 2000; n++)
+		for (int n = 0; n < 10000; n++) /* longer than a busy machine takes to open it */
 			run();
 		dlclose(library);
 	}
@@ -322,13 +332,16 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } scenarios[] = {
+#ifdef __x86_64__
+	{"no-cfi-fp", no_cfi_fp}, {"no-cfi", no_cfi},	      {"jit", jit},
+#endif
 	{"calls", calls},	  {"alloca", with_alloca},    {"realigned", realigned},
 	{"callback", callback},	  {"signal", in_signal},      {"nested", nested_signals},
 	{"altstack", altstack},	  {"noreturn", ends_in_call}, {"plt", plt_calls},
 	{"vdso", vdso_calls},	  {"syscall", system_calls},  {"thread", in_thread},
 	{"longjmp", long_jumps},  {"deep", deep_100},	      {"vfork", vforks},
-	{"no-cfi-fp", no_cfi_fp}, {"no-cfi", no_cfi},	      {"jit", jit},
 	{"plugins", plugins},	  {"fork", forked},	      {"memfd", memfd},
+	{"trap", trapped},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Programs with known stacks (tests/targets/chains.c) and what is said of them.
+# Source it after lib.sh; $program is the one in $tmp that runs.
+# shellcheck shell=bash disable=SC2154
+
+program=chains
+
+# Profile scenario $1 into $tmp/json; more arguments go to stacktop.
+profile()
+{
+	local scenario=$1
+	shift
+	(cd "$tmp" && exec "./$program" "$scenario") &
+	scenario_pid=$!
+	test_pids="$test_pids $scenario_pid"
+	sleep 0.2
+	[ "$scenario" != fork ] || scenario_pid=$(pgrep -P "$scenario_pid")
+	# The second picture has all of the first, and the names had their time on a busy machine.
+	"$STACKTOP" -b --format=json -n 2 -d 0.7 -p "$scenario_pid" --call-graph dwarf,65528 "$@" \
+		>"$tmp/all" 2>"$tmp/err" || fail "$program: $scenario: $(cat "$tmp/err")"
+	tail -n 1 "$tmp/all" >"$tmp/json"
+	kill -KILL "$!" 2>/dev/null
+	wait "$!" 2>/dev/null
+}
+
+# Share (percent) of the weight whose path, functions of object regex $2 only, is regex $1.
+path_share()
+{
+	jq -r --arg path "$1" --arg object "$2" '. as $doc |
+		def kids: if has("continued") then $doc.continued[.continued] else . end | .children[];
+		def walk($p): . as $n |
+			($p + (if ($n.object // "") | test($object) then [$n.name] else [] end)) as $q |
+			(if $n.self > 0 then [$n.self, ($q | join(";"))] else empty end),
+			($n | kids | walk($q));
+		[.tree | walk([])] | (map(.[0]) | add // 0) as $all |
+		(map(select(.[1] | test($path))) | map(.[0]) | add // 0) |
+		if $all == 0 then 0 else 100 * . / $all end' "$tmp/json"
+}
+
+# expect SCENARIO PATH [MIN%]: most of its stacks are this path and 99 % reach the root (the rest
+# may be caught where nobody can tell: in code without CFI that sets up its frame, or while the
+# kernel puts the registers of a signal's frame back one after the other)
+expect()
+{
+	local scenario=$1 path=$2 min=${3:-90} object=${4:-$program} share ends
+	profile "$scenario"
+	share=$(path_share "$path" "$object")
+	within "$share" "$min" 100 || fail "$program: $scenario: only $share % are $path: $(path_list)"
+	ends=$(jq -c '.health | [.samples > 5, .complete >= .user_stacks * 0.99, .incomplete]' "$tmp/json")
+	[[ $ends == '[true,true,'* ]] || fail "$program: $scenario: incomplete: $ends"
+	pass "$program: $scenario"
+}
+
+path_list()
+{
+	jq -r 'def walk($p): . as $n | ($p + [$n.name]) as $q |
+		(if $n.self > 0 then "\($n.self) \($q | join(";"))" else empty end),
+		($n.children[]? | walk($q)); [.tree | walk([])] | .[:4][]' "$tmp/json"
+}
+
+# ends SCENARIO REASON: its stacks end with this reason, and it alone
+ends()
+{
+	profile "$1"
+	jq -e --arg r "$2" '.health | .samples > 20 and .incomplete[$r] >= .user_stacks * 0.8' \
+		"$tmp/json" >/dev/null || fail "$program: $1: not $2: $(jq -c .health.incomplete "$tmp/json")"
+	pass "$program: $1 ends with $2"
+}
