@@ -14,10 +14,13 @@
 #include <errno.h>
 #include <string.h>
 
-#define STUB_BYTES	16
-#define SYNTH_MAX	(1u << 20)
-#define READ_BYTES	(1u << 20)
-#define SYNTH_BYTES_MIN 7   /* of the shortest pattern, mov $15,%eax; syscall */
+#define STUB_BYTES	  16
+#define SYNTH_MAX	  (1u << 20)
+#define READ_BYTES	  (1u << 20)
+#define SYNTH_BYTES_MIN	  7 /* of the shortest pattern, mov $15,%eax; syscall */
+#define PADDING_BYTES_MAX 63
+#define EDGE_BYTES \
+	(1u << 20)	    /* of a hole: what is larger is other data, or a language without CFI */
 #define ENTRY_GAP_BYTES 256 /* a hole of this size around the entry point is start-up code */
 #define ENTRY_SCAN	64  /* where the entry code makes its one call */
 #define INIT_SCAN	256 /* the calls of _init */
@@ -265,20 +268,51 @@ static int find_entry(const struct cfi_input *input, const struct gap *gap, stru
 	return add(f, entry, end, entry, SYNTH_ROOT);
 }
 
+/* What pads functions has none of the bytes that all code here has: system call, return, jump, push. */
+static bool is_padding(const struct gap *gap)
+{
+	const uint8_t *p = gap->seg->text + (gap->start - gap->seg->file_off);
+
+	for (size_t i = 0; i < gap->end - gap->start; i++)
+		if (p[i] == 0x05 || p[i] == 0xc3 || p[i] == 0xff || p[i] == 0x68)
+			return false;
+	return true;
+}
+
+/* What the linker and the C library put around the code of a program. */
+static int find_frame_code(const struct cfi_input *input, const struct gap *gap,
+			   struct cfi_frames *f)
+{
+	int r = find_init(gap, f);
+
+	if (r == 0)
+		r = find_fini(gap, f);
+	return r == 0 ? find_plt(input, gap, f) : r;
+}
+
 static int gap_search(const struct cfi_input *input, const struct gap *gap, struct cfi_frames *f)
 {
+	uint64_t bytes = gap->end - gap->start;
 	int r = find_entry(input, gap, f);
 
-	if (gap->end - gap->start < SYNTH_BYTES_MIN) /* mostly what pads functions */
+	if (bytes < SYNTH_BYTES_MIN || !gap->seg->text)
 		return r;
-	if (r == 0 && gap->seg->text)
+	/* Searches have their price, and most holes are of this size. */
+	if (bytes <= PADDING_BYTES_MAX && is_padding(gap))
+		return r;
+	if (r == 0)
 		r = find_sigreturn(gap, f);
-	if (r == 0 && gap->seg->text)
-		r = find_init(gap, f);
-	if (r == 0 && gap->seg->text)
-		r = find_fini(gap, f);
-	if (r == 0 && gap->seg->text)
-		r = find_plt(input, gap, f);
+	if (r == 0 && bytes <= 2 * EDGE_BYTES) {
+		r = find_frame_code(input, gap, f);
+	} else if (r == 0) {
+		struct gap head = *gap, tail = *gap;
+
+		head.end = gap->start + EDGE_BYTES;
+		tail.start = gap->end - EDGE_BYTES;
+		r = find_frame_code(input, &head, f);
+		if (r == 0)
+			r = find_frame_code(input, &tail, f);
+	}
 	return r == -E2BIG ? 0 : r; /* a million stubs are enough */
 }
 
