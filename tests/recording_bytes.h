@@ -6,6 +6,7 @@
 #ifndef ST_TESTS_RECORDING_BYTES_H
 #define ST_TESTS_RECORDING_BYTES_H
 
+#include "src/base/util.h"
 #include "src/perf/recording.h"
 
 #include <linux/perf_event.h>
@@ -364,6 +365,153 @@ static inline void im_done(struct image *im)
 	*im = (struct image){0};
 }
 
+#define IM_BASIC (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD)
+#define IM_REGS	 0xff01ffull
+
+static const struct im_attr im_cycles = {
+	.freq = 999, .sample_type = IM_BASIC, .sample_id_all = true};
+
+/* A file of one event with NR samples at times 1000, 1001 ...; ip is the number. */
+static inline void im_whole_file(struct image *im, const struct im_attr *attr, int nr)
+{
+	im_file(im, attr, 1);
+	im_comm(im, attr, 999, 10, "program");
+	for (int i = 0; i < nr; i++)
+		im_sample(im, attr, 1000 + (uint64_t)i, 10, (uint64_t)i);
+	im_file_end(im, im_data_off(attr, 1));
+}
+
+/* --- features --- */
+
+static inline void im_string(struct image *im, const char *text)
+{
+	im_u32(im, (uint32_t)strlen(text) + 1);
+	im_raw(im, text, strlen(text) + 1);
+}
+
+static inline void im_feature(struct image *im, unsigned int feature)
+{
+	size_t start;
+
+	switch (feature) {
+	case 2:
+		start = im_start(im, 67, PERF_RECORD_MISC_USER | 1 << 15);
+		im_u32(im, 100);
+		im_raw(im, "0123456789abcdef\0\0\0\0\020\0\0\0", 24);
+		im_text(im, "/usr/bin/program", start);
+		im_end(im, start);
+		start = im_start(im, 67, PERF_RECORD_MISC_KERNEL);
+		im_u32(im, UINT32_MAX);
+		im_raw(im, "0123456789abcdefghij\0\0\0\0", 24);
+		im_text(im, "[kernel.kallsyms]", start);
+		im_end(im, start);
+		break;
+	case 3:
+		im_string(im, "host\033[31m");
+		break;
+	case 4:
+		im_string(im, "6.1.0");
+		break;
+	case 6:
+		im_string(im, "aarch64");
+		break;
+	case 7:
+		im_u32(im, 8);
+		im_u32(im, 6);
+		break;
+	case 11:
+		im_u32(im, 3);
+		im_string(im, "perf");
+		im_string(im, "record");
+		im_string(im, "-a");
+		break;
+	case 12:
+		im_u32(im, 1);
+		im_u32(im, 112);
+		im_attr(im, &im_cycles);
+		im_u32(im, 1);
+		im_string(im, "cycles:P");
+		im_u64(im, 10);
+		break;
+	case 21:
+		im_u64(im, 1000);
+		im_u64(im, 2000);
+		break;
+	case 29:
+		im_u32(im, 1);
+		im_u32(im, 1);
+		im_u64(im, 1700000000000000000);
+		im_u64(im, 5000);
+		break;
+	default:
+		im_u64(im, 0xdead);
+	}
+}
+
+static const unsigned int im_features[] = {2, 3, 4, 6, 7, 9, 11, 12, 21, 29, 40};
+
+/* A file with features behind its data; *RET_TABLE: where their table is. */
+static inline void im_features_file(struct image *im, size_t *ret_table)
+{
+	size_t table, at;
+
+	im_whole_file(im, &im_cycles, 5);
+	table = im->len;
+	im_fill(im, 0, 16 * ARRAY_SIZE(im_features));
+	for (size_t i = 0; i < ARRAY_SIZE(im_features); i++) {
+		uint64_t bits = 0;
+
+		for (size_t j = 0; j < ARRAY_SIZE(im_features); j++)
+			bits |= 1ull << im_features[j];
+		im_set(im, 72, bits, 8);
+		at = im->len;
+		im_feature(im, im_features[i]);
+		im_set(im, table + 16 * i, at, 8);
+		im_set(im, table + 16 * i + 8, im->len - at, 8);
+	}
+	*ret_table = table;
+}
+
+/* All that pipe mode has in place of a header, then NR samples. */
+static inline void im_whole_pipe(struct image *im, int nr)
+{
+	size_t start;
+
+	im_pipe(im);
+	for (size_t i = 0; i < ARRAY_SIZE(im_features); i++) {
+		if (im_features[i] == 2 || im_features[i] == 12)
+			continue;
+		start = im_start(im, 80, 0);
+		im_u64(im, im_features[i]);
+		im_feature(im, im_features[i]);
+		im_fill(im, 0, (8 - im->len % 8) % 8);
+		im_end(im, start);
+	}
+	im_pipe_attr(im, &im_cycles, 10);
+	start = im_start(im, 78, 0); /* EVENT_UPDATE: name */
+	im_u64(im, 2);
+	im_u64(im, 10);
+	im_text(im, "cycles:P", start);
+	im_end(im, start);
+	im_feature(im, 2);
+	start = im_start(im, 66, 0); /* tracing data: 13 bytes and padding follow */
+	im_u32(im, 13);
+	im_u32(im, 0);
+	im_end(im, start);
+	im_fill(im, 0xff, 16);
+	im_comm(im, &im_cycles, 999, 10, "program");
+	start = im_start(im, 71, 0); /* AUXTRACE: data follows */
+	im_u64(im, 100000);
+	im_fill(im, 0, 40);
+	im_end(im, start);
+	im_fill(im, 0xff, 100000);
+	im_end(im, im_start(im, 11, 0)); /* AUX */
+	im_end(im, im_start(im, 60, 0)); /* of a kernel to come */
+	im_end(im, im_start(im, 200, 0));
+	for (int i = 0; i < nr; i++)
+		im_sample(im, &im_cycles, 1000 + (uint64_t)i, 10, (uint64_t)i);
+}
+
 /* --- reading --- */
 
 static inline struct recording *im_open(const struct image *im)
@@ -396,6 +544,21 @@ static inline uint64_t im_count(struct recording *rec, enum record_kind kind)
 	while (im_next(rec, &record))
 		nr += record.kind == kind;
 	return nr;
+}
+
+static inline const char *im_trouble(struct recording *rec)
+{
+	bool is_bad;
+
+	return recording_trouble(rec, &is_bad);
+}
+
+static inline bool im_is_bad(struct recording *rec)
+{
+	bool is_bad;
+
+	recording_trouble(rec, &is_bad);
+	return is_bad;
 }
 
 #endif

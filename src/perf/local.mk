@@ -51,6 +51,21 @@ tests_test_perf_recording_SOURCES = tests/test_perf_recording.c tests/recording_
 tests_test_perf_recording_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_perf_recording_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/test_perf_recording_damage
+tests_test_perf_recording_damage_SOURCES = tests/test_perf_recording_damage.c tests/recording_bytes.h
+tests_test_perf_recording_damage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_recording_damage_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_perf_recording_order
+tests_test_perf_recording_order_SOURCES = tests/test_perf_recording_order.c tests/recording_bytes.h
+tests_test_perf_recording_order_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_recording_order_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_perf_recording_zstd
+tests_test_perf_recording_zstd_SOURCES = tests/test_perf_recording_zstd.c tests/recording_bytes.h
+tests_test_perf_recording_zstd_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ZSTD_CFLAGS)
+tests_test_perf_recording_zstd_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/test_perf_recordings
 tests_test_perf_recordings_SOURCES = tests/test_perf_recordings.c
 tests_test_perf_recordings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
