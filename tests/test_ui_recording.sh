@@ -59,7 +59,7 @@ for size in 80x24 200x50 40x10; do
 	events
 	key q
 	see_command 'stop 0'
-	see 'reading was stopped'
+	see 'broken off'
 	see_not 'Esc:stop'
 	see leaf_70
 	has_not FROZEN || fail "frozen by stopping"
@@ -82,22 +82,23 @@ done
 start 80x24 --delay 100 --recording 20000
 key Escape
 see_command 'stop 0'
-see 'only the first'
+see 'broken off'
 key Escape
 see leaf_70
 key q
 see_end 0
 start 80x24 --delay 100 --recording 20000 --pipe
-see 'recorded pipe'
+see 'recorded standard input'
 see 'MB so far'
 key C-c
 see_command 'stop 0'
-see 'reading was stopped after'
+see 'broken off'
 key C-c
 see_end 130
 
 # One event, or live: there is nothing to choose.
 start 80x24 --delay 100 --recording 1 --events 1
+see_not 'Esc:stop'
 key v
 see 'there is one event only: event-0'
 key q
@@ -106,6 +107,84 @@ start 80x24 --delay 100
 key v
 see 'there is one event only: cpu-clock'
 see_not 'v:events'
+key q
+see_end 0
+
+# The real program over recordings made elsewhere.
+data=${STACKTOP_TEST_DATA:-$top_srcdir/../shared/data}
+if ! [ -e "$data/recordings/perf.data.hw_and_sw-3.4" ]; then
+	echo "$nr_checks checks; no recordings to try the real program on"
+	exit 0
+fi
+
+# refused TEXT KEY...: each key says why it has no effect
+refused() {
+	local k text=$1
+	shift
+	for k; do
+		key "$k"
+		see "$text"
+		key Up
+		see_not "$text"
+	done
+}
+
+for size in 80x24 200x50; do
+	begin "$size" "$STACKTOP" -i "$data/stacks/vector_static_gcc/perf.data" --symfs "$data/symfs"
+	see __cos_fma
+	see 'perf.data'
+	see 'complete 95.5%'
+	refused 'stacks were recorded as dwarf' f l
+	refused 'stack copies' [ ]
+	refused 'there is no window' Space z
+	key 3
+	key E
+	see __libc_start_main
+	see __ieee754_hypot
+	key w
+	key C-u
+	key -l "$size.folded"
+	key Enter
+	see "written: $size.folded"
+	grep -q '^vector_static_g;_start;__libc_start_main;main;__cos_fma [0-9]*$' "$work/$size.folded" ||
+		fail "folded stacks of a recording: $(head -n 3 "$work/$size.folded")"
+	key q
+	see_end 0
+
+	begin "$size" "$STACKTOP" -i "$data/recordings/perf.data.hw_and_sw-3.4"
+	see '73.43'
+	see 'v:events'
+	key v
+	see '207 * cycles'
+	see '4734   cpu-clock'
+	key End
+	key Enter
+	see '98.92'
+	see_not '73.43'
+	key q
+	see_end 0
+done
+
+# A pipe that stays open: what came so far is shown when the reading is stopped.
+cat >"$work/pipe.sh" <<-END
+	exec 3< <(cat '$data/recordings/perf.data.piped.hw_and_sw-3.4'; exec sleep 1000)
+	'$STACKTOP' -i - <&3 3<&-
+	status=\$?
+	kill \$!
+	exit \$status
+END
+begin 80x24 bash "$work/pipe.sh"
+see 'recorded standard input'
+see '456 KB so far'
+key q
+see '73.58'
+see_not 'Esc:stop'
+see 'the rest is not shown'
+key v
+see 'Events of this'
+key End
+key Enter
+see 'cannot be read again'
 key q
 see_end 0
 echo "$nr_checks checks"

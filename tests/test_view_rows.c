@@ -537,6 +537,7 @@ static void header_of_a_recording_has_the_counters_and_the_event(void **state)
 	s->recording.file = add_text(s, "/a/path/that/is/long/enough/to/be/cut/perf.data");
 	s->settings.event = add_text(s, "cycles:u");
 	s->settings.freq_asked_hz = 4000;
+	s->nr_samples = 7;
 	s->settings.window_s = 10;
 	s->window_end_ns = 2500000000ull;
 	s->health.lost = s->health.throttled = UINT64_MAX;
@@ -561,10 +562,10 @@ static void header_of_a_recording_has_the_counters_and_the_event(void **state)
 	assert_null(strstr(line, "last"));
 	assert_null(strstr(line, "(0)"));
 	assert_null(strstr(line, "cpus"));
-	s->recording.file = add_text(s, "-");
+	s->recording.file = add_text(s, "standard input");
 	s->window_start_ns = s->window_end_ns - 12000000;
 	view_header(s, 0, false, line, sizeof(line));
-	assert_non_null(strstr(line, "recorded pipe  12 ms"));
+	assert_non_null(strstr(line, "recorded standard input  12 ms"));
 	snapshot_free(s);
 }
 

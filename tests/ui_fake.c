@@ -271,10 +271,11 @@ static struct snap_recording recording(struct fake *fake)
 		return r;
 	r.is_reading = fake->reading_step < fake->recording && !fake->stopped;
 	r.is_pipe = fake->pipe;
-	r.file = add_text(fake, fake->pipe ? "-" : "perf.data");
-	r.trouble = fake->trouble && !r.is_reading
-			    ? add_text(fake, "cut in the middle of a record at offset 1234")
-			    : 0;
+	r.file = add_text(fake, fake->pipe ? "standard input" : "perf.data");
+	if (fake->stopped)
+		r.trouble = add_text(fake, "broken off at offset 1234");
+	else if (fake->trouble && !r.is_reading)
+		r.trouble = add_text(fake, "cut in the middle of a record at offset 5678");
 	r.done_bytes = (uint64_t)fake->reading_step * STEP_BYTES;
 	r.total_bytes = fake->pipe ? 0 : (uint64_t)fake->recording * STEP_BYTES;
 	r.event = fake->event;

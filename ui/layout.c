@@ -16,7 +16,6 @@
 #include <string.h>
 
 #define HEADER_TEXT_MAX	 2048
-#define NOTICE_TEXT_MAX	 1024
 #define NOTE_TEXT_MAX	 160
 #define NOTES_MAX	 6
 #define ROOMY_LINES	 12 /* from here on a message may take more than one line */
@@ -53,15 +52,15 @@ static struct plan plan_lines(const struct ui *ui)
 {
 	const struct snapshot *s = ui->snapshot;
 	const char *notice = s ? snapshot_text(s, s->settings.notice) : "";
+	const char *trouble = s ? snapshot_text(s, s->recording.trouble) : "";
 	int lines = ui->screen.lines, next = 1;
 	struct plan plan = {.tabs = -1, .progress = -1, .trouble = -1, .notice = -1, .titles = -1};
-	char trouble[NOTICE_TEXT_MAX];
 
 	if (lines >= 6)
 		plan.tabs = next++;
 	if (progress_is_reading(ui) && lines >= 4)
 		plan.progress = next++;
-	if (*progress_trouble(ui, trouble, sizeof(trouble)) && lines >= 4) {
+	if (*trouble && lines >= 4) {
 		plan.nr_trouble = count_lines(ui, trouble);
 		plan.trouble = next;
 		next += plan.nr_trouble;
@@ -330,7 +329,6 @@ static void draw_body(struct ui *ui, const struct plan *plan)
 void layout_draw(struct ui *ui)
 {
 	const struct plan plan = plan_lines(ui);
-	char trouble[NOTICE_TEXT_MAX];
 
 	werase(stdscr);
 	curs_set(ui->prompt.kind != PROMPT_NONE ? 1 : 0);
@@ -349,7 +347,7 @@ void layout_draw(struct ui *ui)
 		progress_draw(ui, plan.progress);
 	if (plan.trouble >= 0)
 		draw_lines(&ui->screen, plan.trouble, plan.nr_trouble, STYLE_WARNING,
-			   progress_trouble(ui, trouble, sizeof(trouble)));
+			   snapshot_text(ui->snapshot, ui->snapshot->recording.trouble));
 	if (plan.notice >= 0)
 		draw_lines(&ui->screen, plan.notice, plan.nr_notice, STYLE_NOTICE,
 			   snapshot_text(ui->snapshot, ui->snapshot->settings.notice));

@@ -131,23 +131,3 @@ void progress_draw(struct ui *ui, int line)
 	column += draw_text(screen, line, column, screen->columns, STYLE_NOTICE, A_NORMAL, text);
 	draw_text(screen, line, column + 2, screen->columns, STYLE_KEY, A_NORMAL, how);
 }
-
-const char *progress_trouble(const struct ui *ui, char *out, size_t size)
-{
-	const struct snapshot *s = ui->snapshot;
-	char done[32], total[32];
-
-	out[0] = '\0';
-	if (!s || !s->recording.is_recording)
-		return out;
-	if (*snapshot_text(s, s->recording.trouble))
-		snprintf(out, size, "%s", snapshot_text(s, s->recording.trouble));
-	else if (!s->recording.is_reading && ui->stop_asked && s->recording.total_bytes)
-		snprintf(out, size, "reading was stopped: only the first %s of %s are shown",
-			 size_text(s->recording.done_bytes, done, sizeof(done)),
-			 size_text(s->recording.total_bytes, total, sizeof(total)));
-	else if (!s->recording.is_reading && ui->stop_asked)
-		snprintf(out, size, "reading was stopped after %s",
-			 size_text(s->recording.done_bytes, done, sizeof(done)));
-	return out;
-}

@@ -133,8 +133,6 @@ bool progress_is_reading(const struct ui *ui);
 /* Read no further; false: nothing is read, or that has been asked for. */
 bool progress_stop(struct ui *ui);
 void progress_draw(struct ui *ui, int line);
-/* Why this is not all of the recording ("": it is). Returns OUT. */
-const char *progress_trouble(const struct ui *ui, char *out, size_t size);
 
 /* --- layout.c, help.c, events.c --- */
 

@@ -83,7 +83,7 @@ struct snap_recording {
 	bool is_recording;
 	bool is_reading;		  /* more of it is to come */
 	bool is_pipe;			  /* cannot be read again from its start */
-	uint32_t file;			  /* text: as given, "-" for standard input */
+	uint32_t file;			  /* text: its name as given, or "standard input" */
 	uint32_t trouble;		  /* text: why it ended early, or "" */
 	uint64_t done_bytes, total_bytes; /* read; in all, 0: not known */
 	uint32_t event;			  /* the one that is shown */

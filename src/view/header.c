@@ -101,7 +101,9 @@ static void put_window(const struct snapshot *s, char *out)
 	double asked = s->settings.window_s;
 	double real = (double)(s->window_end_ns - s->window_start_ns) / (double)NS_PER_SEC;
 
-	if (s->recording.is_recording && real < 1)
+	if (s->recording.is_recording && s->nr_samples == 0)
+		out[0] = '\0';
+	else if (s->recording.is_recording && real < 1)
 		snprintf(out, PART_TEXT_MAX, "%.0f ms", real * 1000);
 	else if (s->recording.is_recording)
 		snprintf(out, PART_TEXT_MAX, "%.*f s", real < 10 ? 1 : 0, real);
@@ -152,7 +154,7 @@ static void put_file(const struct snapshot *s, int columns, char *out)
 
 	if (text_width(file) > columns && slash)
 		file = slash + 1;
-	text_elide(strcmp(file, "-") == 0 ? "pipe" : file, columns, 1, text, sizeof(text));
+	text_elide(file, columns, 1, text, sizeof(text));
 	snprintf(out, PART_TEXT_MAX, "recorded %s", text);
 }
 
