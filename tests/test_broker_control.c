@@ -7,7 +7,9 @@
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 /* PERFMON, SYS_PTRACE, DAC_READ_SEARCH, SYSLOG, CHECKPOINT_RESTORE, IPC_LOCK, SETUID, SETGID, SETPCAP, KILL */
 #define BROKER_CAPS                                                                               \
@@ -168,6 +170,59 @@ static void loaders_are_bounded(void **state)
 	close(sock);
 	broker_stop(broker);
 }
+
+#if defined(HAVE_SECCOMP) && !defined(SANITIZED)
+/* What is forbidden to the broker is forbidden to what it forks: so a child can tell. */
+static int forbidden_main(int sock)
+{
+	static const long calls[][6] = {
+		{SYS_execve, (long)"/bin/true"},
+		{SYS_execveat, -1, (long)"/bin/true"},
+		{SYS_socket, AF_UNIX, SOCK_STREAM},
+		{SYS_connect, -1},
+		{SYS_bind, -1},
+		{SYS_socketpair, AF_INET, SOCK_STREAM},
+		{SYS_ptrace, PTRACE_ATTACH, 0x7fffffff},
+		{SYS_process_vm_writev, 1},
+		{SYS_setns, -1},
+		{SYS_unshare, 0},
+		{SYS_mount, 0},
+		{SYS_bpf, 0},
+		{SYS_keyctl, 0},
+		{SYS_init_module, 0},
+		{SYS_pidfd_send_signal, -1},
+	};
+	char done = 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		const long *c = calls[i];
+
+		if (syscall(c[0], c[1], c[2], c[3], c[4], c[5]) != -1 || errno != EPERM)
+			done = (char)-i;
+	}
+	return msg_send(sock, &done, 1, -1, 0) < 0;
+}
+
+static void broker_can_start_and_reach_nothing(void **state)
+{
+	struct broker_config config = {.loader_main = forbidden_main, .save_dir_fd = -1};
+	struct broker *broker = NULL;
+	struct err err = {0};
+	char done = 0;
+	int sock, fd;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(identity_workers(&config.workers, &err), 0);
+	assert_int_equal(broker_start(&config, &broker, &err), 0);
+	assert_int_equal(status_hex(broker_pid(broker), "Seccomp"), 2);
+	assert_int_equal(broker_start_loader(broker, &sock, &pid), 0);
+	assert_int_equal(msg_recv(sock, &done, 1, &fd, 0), 1);
+	assert_int_equal(done, 1);
+	close(sock);
+	broker_stop(broker);
+}
+#endif
 
 /* The one process with the network: no privilege, and its connection is given away once. */
 static void fetcher_is_handed_over_once(void **state)
@@ -413,6 +468,9 @@ static int run(void)
 		cmocka_unit_test(loader_is_killed_on_demand_only),
 		cmocka_unit_test(loaders_are_bounded),
 		cmocka_unit_test(fetcher_is_handed_over_once),
+#if defined(HAVE_SECCOMP) && !defined(SANITIZED)
+		cmocka_unit_test(broker_can_start_and_reach_nothing),
+#endif
 		cmocka_unit_test(all_end_with_the_client),
 		cmocka_unit_test(client_survives_the_broker),
 		cmocka_unit_test(client_lives_with_a_stopped_broker),

@@ -40,6 +40,7 @@ check_broker()
 {
 	local set value fd flags
 	is "$1" NoNewPrivs 1
+	[ -z "$has_filter" ] || is "$1" Seccomp 2
 	is "$1" CapInh 0000000000000000
 	is "$1" CapAmb 0000000000000000
 	for set in CapPrm CapEff CapBnd; do
@@ -115,6 +116,8 @@ check_family()
 }
 
 has_seccomp=$(ldd "$STACKTOP" | grep libseccomp)
+has_filter=$has_seccomp
+grep -q '^#define SANITIZED' "$top_builddir/config.h" && has_filter=
 groups_of() { id -G "$1" | tr -s ' ' '\n' | sort -n | paste -sd ' '; }
 
 # A target whose file nobody else has.

@@ -4,6 +4,7 @@ libbroker_a_SOURCES = \
 	src/broker/children.c src/broker/children.h \
 	src/broker/client.c \
 	src/broker/files.c src/broker/files.h \
+	src/broker/filter.c src/broker/filter.h \
 	src/broker/identity.c src/broker/identity.h \
 	src/broker/paths.c src/broker/paths.h \
 	src/broker/pool.c src/broker/pool.h \
@@ -13,6 +14,7 @@ libbroker_a_SOURCES = \
 	src/broker/rings.c src/broker/rings.h \
 	src/broker/save.c src/broker/save.h \
 	src/broker/server.c src/broker/server.h
+libbroker_a_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
 
 EXTRA_DIST += tests/broker_fixture.h
 

@@ -14,6 +14,7 @@
 #include "src/base/util.h"
 #include "src/broker/children.h"
 #include "src/broker/files.h"
+#include "src/broker/filter.h"
 #include "src/broker/paths.h"
 #include "src/broker/pool.h"
 #include "src/broker/proc_dir.h"
@@ -373,7 +374,7 @@ int server_main(const struct broker_config *config, const struct server_socks *s
 	if (getppid() != client)
 		return STATUS_FAILED;
 	raise_nofile();
-	if (start_fetcher(&server) < 0)
+	if (start_fetcher(&server) < 0 || filter_enter() < 0)
 		return STATUS_FAILED;
 	server.pool = pool_new(work, &server, socks->files);
 	if (!server.pool)
