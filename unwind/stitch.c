@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Cut stacks completed: see stitch.h. The stacks of all threads are written one
- * after the other into one ring: memory is bounded and forgetting costs nothing.
+ * Cut stacks completed: see stitch.h. The whole stacks of all threads are
+ * written one after the other into one ring: memory is bounded and forgetting
+ * costs nothing.
  *
  * A call that has not returned stands at its stack address with its return
- * address in every sample; two of them in a row are taken for the same calls.
- * Only the last stack of a thread is asked. What is not in it any more has
- * returned meanwhile: when it seems to stand in one before, it was called again,
- * and from where cannot be told. (Of a model program that calls at random, seven
- * more stacks to ask completed 4 % more, and as many were wrong; else none was.)
+ * address in every sample, so what the last whole stack has outside of it is
+ * outside of it still. Two equal calls can stand there one after the other,
+ * though: recursion has frames of few sizes. The more frames in a row are the
+ * same, the less likely is that they are others; and of what has left the last
+ * stack and seems to stand in one before, all are others, called again, most
+ * often from the same place.
  */
 #include "config.h"
 
@@ -20,21 +22,35 @@
 #include <string.h>
 
 #define FRAMES	   (1u << 17) /* 4 MB */
-#define THREADS	   (1u << 13) /* by tid; two in one place take it from each other */
+#define WHOLES	   (1u << 13)
+#define THREADS	   (1u << 13) /* by tid; those in one place see each other's stacks and leave them */
+#define TRIES	   8	      /* stacks that are looked at, the newest first */
+#define SAME_MAX   16 /* frames in a row that have to be the same, if the copy holds twice as many */
+#define SAME_MIN   2
 #define AGE_MAX_NS (2 * NS_PER_SEC)
-#define NEIGHBOURS 2
 
-struct last_stack {
-	uint64_t begin; /* how many frames were written before it: its place in the ring */
+/* A whole stack, or (no frames) a sample that waits for a table to become one. */
+struct whole {
+	uint64_t begin;	 /* how many frames were written before it: its place in the ring */
+	uint64_t before; /* number of the one before it in its place of newest[] */
 	uint64_t time_ns;
 	uint32_t process, tid;
-	uint32_t nr; /* 0: none */
+	uint32_t nr;
 };
 
 struct stitch {
-	uint64_t nr_frames; /* ever written */
-	struct last_stack lasts[THREADS];
+	uint64_t nr_frames, nr_wholes; /* ever written; numbers of wholes begin with 1 */
+	uint64_t newest[THREADS];      /* number; 0: none */
+	struct whole wholes[WHOLES];
 	struct unwind_frame frames[FRAMES];
+};
+
+/* The sample that is worked on. */
+struct sample {
+	uint64_t time_ns;
+	uint32_t process, tid;
+	struct unwind_frame *frames;
+	struct unwind_result *result;
 };
 
 struct stitch *stitch_new(void)
@@ -50,44 +66,52 @@ struct stitch *stitch_free(struct stitch *stitch)
 
 void stitch_clear(struct stitch *stitch)
 {
-	for (size_t i = 0; i < THREADS; i++)
-		stitch->lasts[i].nr = 0;
+	memset(stitch->newest, 0, sizeof(stitch->newest));
 }
 
 void stitch_forget(struct stitch *stitch, uint32_t tid)
 {
-	stitch->lasts[tid % THREADS].nr = 0;
+	stitch->newest[tid % THREADS] = 0;
 }
 
-static void remember(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
-		     const struct unwind_frame *frames, uint32_t nr)
+static void remember(struct stitch *stitch, const struct sample *sample, uint32_t nr)
 {
 	uint32_t left = FRAMES - (uint32_t)(stitch->nr_frames % FRAMES);
+	uint64_t *newest = &stitch->newest[sample->tid % THREADS];
 
 	if (nr > left)
 		stitch->nr_frames += left; /* in one piece, from the ring's beginning */
-	memcpy(&stitch->frames[stitch->nr_frames % FRAMES], frames, nr * sizeof(*frames));
-	stitch->lasts[tid % THREADS] = (struct last_stack){
+	memcpy(&stitch->frames[stitch->nr_frames % FRAMES], sample->frames,
+	       nr * sizeof(sample->frames[0]));
+	stitch->nr_wholes++;
+	stitch->wholes[stitch->nr_wholes % WHOLES] = (struct whole){
 		.begin = stitch->nr_frames,
-		.time_ns = time_ns,
-		.process = process,
-		.tid = tid,
+		.before = *newest,
+		.time_ns = sample->time_ns,
+		.process = sample->process,
+		.tid = sample->tid,
 		.nr = nr,
 	};
+	*newest = stitch->nr_wholes;
 	stitch->nr_frames += nr;
 }
 
-/* The last stack of a thread, or NULL when there is none that tells anything of TIME_NS. */
-static const struct last_stack *last_of(const struct stitch *stitch, uint32_t process, uint32_t tid,
-					uint64_t time_ns)
+/* Whole NUMBER, or NULL if it has been overwritten. */
+static const struct whole *whole_at(const struct stitch *stitch, uint64_t number)
 {
-	const struct last_stack *last = &stitch->lasts[tid % THREADS];
-	bool is_there = last->nr > 0 && last->begin + FRAMES >= stitch->nr_frames;
+	const struct whole *whole = &stitch->wholes[number % WHOLES];
 
-	if (!is_there || last->tid != tid || last->process != process ||
-	    time_ns > last->time_ns + AGE_MAX_NS)
+	if (number == 0 || number + WHOLES <= stitch->nr_wholes ||
+	    whole->begin + FRAMES < stitch->nr_frames)
 		return NULL;
-	return last;
+	return whole;
+}
+
+/* Of the same thread and program, and not long before the sample. */
+static bool is_of(const struct whole *whole, const struct sample *sample)
+{
+	return whole->tid == sample->tid && whole->process == sample->process &&
+	       sample->time_ns <= whole->time_ns + AGE_MAX_NS;
 }
 
 static bool is_same(const struct unwind_frame *a, const struct unwind_frame *b)
@@ -96,49 +120,92 @@ static bool is_same(const struct unwind_frame *a, const struct unwind_frame *b)
 }
 
 /*
- * How many of the WHOLE stack's frames there are up to and with those that are
- * the outermost of the CUT one; 0: they are not there. Both go outward, to
- * higher addresses: past that of the cut one there is nothing to find.
+ * How many of WHOLE's frames there are up to and with those NEED that are the
+ * outermost of CUT; 0: they are not there. Both go outward, to higher
+ * addresses: past that of CUT there is nothing to find.
  */
 static uint32_t find_outermost(const struct unwind_frame *whole, uint32_t nr_whole,
-			       const struct unwind_frame *cut, uint32_t nr_cut)
+			       const struct unwind_frame *cut, uint32_t nr_cut, uint32_t need)
 {
 	uint32_t at = nr_whole;
 
-	while (at >= NEIGHBOURS && whole[at - 1].sp > cut[nr_cut - 1].sp)
+	while (at >= need && whole[at - 1].sp > cut[nr_cut - 1].sp)
 		at--;
-	if (at < NEIGHBOURS)
+	if (at < need)
 		return 0;
-	for (uint32_t i = 1; i <= NEIGHBOURS; i++)
+	for (uint32_t i = 1; i <= need; i++)
 		if (!is_same(&whole[at - i], &cut[nr_cut - i]))
 			return 0;
 	return at;
 }
 
-static void complete(const struct stitch *stitch, const struct last_stack *last,
-		     struct unwind_frame *frames, struct unwind_result *result)
+static bool complete_from(const struct stitch *stitch, const struct whole *whole, uint32_t need,
+			  struct unwind_frame *frames, struct unwind_result *result)
 {
-	const struct unwind_frame *whole = &stitch->frames[last->begin % FRAMES];
-	uint32_t at = find_outermost(whole, last->nr, frames, result->nr_frames);
-	uint32_t nr = last->nr - at;
+	const struct unwind_frame *from = &stitch->frames[whole->begin % FRAMES];
+	uint32_t at = find_outermost(from, whole->nr, frames, result->nr_frames, need);
+	uint32_t nr = whole->nr - at;
 
 	if (at == 0 || nr > UNWIND_FRAMES_MAX - result->nr_frames)
-		return;
-	memcpy(&frames[result->nr_frames], &whole[at], nr * sizeof(*frames));
+		return false;
+	memcpy(&frames[result->nr_frames], &from[at], nr * sizeof(*frames));
 	result->nr_frames += nr;
 	result->end = STACK_END_STITCHED;
 	result->end_module = frames[result->nr_frames - 1].module;
+	return true;
+}
+
+/* By the last stack, or by one before it that has more in common. */
+static void complete(const struct stitch *stitch, const struct sample *sample)
+{
+	struct unwind_result *result = sample->result;
+	uint32_t need = MIN(result->nr_frames / 2, (uint32_t)SAME_MAX);
+	uint64_t number = stitch->newest[sample->tid % THREADS];
+	const struct whole *whole;
+
+	for (int i = 0; i < TRIES && need >= SAME_MIN; i++, number = whole->before) {
+		whole = whole_at(stitch, number);
+		if (!whole)
+			return;
+		if (is_of(whole, sample) &&
+		    complete_from(stitch, whole, need, sample->frames, result))
+			return;
+		need = result->nr_frames >= SAME_MAX ? SAME_MAX : 0;
+	}
+}
+
+/*
+ * A program that has just begun waits for its first tables: its stacks grow
+ * meanwhile, and those that are cut can be completed when the first ones are
+ * whole. They wait with them.
+ */
+static void wait_for_first(struct stitch *stitch, const struct sample *sample)
+{
+	uint64_t *newest = &stitch->newest[sample->tid % THREADS];
+	const struct whole *first = whole_at(stitch, *newest);
+	enum stack_end *end = &sample->result->end;
+
+	if (first && !is_of(first, sample))
+		first = NULL;
+	if (*end == STACK_END_PENDING && !first)
+		remember(stitch, sample, 0);
+	if (*end == STACK_END_PENDING || !first || first->nr > 0)
+		return;
+	if (*end == STACK_END_TRUNCATED && sample->time_ns > first->time_ns)
+		*end = STACK_END_PENDING;
+	else
+		*newest = first->before; /* it does not wait any longer */
 }
 
 void stitch_stack(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
 		  struct unwind_frame *frames, struct unwind_result *result)
 {
-	if (result->end == STACK_END_TRUNCATED && result->nr_frames >= NEIGHBOURS) {
-		const struct last_stack *last = last_of(stitch, process, tid, time_ns);
+	struct sample sample = {time_ns, process, tid, frames, result};
 
-		if (last)
-			complete(stitch, last, frames, result);
-	}
+	if (result->end == STACK_END_TRUNCATED)
+		complete(stitch, &sample);
 	if (result->end == STACK_END_ROOT || result->end == STACK_END_STITCHED)
-		remember(stitch, process, tid, time_ns, frames, result->nr_frames);
+		remember(stitch, &sample, result->nr_frames);
+	else
+		wait_for_first(stitch, &sample);
 }

@@ -22,10 +22,12 @@ void stitch_clear(struct stitch *stitch);
 /*
  * FRAMES and RESULT come from unwind_dwarf for a sample of thread TID of PROCESS
  * at TIME_NS (0: not known). A stack that reached its root is remembered. One
- * that is TRUNCATED is compared with the one remembered last: if its two
- * outermost frames stand there, one above the other, at the same stack addresses
- * with the same return addresses, what follows there is appended and the stack
- * ends STITCHED. Allocates nothing.
+ * that is TRUNCATED is compared with the last one of the thread: if the outer
+ * half of its frames (at most 16) stand there in a row, at the same stack
+ * addresses with the same return addresses, what follows there is appended and
+ * the stack ends STITCHED; with 16 frames so can one of the seven stacks before.
+ * While the thread's first stacks are PENDING, one that is cut becomes PENDING
+ * too. Allocates nothing.
  */
 void stitch_stack(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
 		  struct unwind_frame *frames, struct unwind_result *result);

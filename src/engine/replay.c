@@ -61,6 +61,7 @@ static bool finish_held(struct engine *engine, uint64_t time_ns)
 		if (time_ns < r->held_ns + HELD_MAX_NS)
 			return false;
 		made.end = STACK_END_LATE;
+		stitch_forget(engine->stitch, r->input.tid); /* nothing need wait for it */
 	}
 	r->is_held = false;
 	engine_add(engine, &r->held, r->process, &r->input, &made, NULL);
