@@ -466,6 +466,37 @@ static void a_growing_pipe_is_followed(void **state)
 	}
 }
 
+/* What nobody would write, but cat does: all but what stands behind the data. */
+static void file_mode_is_read_from_a_pipe(void **state)
+{
+	struct image im = {0};
+	struct recording *rec;
+	struct err err;
+	size_t table;
+	int ends[2];
+
+	(void)state;
+	im_features_file(&im, &table);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(write(ends[1], im.data, im.len), im.len);
+	close(ends[1]);
+	assert_int_equal(recording_open(ends[0], "-", &rec, &err), 0);
+	assert_false(recording_info(rec)->is_pipe);
+	assert_int_equal(im_count(rec, RECORD_SAMPLE), 5);
+	assert_non_null(strstr(im_trouble(rec), "behind the data"));
+	assert_false(im_is_bad(rec));
+	recording_close(rec);
+	/* once more, cut */
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(write(ends[1], im.data, table - 50), table - 50);
+	close(ends[1]);
+	assert_int_equal(recording_open(ends[0], "-", &rec, &err), 0);
+	assert_int_equal(im_count(rec, RECORD_SAMPLE), 3);
+	assert_non_null(strstr(im_trouble(rec), "cut"));
+	recording_close(rec);
+	im_done(&im);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -477,6 +508,7 @@ int main(void)
 		cmocka_unit_test(the_header_tells_of_the_machine),
 		cmocka_unit_test(pipe_mode_is_read_from_a_file),
 		cmocka_unit_test(a_growing_pipe_is_followed),
+		cmocka_unit_test(file_mode_is_read_from_a_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -399,7 +399,7 @@ static void tell_cut(struct recording *rec)
 		err_set(&rec->trouble, -ENODATA,
 			"%s: was not finished by its writer: read to its end at offset %" PRIu64,
 			rec->name, at);
-	else if (rec->head.is_cut)
+	else if (at < rec->head.data_off + rec->head.data_bytes)
 		err_set(&rec->trouble, -ENODATA,
 			"%s: cut at offset %" PRIu64 ": %" PRIu64 " bytes are missing", rec->name,
 			at, rec->head.data_off + rec->head.data_bytes - at);
@@ -696,6 +696,7 @@ void recording_close(struct recording *rec)
 	if (!rec)
 		return;
 	close(rec->file.fd);
+	recording_file_done(&rec->file);
 	inflate_free(rec->inflate);
 	order_done(&rec->order);
 	recording_head_done(&rec->head);

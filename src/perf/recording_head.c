@@ -321,6 +321,18 @@ static void load_features(struct recording_head *head, struct recording_file *fi
 		head->info.trailing_bytes = file->bytes - head->end;
 }
 
+/* Of a pipe all before the data has to be read, used or not. */
+static int reach_data(struct recording_file *file, uint64_t data_off, const char *name,
+		      struct err *err)
+{
+	uint8_t last;
+
+	if (file->is_regular || data_off == 0 ||
+	    recording_file_read(file, data_off - 1, &last, 1) == 1)
+		return 0;
+	return err_set(err, -EBADMSG, "%s: damaged: no records at offset %" PRIu64, name, data_off);
+}
+
 static int load_file(struct recording_head *head, struct recording_file *file, const char *name,
 		     struct err *err)
 {
@@ -329,12 +341,13 @@ static int load_file(struct recording_head *head, struct recording_file *file, c
 	struct file_header header = {0};
 	AUTO_FREE uint8_t *types = NULL;
 	uint64_t data_end;
+	ssize_t n;
 	int e;
 
-	if (recording_file_read(file, 0, raw, sizeof(raw)) < FILE_HEADER_BYTES_OLD)
-		return err_set(err, -EBADMSG,
-			       "%s: damaged: the header is cut off at offset %" PRIu64, name,
-			       file->bytes);
+	n = recording_file_read(file, 0, raw, sizeof(raw));
+	if (n < FILE_HEADER_BYTES_OLD)
+		return err_set(err, -EBADMSG, "%s: damaged: the header is cut off at offset %zd",
+			       name, n);
 	r.swap = head->events.is_swapped;
 	reader_skip(&r, sizeof(uint64_t));
 	header.bytes = reader_u64(&r);
@@ -361,10 +374,18 @@ static int load_file(struct recording_head *head, struct recording_file *file, c
 	e = load_attrs(head, file, &header, name, err);
 	if (e < 0)
 		return e;
+	e = reach_data(file, header.data.off, name, err);
+	if (e < 0)
+		return e;
 	head->data_off = header.data.off;
 	head->data_bytes = header.data.bytes;
 	head->is_cut = header.data.bytes == 0 || data_end > file->bytes;
-	if (!head->is_cut)
+	if (!file->is_regular)
+		err_set(&head->note, -ESPIPE,
+			"%s: what stands behind the data of a recording in file mode is not read "
+			"from a pipe: give the file's name",
+			name);
+	else if (!head->is_cut)
 		load_features(head, file, &header, name);
 	file->next = header.data.off;
 	file->end = header.data.bytes == 0 ? UINT64_MAX : data_end;
@@ -416,11 +437,5 @@ int recording_head_read(struct recording_head *head, struct recording_file *file
 		return err_set(err, -EBADMSG,
 			       "%s: damaged: a header of %" PRIu64 " bytes, told at offset 8", name,
 			       bytes);
-	if (!file->is_regular) {
-		err_set(err, -ESPIPE, "%s: a recording in file mode cannot be read from a pipe",
-			name);
-		err_hint(err, "give its name, or redirect it: stacktop -i - <FILE");
-		return -ESPIPE;
-	}
 	return load_file(head, file, name, err);
 }
