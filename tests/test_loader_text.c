@@ -5,6 +5,8 @@
 #include "src/base/io.h"
 #include "src/loader/demangle.h"
 #include "src/loader/kallsyms.h"
+#include "src/loader/names.h"
+#include "src/loader/protocol.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -188,6 +190,39 @@ static void kallsyms_names_functions(void **state)
 	kallsyms_free(k);
 }
 
+/* The kernel of a recording was placed elsewhere; its modules, nobody knows where. */
+static void a_kernel_placed_elsewhere_has_the_same_names(void **state)
+{
+	static uint64_t out[LOADER_NAMES_BYTES_MAX / 8];
+	const uint64_t offs[] = {0xffffffff91000150, 0xffffffff81000150, 0xffffffffd0000180};
+	const struct protocol_names *head = (const struct protocol_names *)(const void *)out;
+	const struct protocol_name *records =
+		(const struct protocol_name *)(const void *)(head + 1);
+	const char *text = (const char *)(records + 3);
+	struct cache_entry *entry = calloc(1, sizeof(*entry));
+
+	(void)state;
+	assert_non_null(entry);
+	entry->kallsyms = kallsyms_of("ffffffff80ffff00 T _stext\n"
+				      "ffffffff81000000 T _text\n"
+				      "ffffffff81000100 t second\n"
+				      "ffffffff81000200 t third\n"
+				      "ffffffffc0000100 t new_rule\t[nf_tables]\n"
+				      "ffffffffc0000200 t old_rule\t[nf_tables]\n",
+				      0);
+	assert_true(kallsyms_image(entry->kallsyms) == 0xffffffff81000000);
+	entry->kernel_shift = 0x10000000;
+	assert_true(names_build(entry, offs, 3, out, sizeof(out)) > 0);
+	assert_string_equal(text + records[0].name, "second");
+	assert_true(records[0].func_off == 0xffffffff91000100);
+	assert_true(records[0].from == 0xffffffff91000100);
+	assert_true(records[0].last == 0xffffffff910001ff);
+	assert_int_equal(records[1].name, PROTOCOL_NO_TEXT);
+	assert_int_equal(records[2].name, PROTOCOL_NO_TEXT);
+	kallsyms_free(entry->kallsyms);
+	free(entry);
+}
+
 static void hidden_kallsyms_name_nothing(void **state)
 {
 	struct kallsyms *k = kallsyms_of("0000000000000000 T _stext\n0000000000000000 t foo\n", 0);
@@ -249,6 +284,7 @@ int main(void)
 		cmocka_unit_test(long_names_are_cut_with_a_mark),
 		cmocka_unit_test(hostile_names_are_harmless),
 		cmocka_unit_test(kallsyms_names_functions),
+		cmocka_unit_test(a_kernel_placed_elsewhere_has_the_same_names),
 		cmocka_unit_test(hidden_kallsyms_name_nothing),
 		cmocka_unit_test(damaged_kallsyms_are_refused),
 		cmocka_unit_test(many_lines_are_read_across_chunks),

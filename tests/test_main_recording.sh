@@ -73,6 +73,38 @@ expect_status 0 "with a FIFO in place of its file"
 says "stacks into it" "$tmp/out" "no-file 43"
 pass "files are used only if they are the recorded ones"
 
+# --- the kernel: its own file, with the recorded build-id, where it was at the time
+
+cat >"$tmp/kernel.S" <<'EOS'
+	.text
+	.org 0x6c800
+	.globl recorded_place
+	.type recorded_place, @function
+recorded_place:
+	ret
+	.size recorded_place, 0x200
+	.org 0xc00000
+	ret
+EOS
+vmlinux=vmlinux-5.3.0-arch1-1-ARCH
+link_kernel()
+{
+	$CC -nostdlib -static -no-pie -Wl,-e,0 -Wl,-Ttext=0xffffffff81000000 \
+		-Wl,--build-id=0x2366ff9353522874bfb9e58d3452bb73aaf478"$1" -o "$2" "$tmp/kernel.S"
+}
+mkdir -p "$tmp/kernel/boot" "$tmp/kernel/usr/lib/debug/boot"
+if link_kernel 42 "$tmp/kernel/boot/$vmlinux" 2>"$tmp/said"; then
+	batch -i "$gcc" --symfs "$tmp/kernel" --format=samples
+	grep -q recorded_place "$tmp/out" && fail "names of another kernel"
+	# The next place is looked at, too.
+	link_kernel 41 "$tmp/kernel/usr/lib/debug/boot/$vmlinux"
+	batch -i "$gcc" --symfs "$tmp/kernel" --format=samples
+	says "a kernel address" "$tmp/out" "ffffffffb8a6c896 recorded_place+0x96 ([kernel])"
+	pass "the kernel's names are those of its own file"
+else
+	echo "cannot link a kernel here: $(cat "$tmp/said")"
+fi
+
 # --- events
 
 several=$data/recordings/perf.data.hw_and_sw-3.4

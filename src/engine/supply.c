@@ -98,10 +98,8 @@ static void kernel_failed(struct supply *s)
 	supply_release_names(s, LOADER_KERNEL);
 }
 
-static void take_reply(struct supply *s, struct broker_file_reply *reply)
+static void take_reply_of(struct supply *s, struct broker_file_reply *reply)
 {
-	if (s->nr_asked > 0)
-		s->nr_asked--;
 	switch (reply->kind) {
 	case BROKER_MAPS:
 		take_maps(s, reply);
@@ -131,6 +129,16 @@ static void take_reply(struct supply *s, struct broker_file_reply *reply)
 	case BROKER_CPUS:
 		break;
 	}
+}
+
+static void take_reply(struct supply *s, struct broker_file_reply *reply)
+{
+	if (s->nr_asked > 0)
+		s->nr_asked--;
+	if (s->engine->recorded && reply->tag == LOADER_KERNEL)
+		supply_take_kernel(s, reply);
+	else
+		take_reply_of(s, reply);
 	if (reply->fd >= 0)
 		close(reply->fd);
 }

@@ -78,6 +78,7 @@ struct supply {
 	struct fetch fetch;
 	uint32_t nr_unverified; /* files of a recording that tells no build-id of them */
 	uint64_t next_give_up_ns;
+	uint32_t kernel_try; /* the next place to look for the recorded kernel's names */
 };
 
 /* Ask the broker; its answer is counted on. 0 or -errno. */
@@ -120,6 +121,10 @@ void supply_open_recorded(struct supply *s, uint32_t module);
 /* The file that REPLY tells of is the one that was recorded, as far as that can be known. */
 bool supply_is_recorded(struct supply *s, const struct module *module,
 			const struct loader_reply *reply);
+/* A place where the kernel's names may be was looked at. */
+void supply_take_kernel(struct supply *s, struct broker_file_reply *reply);
+/* What REPLY's names come from is not the recorded kernel: the next place is looked at. */
+bool supply_kernel_is_wrong(struct supply *s, const struct loader_reply *reply);
 /* Nothing waits for ever: opens that hang have failed. */
 void supply_give_up_recorded(struct supply *s, uint64_t time_ns);
 

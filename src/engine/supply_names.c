@@ -155,6 +155,17 @@ static void take_name(struct supply *s, uint32_t module, const struct loader_nam
 	profile_name_range(profile, module, n->off, n->from, n->last);
 }
 
+/* From another place than the one that REPLY comes from. */
+static void want_again(struct supply *s, const struct loader_reply *reply)
+{
+	uint64_t offs[LOADER_NAMES_MAX];
+	uint32_t nr = MIN(reply->nr_names, (uint32_t)LOADER_NAMES_MAX);
+
+	for (uint32_t i = 0; i < nr; i++)
+		offs[i] = reply->names[i].off;
+	want_names(s, reply->module, offs, nr);
+}
+
 void supply_take_names(struct supply *s, const struct loader_reply *reply)
 {
 	struct file *file = supply_file(s, reply->module);
@@ -163,6 +174,11 @@ void supply_take_names(struct supply *s, const struct loader_reply *reply)
 		s->nr_batches--;
 	if (file && reply->status != LOADER_OK)
 		file->trouble = reply->status;
+	if (reply->module == LOADER_KERNEL && s->engine->recorded &&
+	    supply_kernel_is_wrong(s, reply)) {
+		want_again(s, reply);
+		return;
+	}
 	for (uint32_t i = 0; i < reply->nr_names; i++)
 		take_name(s, reply->module, &reply->names[i]);
 }

@@ -131,15 +131,94 @@ static void open_vdso(struct supply *s)
 				   false);
 }
 
+/* Where the kernel's names may be, the first that is there and right. */
+enum kernel_try {
+	KERNEL_KALLSYMS, /* of the kernel that runs, if it is the recorded one */
+	KERNEL_BUILD_ID,
+	KERNEL_PATHS, /* and then vmlinux_paths */
+};
+
+static const struct {
+	const char *before, *after; /* the release */
+} vmlinux_paths[] = {
+	{"/boot/vmlinux-", ""},
+	{"/usr/lib/debug/boot/vmlinux-", ""},
+	{"/usr/lib/debug/lib/modules/", "/vmlinux"},
+	{"/lib/modules/", "/build/vmlinux"},
+};
+
+/* What to ask for at the TRY; false: nothing. */
+static bool kernel_request(const struct supply *s, uint32_t try, struct broker_file_request *ret)
+{
+	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, NULL);
+	const char *release = recorded_info(s->engine->recorded)->release;
+	int n;
+
+	*ret = (struct broker_file_request){.tag = LOADER_KERNEL};
+	switch (try) {
+	case KERNEL_KALLSYMS:
+		ret->kind = BROKER_KALLSYMS;
+		return is_own_kernel(s);
+	case KERNEL_BUILD_ID:
+		if (!told)
+			return false;
+		ret->kind = BROKER_DEBUG;
+		memcpy(ret->build_id, told->build_id, sizeof(ret->build_id));
+		ret->build_id_bytes = told->build_id_bytes;
+		return true;
+	default:
+		ret->kind = BROKER_PATH;
+		n = snprintf(ret->path, sizeof(ret->path), "%s%s%s",
+			     vmlinux_paths[try - KERNEL_PATHS].before, release,
+			     vmlinux_paths[try - KERNEL_PATHS].after);
+		return release[0] && n < (int)sizeof(ret->path);
+	}
+}
+
+/* Ask for the next place. */
 static void open_kernel(struct supply *s)
 {
-	struct broker_file_request request = {.kind = BROKER_KALLSYMS};
+	struct file *file = &s->files[LOADER_KERNEL];
 
-	if (is_own_kernel(s) && supply_ask(s, &request) == 0) {
-		s->files[LOADER_KERNEL].state = FILE_OPENING;
-		return;
+	while (s->kernel_try < KERNEL_PATHS + ARRAY_SIZE(vmlinux_paths)) {
+		struct broker_file_request request;
+
+		if (kernel_request(s, s->kernel_try++, &request) && supply_ask(s, &request) == 0) {
+			file->state = FILE_OPENING;
+			file->asked_ns = now_ns();
+			return;
+		}
 	}
-	s->files[LOADER_KERNEL].state = FILE_FAILED;
+	file->state = FILE_FAILED;
+	supply_release_names(s, LOADER_KERNEL);
+}
+
+void supply_take_kernel(struct supply *s, struct broker_file_reply *reply)
+{
+	if (s->files[LOADER_KERNEL].state != FILE_OPENING)
+		return;
+	loader_set_kernel_text(s->loader, recorded_kernel_text(s->engine->recorded));
+	if (reply->status == 0 &&
+	    loader_add_module(s->loader, LOADER_KERNEL, steal_fd(&reply->fd)) == 0)
+		supply_file_done(s, LOADER_KERNEL);
+	else
+		open_kernel(s);
+}
+
+bool supply_kernel_is_wrong(struct supply *s, const struct loader_reply *reply)
+{
+	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, NULL);
+	bool is_kallsyms = reply->build_id_bytes == 0; /* the broker's own, known to be right */
+
+	if (reply->status == LOADER_OK && (is_kallsyms || !told ||
+					   is_same_build(told->build_id, told->build_id_bytes,
+							 reply->build_id, reply->build_id_bytes)))
+		return false;
+	if (s->files[LOADER_KERNEL].state == FILE_DONE) {
+		loader_drop_module(s->loader, LOADER_KERNEL);
+		open_kernel(s);
+	}
+	return true;
 }
 
 void supply_open_recorded(struct supply *s, uint32_t id)
@@ -171,8 +250,7 @@ void supply_give_up_recorded(struct supply *s, uint64_t time_ns)
 		if (file->state == FILE_DEBUG) {
 			supply_file_done(s, id);
 		} else if (file->state == FILE_OPENING && id == PROC_MODULE_KERNEL) {
-			file->state = FILE_FAILED;
-			supply_release_names(s, id);
+			open_kernel(s);
 		} else if (file->state == FILE_OPENING) {
 			supply_file_failed(s, id, STACK_END_NO_FILE, "its file system hangs",
 					   false);
@@ -196,6 +274,10 @@ void supply_recorded_notice(const struct supply *s, char *out, size_t size)
 	if (nr_missing > 0)
 		len = (size_t)snprintf(out, size, "%u file%s not found: --symfs=DIR says where",
 				       nr_missing, nr_missing > 1 ? "s" : "");
+	if (s->kernel_try > 0 && s->files[LOADER_KERNEL].state == FILE_FAILED && len < size)
+		len += (size_t)snprintf(out + len, size - len,
+					"%sanother kernel, and no vmlinux of it: no kernel names",
+					len ? "; " : "");
 	if (s->nr_unverified > 0 && len < size)
 		snprintf(out + len, size - len,
 			 "%sthe recording has no build-id of %u file%s: taken as found here",

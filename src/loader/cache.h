@@ -38,8 +38,10 @@ struct cache_entry {
 	struct table table;
 	struct symbols *symbols;
 	uint32_t nr_debug; /* that symbols were taken from */
-	/* of the kernel */
+	/* of the kernel: one or the other */
 	struct kallsyms *kallsyms;
+	bool is_vmlinux;       /* its symbols are those of a file */
+	uint64_t kernel_shift; /* of the addresses asked for against those */
 };
 
 struct cache {

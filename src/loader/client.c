@@ -72,6 +72,7 @@ struct loader_client {
 	uint64_t time_ns, deadline_ns, deadline_at_ns, start_at_ns, backoff_ns;
 	uint32_t starts_failed;
 	uint64_t output_max;
+	uint64_t kernel_text;
 
 	uint64_t restarts, requests, cpu_before_ns, cpu_ns, rss_bytes;
 
@@ -164,6 +165,11 @@ int loader_add_module(struct loader_client *c, uint32_t id, int fd)
 	}
 	*module = (struct module){.id = id, .fd = steal_fd(&owned), .file_key = ++c->last_key};
 	return 0;
+}
+
+void loader_set_kernel_text(struct loader_client *c, uint64_t text)
+{
+	c->kernel_text = text;
 }
 
 int loader_add_debug(struct loader_client *c, uint32_t id, int fd)
@@ -463,6 +469,7 @@ static int request_send(struct loader_client *c, const struct module *module,
 		.serial = ++c->serial,
 		.file_key = module->file_key,
 		.output_max = c->output_max,
+		.kernel_text = c->kernel_text,
 	};
 	int r = attach(c, module, module->fd, PROTOCOL_ROLE_FILE);
 

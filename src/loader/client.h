@@ -61,7 +61,7 @@ struct loader_reply {
 	uint32_t module;
 	/* TABLE and CALLS: the blob, sealed, owned by the receiver (close it); -1 with a status != OK */
 	int blob_fd;
-	uint8_t build_id[20];
+	uint8_t build_id[20]; /* TABLE, and NAMES of a vmlinux */
 	uint8_t build_id_bytes;
 	char debuglink[256]; /* TABLE: file name only, sanitized of '/', or "" */
 	bool has_symtab;     /* TABLE: a full .symtab is in the file itself */
@@ -81,6 +81,11 @@ void loader_client_set_deadline(struct loader_client *client, uint64_t deadline_
  * restarts. Adding a module again replaces its file: kallsyms is read anew.
  */
 int loader_add_module(struct loader_client *client, uint32_t module, int fd);
+/*
+ * Kernel addresses are those of a kernel that had its symbol _text at TEXT (0: of the one that runs):
+ * it is placed anew at each start. LOADER_KERNEL may be a vmlinux then, instead of kallsyms.
+ */
+void loader_set_kernel_text(struct loader_client *client, uint64_t text);
 /*
  * A debug file (by build-id or debuglink; verified by the loader) to take names
  * from as well. FD is owned by the client, also on failure. 0, -ENOENT, -ENOSPC (two are enough).

@@ -39,6 +39,7 @@ struct kallsyms {
 	char *text;
 	size_t nr_text, cap_text;
 	struct strings *objects;
+	uint64_t image; /* address of _text, else of _stext */
 };
 
 struct kallsyms *kallsyms_free(struct kallsyms *k)
@@ -50,6 +51,11 @@ struct kallsyms *kallsyms_free(struct kallsyms *k)
 	strings_free(k->objects);
 	free(k);
 	return NULL;
+}
+
+uint64_t kallsyms_image(const struct kallsyms *k)
+{
+	return k->image;
 }
 
 size_t kallsyms_count(const struct kallsyms *k)
@@ -137,6 +143,8 @@ static int kallsyms_add_line(struct kallsyms *k, char *line)
 	}
 	if (start == 0)
 		return 0;
+	if (strcmp(name, "_text") == 0 || (!k->image && strcmp(name, "_stext") == 0))
+		k->image = start;
 	return kallsyms_add(k, start, p[1], name, object, strcspn(object, "]"));
 }
 

@@ -26,6 +26,8 @@ struct kallsyms_function {
 bool kallsyms_find(const struct kallsyms *kallsyms, uint64_t address,
 		   struct kallsyms_function *ret);
 
+/* Where the kernel's image begins: the address of _text, else of _stext; 0: not known. */
+uint64_t kallsyms_image(const struct kallsyms *kallsyms);
 size_t kallsyms_count(const struct kallsyms *kallsyms);
 size_t kallsyms_bytes(const struct kallsyms *kallsyms);
 

@@ -54,13 +54,17 @@ static void kernel_name(const struct cache_entry *entry, struct answer *answer,
 {
 	struct kallsyms_function function;
 
-	if (!kallsyms_find(entry->kallsyms, record->off, &function))
+	uint64_t shift = entry->kernel_shift;
+
+	/* Modules do not move along with the image. */
+	if (!kallsyms_find(entry->kallsyms, record->off - shift, &function) ||
+	    (shift && function.object[0]))
 		return;
-	record->func_off = record->func_vaddr = function.start;
+	record->func_off = record->func_vaddr = function.start + shift;
 	/* Between the symbols of modules there is room for code that kallsyms does not know yet. */
 	if (function.object[0] == '\0') {
-		record->from = function.start;
-		record->last = function.end - 1;
+		record->from = function.start + shift;
+		record->last = function.end + shift - 1;
 	}
 	record->name = answer->head->text_bytes;
 	demangle(function.name, answer->text + record->name, LOADER_NAME_BYTES_MAX);
@@ -69,6 +73,27 @@ static void kernel_name(const struct cache_entry *entry, struct answer *answer,
 	answer->head->text_bytes +=
 		1 + (uint32_t)text_sanitize(function.object, strlen(function.object),
 					    answer->text + record->object, OBJECT_BYTES_MAX);
+}
+
+/* The kernel's own file: by its addresses as they would be there. */
+static void vmlinux_name(const struct cache_entry *entry, struct answer *answer,
+			 struct protocol_name *record)
+{
+	struct protocol_name found = *record;
+	uint64_t addr = record->off;
+
+	if (!elf_file_off_of(&entry->head, addr - entry->kernel_shift, &found.off))
+		return;
+	found.from = found.last = found.off;
+	file_name(entry, answer, &found);
+	if (found.name == PROTOCOL_NO_TEXT || found.func_off > found.off)
+		return;
+	record->func_off = record->func_vaddr = addr - (found.off - found.func_off);
+	record->from = addr - (found.off - found.from);
+	record->last = addr + (found.last - found.off);
+	record->name = found.name;
+	record->object = answer->head->text_bytes;
+	answer->text[answer->head->text_bytes++] = '\0';
 }
 
 ssize_t names_build(const struct cache_entry *entry, const uint64_t *offs, uint32_t nr, void *out,
@@ -92,7 +117,9 @@ ssize_t names_build(const struct cache_entry *entry, const uint64_t *offs, uint3
 			.name = PROTOCOL_NO_TEXT,
 			.object = PROTOCOL_NO_TEXT,
 		};
-		if (entry->kallsyms)
+		if (entry->is_vmlinux)
+			vmlinux_name(entry, &answer, &answer.records[i]);
+		else if (entry->kallsyms)
 			kernel_name(entry, &answer, &answer.records[i]);
 		else
 			file_name(entry, &answer, &answer.records[i]);

@@ -267,16 +267,60 @@ static int entry_need_symbols(struct server *server, struct cache_entry *entry)
 	return r;
 }
 
+/* The kernel's own file instead of kallsyms. */
+static int vmlinux_load(struct cache_entry *entry, const struct elf_file *file)
+{
+	struct symbols *symbols;
+	int r;
+
+	if (file->nr_segments == 0)
+		return -ENOEXEC;
+	symbols = symbols_new();
+	r = symbols ? symbols_add(symbols, file, file, NULL) : -ENOMEM;
+	if (r == 0)
+		r = symbols_finish(symbols);
+	if (r < 0) {
+		symbols_free(symbols);
+		return r;
+	}
+	entry->symbols = symbols;
+	entry->is_vmlinux = true;
+	entry->head = *file;
+	entry->head.elf = NULL;
+	return 0;
+}
+
+static int kernel_load(struct server *server, struct cache_entry *entry)
+{
+	uint64_t text = server->request.kernel_text, image;
+	struct elf_file file;
+	int r;
+
+	if (!entry->kallsyms && !entry->is_vmlinux) {
+		r = elf_file_open(server->attached.file, &file);
+		if (r == 0) {
+			r = vmlinux_load(entry, &file);
+			elf_file_close(&file);
+		} else {
+			r = kallsyms_load(server->attached.file, &entry->kallsyms);
+		}
+		if (r < 0)
+			return r;
+	}
+	image = entry->is_vmlinux ? entry->head.segments[0].vaddr : kallsyms_image(entry->kallsyms);
+	entry->kernel_shift = text && image ? text - image : 0;
+	if (entry->is_vmlinux)
+		reply_describe(&server->reply, &entry->head);
+	return 0;
+}
+
 static int serve_names(struct server *server, bool is_kernel)
 {
 	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key, now_ns());
 	ssize_t len;
-	int r = 0;
+	int r;
 
-	if (!is_kernel)
-		r = entry_need_symbols(server, entry);
-	else if (!entry->kallsyms)
-		r = kallsyms_load(server->attached.file, &entry->kallsyms);
+	r = is_kernel ? kernel_load(server, entry) : entry_need_symbols(server, entry);
 	if (r < 0)
 		return r;
 	len = names_build(entry, server->request.offs, server->request.nr_offs, server->names,
