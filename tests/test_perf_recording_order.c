@@ -162,6 +162,66 @@ static void a_rewound_recording_is_the_same_again(void **state)
 	im_done(&im);
 }
 
+/* What was read so far can be had at once, whatever was taken of it before. */
+static void breaking_off_opens_what_was_read(void **state)
+{
+	struct image im = {0};
+	struct recording *rec;
+	struct record record, first;
+	uint64_t done, total, nr = 0, last = 0;
+
+	(void)state;
+	im_file(&im, &im_cycles, 1);
+	for (uint64_t i = 0; i < 500000; i++) {
+		im_sample(&im, &im_cycles, 1000 + i, 10, i);
+		if (i % 1000 == 500)
+			im_round(&im);
+	}
+	im_file_end(&im, im_data_off(&im_cycles, 1));
+	rec = im_open(&im);
+	for (; nr < 5; nr++)
+		assert_true(im_next(rec, &first));
+	assert_true(source_drain(recording_source(rec), UINT64_MAX) > 0);
+	for (last = first.time_ns; source_next(recording_source(rec), &record); nr++) {
+		assert_int_equal(record.time_ns, last + 1);
+		last = record.time_ns;
+	}
+	recording_progress(rec, &done, &total);
+	assert_true(done < total);
+	/* All but what stands in the headers. */
+	assert_in_range(nr * total / done, 490000, 510000);
+	recording_close(rec);
+	im_done(&im);
+}
+
+/* What perf says at its end is the same loss again, by another count. */
+static void losses_count_once(void **state)
+{
+	struct image im = {0};
+	struct source_stats stats;
+	struct recording *rec;
+
+	(void)state;
+	im_file(&im, &im_cycles, 1);
+	for (uint64_t time_ns = 0; time_ns < 2; time_ns++) {
+		size_t start = im_start(&im, 13, 0); /* LOST_SAMPLES */
+
+		im_u64(&im, time_ns ? 7 : 100);
+		im_sample_id(&im, &im_cycles, time_ns ? 1500 : 0, 0);
+		im_end(&im, start);
+		im_sample(&im, &im_cycles, 1000 + time_ns, 10, 0);
+	}
+	im_file_end(&im, im_data_off(&im_cycles, 1));
+	rec = im_open(&im);
+	assert_int_equal(im_count(rec, RECORD_SAMPLE), 2);
+	source_stats(recording_source(rec), &stats);
+	assert_int_equal(stats.lost_samples, 7);
+	assert_int_equal(stats.lost_read, 100);
+	assert_true(stats.lost_read_known);
+	recording_close(rec);
+	im_done(&im);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +230,8 @@ int main(void)
 		cmocka_unit_test(what_waits_does_not_fill_the_window),
 		cmocka_unit_test(without_times_the_file_is_the_order),
 		cmocka_unit_test(a_rewound_recording_is_the_same_again),
+		cmocka_unit_test(breaking_off_opens_what_was_read),
+		cmocka_unit_test(losses_count_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

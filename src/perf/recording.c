@@ -483,6 +483,7 @@ static int op_drain(struct source *source, uint64_t time_ns)
 	int r = 0;
 
 	if (time_ns == UINT64_MAX) { /* no more is wanted: what is there is all */
+		pool_forget(&rec->pool, &rec->order);
 		order_open(&rec->order, UINT64_MAX);
 		return (int)MIN(rec->order.nr_ready, (size_t)INT32_MAX);
 	}
@@ -510,6 +511,21 @@ static int op_drain(struct source *source, uint64_t time_ns)
 	return (int)MIN(bytes_taken(rec) - before + rec->order.nr_ready, (uint64_t)INT32_MAX);
 }
 
+/*
+ * Since 6.1 perf writes such records too, when it ends and without a time: what
+ * PERF_FORMAT_LOST counts, which is the loss that LOST records have told already.
+ */
+static void account_lost_samples(struct recording *rec, const struct record *record,
+				 const struct record_format *format)
+{
+	if (format->sample_type & PERF_SAMPLE_TIME && record->time_ns == 0) {
+		rec->stats.lost_read += record->lost.count;
+		rec->stats.lost_read_known = true;
+	} else {
+		rec->stats.lost_samples += record->lost.count;
+	}
+}
+
 static void account(struct recording *rec, const struct record *record, uint32_t event)
 {
 	struct recording_info *info = &rec->head.info;
@@ -525,7 +541,7 @@ static void account(struct recording *rec, const struct record *record, uint32_t
 		rec->stats.lost += record->lost.count;
 		break;
 	case RECORD_LOST_SAMPLES:
-		rec->stats.lost_samples += record->lost.count;
+		account_lost_samples(rec, record, &info->events[event].format);
 		break;
 	case RECORD_THROTTLE:
 		rec->stats.throttled++;
