@@ -269,6 +269,24 @@ static void fork_shares_maps_until_they_change(void **state)
 	assert_true(after.bytes - before.bytes < 1000 * 400);
 }
 
+/* A recording begins with tasks that ran already: each has its maps told, and none of its parent's. */
+static void a_told_task_inherits_no_maps(void **state)
+{
+	struct procs *procs = *state;
+	struct record record = {.kind = RECORD_FORK,
+				.pid = 20,
+				.tid = 20,
+				.time_ns = 200,
+				.fork = {.ppid = 10, .ptid = 10, .has_own_maps = true}};
+
+	have_shell(procs);
+	assert_int_equal(procs_apply(procs, &record), 0);
+	do_mmap(procs, 20, 0x10000000, 0x1000, "/usr/bin/gcc", 300, 201);
+	assert_string_equal(name_at(procs, 20, 0x10000000, 202), "gcc");
+	assert_int_equal(module_at(procs, 20, 0x400000, 202), PROC_MODULE_UNKNOWN);
+	assert_string_equal(name_at(procs, 10, 0x400000, 202), "sh");
+}
+
 static void anonymous_and_special_memory(void **state)
 {
 	struct procs *procs = *state;
@@ -649,6 +667,7 @@ int main(void)
 		TEST(maps_text_of_the_program_before_is_refused),
 		TEST(maps_that_cannot_be_read_leave_what_is_known),
 		TEST(fork_shares_maps_until_they_change),
+		TEST(a_told_task_inherits_no_maps),
 		TEST(anonymous_and_special_memory),
 		TEST(hostile_mappings_do_no_harm),
 		TEST(unknown_processes_want_a_name_and_maps),

@@ -19,6 +19,7 @@
 #define FORMAT_LOST	      (1ull << 4)
 #define BRANCH_COUNTERS	      (1ull << 19)
 #define MISC_MMAP_BUILD_ID    (1u << 14)
+#define MISC_FORK_EXEC	      (1u << 13)
 #define CONTEXT_USER_DEFERRED ((uint64_t)-640)
 /* From here on types are what tools write into files, without a trailer. */
 #define RECORD_TYPE_TOOLS 64
@@ -255,6 +256,7 @@ static void decode_task(struct reader *r, struct record *record)
 	record->fork.ppid = reader_u32(r);
 	record->tid = reader_u32(r);
 	record->fork.ptid = reader_u32(r);
+	record->fork.has_own_maps = record->misc & MISC_FORK_EXEC;
 	time_ns = reader_u64(r);
 	if (record->time_ns == 0)
 		record->time_ns = time_ns;

@@ -88,7 +88,8 @@ struct record {
 		} comm;
 		struct {
 			uint32_t ppid, ptid;
-		} fork; /* FORK and EXIT */
+			bool has_own_maps; /* of a task that ran already: not its parent's */
+		} fork;			   /* FORK and EXIT */
 		struct {
 			uint64_t addr;
 			uint32_t len;

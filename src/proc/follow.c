@@ -136,6 +136,7 @@ static int apply_fork(struct procs *procs, const struct record *record)
 	struct process_entry *parent = processes_find(&procs->processes, ppid);
 	struct process_entry *entry = processes_find(&procs->processes, pid);
 	const char *comm = parent && parent->is_named ? parent->process.comm : "";
+	bool inherits = parent && !record->fork.has_own_maps;
 
 	if (pid <= 0)
 		return 0;
@@ -146,16 +147,16 @@ static int apply_fork(struct procs *procs, const struct record *record)
 	}
 	if (entry && is_older(record->time_ns, entry->since_ns))
 		return 0; /* /proc has shown it already, perhaps with another program by now */
-	entry = processes_add(&procs->processes, pid, parent ? parent->process.space : procs->empty,
-			      record->time_ns);
+	entry = processes_add(&procs->processes, pid,
+			      inherits ? parent->process.space : procs->empty, record->time_ns);
 	if (!entry)
 		return no_entry(procs);
 	entry->nr_threads = 1;
 	procs_name(entry, comm, record->time_ns);
-	if (parent) {
+	if (inherits)
 		inherit(entry, parent, record->time_ns);
+	if (parent)
 		entry->process.is_kernel = parent->process.is_kernel && ppid > 0;
-	}
 	return 0;
 }
 
