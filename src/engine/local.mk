@@ -14,3 +14,8 @@ libengine_a_SOURCES = \
 	src/engine/supply_names.c \
 	src/engine/supply_recorded.c \
 	src/engine/targets.c
+
+UNIT_TESTS += tests/test_engine_lbr
+tests_test_engine_lbr_SOURCES = tests/test_engine_lbr.c tests/perf_bytes.h tests/proc_util.h
+tests_test_engine_lbr_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_lbr_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
