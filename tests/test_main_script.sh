@@ -80,6 +80,15 @@ compare()
 for file in "$data"/recordings/* "$data"/stacks/*/perf.data; do
 	[ -e "$file" ] && compare "${file#"$data/"}" "$file"
 done
+# What perf records for itself besides is no event to choose.
+if perf record -q -a -e cpu-clock -o "$dir/all" -- sleep 0.2 >/dev/null 2>&1; then
+	nr=$("$STACKTOP" -i "$dir/all" --format=json | grep -o '"shown":' | wc -l)
+	[ "$nr" -eq 1 ] || {
+		echo "$nr events to choose from instead of cpu-clock"
+		failures=$((failures + 1))
+	}
+fi
+
 # A fixed period stands in the event alone, not in its samples.
 for how in '-F 499 -g' '-c 2000000 -e cpu-clock'; do
 	# shellcheck disable=SC2016,SC2086

@@ -427,6 +427,9 @@ void recorded_fill(const struct recorded *r, struct snap_recording *ret)
 		.event = r->event == RECORDED_NO_EVENT ? 0 : r->event,
 		.nr_events = MIN(info->nr_events, (uint32_t)SNAP_EVENTS_MAX),
 	};
+	/* perf puts its own side band behind what was asked for: nobody wants to see that. */
+	while (ret->nr_events > ret->event + 1 && info->events[ret->nr_events - 1].is_dummy)
+		ret->nr_events--;
 	recording_progress(r->recording, &ret->done_bytes, &ret->total_bytes);
 	for (uint32_t i = 0; i < ret->nr_events; i++)
 		ret->events[i].nr_samples = info->events[i].nr_samples;
