@@ -1,2 +1,2 @@
 dist_man_MANS += docs/stacktop.1
-EXTRA_DIST += docs/ARCHITECTURE docs/FORMATS docs/HACKING docs/JSON
+EXTRA_DIST += docs/ARCHITECTURE docs/CONFORMANCE docs/FORMATS docs/HACKING docs/JSON

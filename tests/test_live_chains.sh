@@ -31,6 +31,9 @@ expect nested '^_start;main;nested_signals;on_usr2;on_usr1;spin$' 70
 expect noreturn '^_start;main;ends_in_call;never_returns;spin$'
 expect plt '^_start;main;plt_calls' 60
 expect vdso '^_start;main;vdso_calls;__vdso_clock_gettime|^_start;main;vdso_calls' 90 'chains|vdso'
+expect bases '^_start;main;bases;base_[a-z0-9]*$'
+jq -e '[.functions[] | select(.name | test("^base_")) | select(.self > 0)] | length == 15' "$tmp/json" >/dev/null ||
+	fail "bases: not every register: $(jq -c '[.functions[].name | select(test("^base_"))]' "$tmp/json")"
 expect syscall '^_start;main;system_calls'
 expect thread '^thread_main;calls;calls_b;calls_c;spin$'
 expect longjmp '^_start;main;long_jumps;jumper;spin$'

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "src/base/cleanup.h"
 #include "tests/loader_helpers.h"
 #include "unwind/table.h"
 
@@ -352,6 +353,66 @@ static void a_file_without_sections_has_a_table(void **state)
 	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
 }
 
+/* The offset and the address of .eh_frame_hdr in the file NAME, and where it says that .eh_frame is. */
+static Elf64_Phdr find_header(const struct fixture *f, const char *name, uint64_t *ret_eh_frame)
+{
+	AUTO_CLOSE int fd = open(in_dir(f, name), O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr ehdr;
+	Elf64_Phdr phdr;
+	int32_t rel;
+
+	assert_int_equal(pread(fd, &ehdr, sizeof(ehdr), 0), sizeof(ehdr));
+	for (off_t at = (off_t)ehdr.e_phoff;; at += sizeof(phdr)) {
+		assert_int_equal(pread(fd, &phdr, sizeof(phdr), at), sizeof(phdr));
+		if (phdr.p_type == PT_GNU_EH_FRAME)
+			break;
+	}
+	assert_int_equal(pread(fd, &rel, sizeof(rel), (off_t)phdr.p_offset + 4), sizeof(rel));
+	*ret_eh_frame = phdr.p_vaddr + 4 + (uint64_t)(int64_t)rel;
+	return phdr;
+}
+
+/*
+ * Only where .eh_frame begins is taken from its header, in any encoding, and
+ * only without sections; the search table in it may say what it likes.
+ */
+static void the_search_table_is_not_trusted(void **state)
+{
+	static const uint8_t lies[64] = {1, 0xff, 0xff, 0xff};
+	static const char zeros[64];
+	struct fixture *f = *state;
+	struct loader_reply reply;
+	struct table right, table;
+	uint64_t eh_frame, rel;
+	Elf64_Phdr phdr;
+
+	copy_self(f, "whole", "--strip-all");
+	test_add(f->client, MODULE, in_dir(f, "whole"));
+	want_table(f, &reply, &right);
+	phdr = find_header(f, "whole", &eh_frame);
+
+	copy_self(f, "lies", "--strip-all");
+	patch(f, "lies", (off_t)phdr.p_offset, lies, sizeof(lies));
+	test_add(f->client, MODULE, in_dir(f, "lies"));
+	want_table(f, &reply, &table);
+	assert_true(table_nr_rows(&table) == table_nr_rows(&right));
+	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+
+	copy_self(f, "wide", "--strip-all");
+	patch(f, "wide", offsetof(Elf64_Ehdr, e_shoff), zeros, sizeof(Elf64_Off));
+	patch(f, "wide", offsetof(Elf64_Ehdr, e_shnum), zeros, 2 * sizeof(Elf64_Half));
+	patch(f, "wide", (off_t)phdr.p_offset + 1, "\x1c\xff\xff",
+	      3); /* pcrel, 8 bytes; no table */
+	rel = eh_frame - (phdr.p_vaddr + 4);
+	patch(f, "wide", (off_t)phdr.p_offset + 4, &rel, sizeof(rel));
+	test_add(f->client, MODULE, in_dir(f, "wide"));
+	want_table(f, &reply, &table);
+	/* Without sections stubs are not told from other code, so there may be fewer rows, not hardly any. */
+	assert_true(table_nr_rows(&table) > table_nr_rows(&right) / 2);
+	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+	munmap((void *)(uintptr_t)right.header, table_bytes(&right));
+}
+
 static void another_machine_has_names_only(void **state)
 {
 	static const Elf64_Half machine = EM_PPC64;
@@ -536,6 +597,7 @@ int main(void)
 		TEST(a_table_describes_its_file),
 		TEST(calls_are_found),
 		TEST(a_file_without_sections_has_a_table),
+		TEST(the_search_table_is_not_trusted),
 		TEST(another_machine_has_names_only),
 		TEST(what_is_not_elf_is_called_so),
 		TEST(what_was_cut_short_is_called_damaged),

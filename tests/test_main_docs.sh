@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The manual and the README list exactly the options that --help lists.
+# The manual and the README list exactly the options that --help lists; the tests named in docs/CONFORMANCE exist.
 set -u
 
 dir=$(mktemp -d)
@@ -42,4 +42,21 @@ if command -v mandoc >/dev/null; then
 else
 	echo "no mandoc: the manual is not compared"
 fi
+
+# The tests that docs/CONFORMANCE names are there, with the words that it names in them.
+sed -n 's/^        \(\(test_\|root_\)[a-z_]* .*\)/\1/p' "$top_srcdir/docs/CONFORMANCE" | tr ';' '\n' |
+	while read -r test words; do
+		for word in $(echo "$words" | tr ',' ' '); do
+			cat "$top_srcdir/tests/$test.c" "$top_srcdir/tests/$test.sh" 2>/dev/null |
+				grep -q -w -e "$word" || echo "docs/CONFORMANCE: tests/$test has no $word"
+		done
+	done >"$dir/missing"
+[ ! -s "$dir/missing" ] || {
+	cat "$dir/missing"
+	status=1
+}
+[ "$(grep -c '^        \(test\|root\)_' "$top_srcdir/docs/CONFORMANCE")" -ge 60 ] || {
+	echo "docs/CONFORMANCE names hardly any test"
+	status=1
+}
 exit $status

@@ -54,6 +54,28 @@ expect "self weights add up to the whole" \
 expect "no function has more than the whole" '. as $d | all(.functions[]; .total <= $d.total and .self <= .total)'
 expect "each user stack is complete, stitched or incomplete" \
 	'.health | .user_stacks == .complete + .stitched + ([.incomplete[]] | add // 0)'
+expect "each sample has a user part or a reason for none" \
+	'.health | .samples == .user_stacks + ([.without_user_part[]] | add // 0)'
 expect "numbers are numbers" \
 	'[.time, .freq_achieved, .cpus, .health.samples, .health.own_cpu_percent, .health.rss_bytes] | all(type == "number")'
+
+# Beside programs that come and go, which gives kernel threads some work: those are counted apart. Of
+# stacktop itself, by a name that no other one has, nothing is in the profile but its cost.
+own=own-$$
+cp "$STACKTOP" "$dir/$own"
+while :; do /bin/true; done &
+load=$!
+"$dir/$own" --format=json -n 8 -d 0.5 >"$dir/out"
+kill $load
+wait $load 2>/dev/null
+[ "$(jq -s --arg own "$own" 'last.health.own_samples > 0 and
+	all(.[]; [.functions[].object, (.tree | recurse(.children[]) | .object)] | index($own) | not)' \
+	"$dir/out")" = true ] || {
+	echo "stacktop's own samples are in the profile, or were not counted apart"
+	status=1
+}
+[ "$(jq -s 'last.health.without_user_part.kernel > 0' "$dir/out")" = true ] || {
+	echo "no kernel thread: $(tail -n 1 "$dir/out" | jq -c .health.without_user_part)"
+	status=1
+}
 exit $status

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -191,6 +192,10 @@ static void a_machine_that_takes_everything(void **state)
 	assert_int_equal(attr->read_format, PERF_FORMAT_ID | FORMAT_LOST);
 	assert_int_equal(attr->sample_stack_user, 16384);
 	assert_true(attr->exclude_callchain_user && attr->sample_id_all && attr->use_clockid);
+	assert_int_equal(attr->clockid, CLOCK_MONOTONIC);
+#if defined(__x86_64__)
+	assert_true(attr->sample_regs_user == 0xff01ff);
+#endif
 	assert_false(attr->exclude_idle || attr->exclude_kernel || attr->inherit);
 
 	attr = &m.last_sideband;

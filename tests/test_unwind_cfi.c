@@ -440,6 +440,11 @@ static void frame_pointers_that_are_none(void **state)
 	expect_end(0x104, STACK_END_NO_CFI);
 	regs.r[X86_RBP] = STACK + sizeof(stack_words) - 8;
 	expect_end(0x104, STACK_END_NO_CFI);
+	/* Numbers that a program keeps in rbp. */
+	for (uint64_t number = 0; number < 32; number++) {
+		regs.r[X86_RBP] = number - 16;
+		expect_end(0x104, STACK_END_NO_CFI);
+	}
 	free(made);
 }
 

@@ -251,6 +251,55 @@ __asm__(".text\n"
 	"	ret\n"
 	".size asm_without_fp, . - asm_without_fp\n");
 
+/* One leaf for each register whose frame is found by it alone. */
+#define BASE(reg)                                    \
+	void base_##reg(void);                       \
+	__asm__(".text\n"                            \
+		".type base_" #reg ", @function\n"   \
+		"base_" #reg ":\n"                   \
+		"	.cfi_startproc\n"                  \
+		"	push %" #reg "\n"            \
+		"	.cfi_adjust_cfa_offset 8\n"        \
+		"	.cfi_offset " #reg ", -16\n" \
+		"	lea 16(%rsp), %" #reg "\n"   \
+		"	.cfi_def_cfa " #reg ", 0\n"  \
+		"	sub $16, %rsp\n"                   \
+		"	movl $20000, (%rsp)\n"             \
+		"1:	subl $1, (%rsp)\n"               \
+		"	jnz 1b\n"                          \
+		"	add $16, %rsp\n"                   \
+		"	.cfi_def_cfa rsp, 16\n"            \
+		"	pop %" #reg "\n"             \
+		"	.cfi_def_cfa_offset 8\n"           \
+		"	ret\n"                             \
+		"	.cfi_endproc\n"                    \
+		".size base_" #reg ", . - base_" #reg "\n")
+#define BASES(f) \
+	f(rax);  \
+	f(rbx);  \
+	f(rcx);  \
+	f(rdx);  \
+	f(rsi);  \
+	f(rdi);  \
+	f(rbp);  \
+	f(r8);   \
+	f(r9);   \
+	f(r10);  \
+	f(r11);  \
+	f(r12);  \
+	f(r13);  \
+	f(r14);  \
+	f(r15)
+
+BASES(BASE);
+
+static NOINLINE void bases(void)
+{
+#define CALL(reg) base_##reg()
+	BASES(CALL);
+	KEEP;
+}
+
 static NOINLINE void no_cfi_fp(void)
 {
 	asm_with_fp();
@@ -334,6 +383,7 @@ static const struct {
 } scenarios[] = {
 #ifdef __x86_64__
 	{"no-cfi-fp", no_cfi_fp}, {"no-cfi", no_cfi},	      {"jit", jit},
+	{"bases", bases},
 #endif
 	{"calls", calls},	  {"alloca", with_alloca},    {"realigned", realigned},
 	{"callback", callback},	  {"signal", in_signal},      {"nested", nested_signals},
