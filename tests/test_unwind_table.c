@@ -234,7 +234,7 @@ static void damaged_tables(void **state)
 			struct unwind_space space = {&map, 1};
 			struct unwind_stack stack = {(const uint8_t *)words, 0x7f0000000000,
 						     sizeof(words), true};
-			struct unwind_regs regs;
+			struct unwind_regs regs = {.machine = TABLE_MACHINE_X86_64};
 			struct unwind_result r;
 
 			for (size_t i = 0; i < ARRAY_SIZE(words); i++)

@@ -156,6 +156,7 @@ void shot_from_ucontext(struct shot *shot, const ucontext_t *uc, size_t max)
 					       REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
 					       REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 
+	shot->regs.machine = TABLE_MACHINE_X86_64;
 	for (int i = 0; i < X86_NR_REGS; i++)
 		shot->regs.r[i] = (uint64_t)uc->uc_mcontext.gregs[order[i]];
 	shot_copy_stack(shot, shot->regs.r[X86_RSP], max);

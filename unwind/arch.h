@@ -59,6 +59,7 @@ struct unwind_arch {
 	void (*take_guess)(struct unwind_cursor *c, const struct step_guess *guess);
 };
 
+extern const struct unwind_arch arch_aarch64;
 extern const struct unwind_arch arch_x86_64;
 
 static inline bool cursor_peek(const struct unwind_cursor *c, uint64_t addr, uint64_t *ret)

@@ -4,12 +4,13 @@
  * it decode as a near call. Not a disassembly: bytes inside other instructions
  * may look like a call too, which weakens the proof a little and never loses a
  * true one. x86-64: e8 rel32 into the file's code, and every form of ff /2.
- * Runs in the loader.
+ * aarch64: bl into the file's code, and every form of blr. Runs in the loader.
  */
 #include "config.h"
 
 #include "src/base/util.h"
 #include "src/base/vec.h"
+#include "unwind/aarch64_abi.h"
 #include "unwind/calls_format.h"
 #include "unwind/cfi_parse.h"
 
@@ -109,8 +110,8 @@ static size_t call_bytes(const struct cfi_input *input, const struct cfi_segment
 	return bytes ? bytes : indirect_call_bytes(seg->text + i, left);
 }
 
-static int scan_segment(struct calls_builder *b, const struct cfi_input *input,
-			const struct cfi_segment *seg)
+static int scan_x86_64(struct calls_builder *b, const struct cfi_input *input,
+		       const struct cfi_segment *seg)
 {
 	/* Calls of different lengths may end in another order than they begin. */
 	bool due[8] = {false};
@@ -141,6 +142,40 @@ static int scan_segment(struct calls_builder *b, const struct cfi_input *input,
 		}
 	}
 	return r;
+}
+
+/* Arm ARM C6.2: BL imm26; BLR and its forms that authenticate, BLRAA, BLRABZ ... */
+static bool is_a64_call(const struct cfi_input *input, uint32_t insn, uint64_t vaddr)
+{
+	int64_t rel = (int32_t)(insn << 6) >> 4;
+
+	if ((insn & 0xfc000000u) == 0x94000000u)
+		return cfi_segment_of(input, vaddr + (uint64_t)rel);
+	return (insn & 0xfefff000u) == 0xd63f0000u;
+}
+
+static int scan_aarch64(struct calls_builder *b, const struct cfi_input *input,
+			const struct cfi_segment *seg)
+{
+	uint64_t first = align_up(seg->vaddr, A64_INSN_BYTES) - seg->vaddr, nr_read = 0;
+	int r = 0;
+
+	for (uint64_t i = first; r == 0 && i + A64_INSN_BYTES <= seg->bytes; i += A64_INSN_BYTES) {
+		if (input->text_was_read && i - nr_read >= READ_BYTES) {
+			input->text_was_read(seg->text + nr_read, i - nr_read);
+			nr_read = i;
+		}
+		if (is_a64_call(input, a64_insn(seg->text + i), seg->vaddr + i))
+			r = add_return(b, seg->file_off + i + A64_INSN_BYTES);
+	}
+	return r;
+}
+
+static int scan_segment(struct calls_builder *b, const struct cfi_input *input,
+			const struct cfi_segment *seg)
+{
+	return input->machine == TABLE_MACHINE_AARCH64 ? scan_aarch64(b, input, seg)
+						       : scan_x86_64(b, input, seg);
 }
 
 static int segment_cmp(const void *a, const void *b)
@@ -211,7 +246,7 @@ int cfi_compile_calls(const struct cfi_input *input, void **ret_blob, size_t *re
 	size_t nr = 0;
 	int r;
 
-	if (input->machine != TABLE_MACHINE_X86_64 || input->nr_segments > CFI_SEGMENTS_MAX)
+	if (input->machine == TABLE_MACHINE_NONE || input->nr_segments > CFI_SEGMENTS_MAX)
 		return -EINVAL;
 	order = calloc(input->nr_segments + 1, sizeof(*order));
 	if (!order)

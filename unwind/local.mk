@@ -1,5 +1,6 @@
 noinst_LIBRARIES += libunwind-st.a
 libunwind_st_a_SOURCES = \
+	unwind/aarch64.c unwind/aarch64_abi.h \
 	unwind/arch.h \
 	unwind/calls.c unwind/calls_build.c unwind/calls_format.h \
 	unwind/cfa.c unwind/cfa.h \
@@ -9,10 +10,10 @@ libunwind_st_a_SOURCES = \
 	unwind/expr.c \
 	unwind/fp.c \
 	unwind/lbr.c unwind/lbr.h \
-	unwind/lower.c unwind/lower.h unwind/lower_x86_64.c \
+	unwind/lower.c unwind/lower.h unwind/lower_aarch64.c unwind/lower_x86_64.c \
 	unwind/slow.c \
 	unwind/stitch.c unwind/stitch.h \
-	unwind/synth.c unwind/synth.h \
+	unwind/synth.c unwind/synth.h unwind/synth_aarch64.c unwind/synth_x86_64.c \
 	unwind/table.c unwind/table.h unwind/table_format.h \
 	unwind/table_build.c unwind/table_build.h \
 	unwind/unwind.h \

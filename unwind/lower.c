@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the lowerings of all machines share: the table of them, and the form in
- * which a row that no rule can say is kept for the evaluator. See lower.h.
+ * What the lowerings of all machines share: the table of them, the common shapes
+ * of frames, and the form in which a row that no rule can say is kept for the
+ * evaluator. See lower.h.
  */
 #include "config.h"
 
 #include "unwind/lower.h"
 
 #include "src/base/util.h"
+#include "unwind/dwarf_op.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +19,183 @@
 
 lower_fn *lower_of(enum table_machine machine)
 {
-	return machine == TABLE_MACHINE_X86_64 ? lower_x86_64 : NULL;
+	switch (machine) {
+	case TABLE_MACHINE_X86_64:
+		return lower_x86_64;
+	case TABLE_MACHINE_AARCH64:
+		return lower_aarch64;
+	default:
+		return NULL;
+	}
+}
+
+static bool fits_s32(int64_t value)
+{
+	return value == (int32_t)value;
+}
+
+bool lower_at_end(const struct reader *r)
+{
+	return !r->bad && r->p == r->end;
+}
+
+bool lower_is_reg_plus(const struct reg_rule *rule, uint8_t *ret_reg, int64_t *ret_off)
+{
+	struct reader r = reader_of(rule->expr, rule->expr_bytes);
+	uint8_t op = reader_u8(&r);
+
+	*ret_reg = (uint8_t)(op - DW_OP_breg0);
+	*ret_off = reader_sleb(&r);
+	return op >= DW_OP_breg0 && op <= DW_OP_breg31 && lower_at_end(&r);
+}
+
+bool lower_deref(const struct lower_frame *frame, const struct reg_rule *cfa,
+		 struct table_rule *rule)
+{
+	struct reader r = reader_of(cfa->expr, cfa->expr_bytes);
+	uint8_t op = reader_u8(&r);
+	int64_t a = reader_sleb(&r);
+	uint64_t b = 0;
+
+	if (reader_u8(&r) != DW_OP_deref)
+		return false;
+	if (!lower_at_end(&r)) {
+		if (reader_u8(&r) != DW_OP_plus_uconst)
+			return false;
+		b = reader_uleb(&r);
+	}
+	if (!lower_at_end(&r) || !fits_s32(a) || b > INT32_MAX)
+		return false;
+	if (op == DW_OP_breg0 + frame->sp)
+		rule->cfa_op = RULE_CFA_DEREF_SP;
+	else if (op == DW_OP_breg0 + frame->fp)
+		rule->cfa_op = RULE_CFA_DEREF_FP;
+	else
+		return false;
+	rule->cfa_off = (int32_t)a;
+	rule->x = (int32_t)b;
+	return true;
+}
+
+static bool lower_cfa(const struct lower_frame *frame, const struct cfa_row *row,
+		      struct table_rule *rule)
+{
+	int64_t off = row->cfa.off;
+	uint32_t reg = row->cfa_reg;
+	uint8_t breg;
+
+	if (row->cfa.kind == REG_VAL_EXPR) {
+		if (lower_deref(frame, &row->cfa, rule))
+			return true;
+		if (frame->lower_stub && frame->lower_stub(&row->cfa, rule))
+			return true;
+		if (!lower_is_reg_plus(&row->cfa, &breg, &off))
+			return false;
+		reg = breg;
+	} else if (row->cfa.kind != REG_VAL_OFFSET) {
+		rule->cfa_op = RULE_CFA_BAD;
+		return true;
+	}
+	if (reg > frame->pc || !fits_s32(off)) {
+		rule->cfa_op = RULE_CFA_BAD;
+		return true;
+	}
+	rule->cfa_op = reg == frame->sp	  ? RULE_CFA_SP
+		       : reg == frame->fp ? RULE_CFA_FP
+					  : RULE_CFA_REG;
+	rule->cfa_reg = rule->cfa_op == RULE_CFA_REG ? (uint8_t)reg : 0;
+	rule->cfa_off = (int32_t)off;
+	return true;
+}
+
+static bool lower_fp(const struct lower_frame *frame, const struct reg_rule *fp,
+		     struct table_rule *rule)
+{
+	int64_t off = fp->off;
+	uint8_t reg;
+
+	switch (fp->kind) {
+	case REG_UNSET:
+	case REG_SAME:
+		rule->fp_op = RULE_FP_SAME;
+		return true;
+	case REG_UNDEFINED:
+		rule->fp_op = RULE_FP_UNDEF;
+		return true;
+	case REG_OFFSET:
+		rule->fp_op = RULE_FP_CFA;
+		break;
+	case REG_REGISTER:
+		if (off < 0 || off > frame->pc)
+			return false;
+		rule->fp_op = RULE_FP_REG;
+		break;
+	case REG_EXPR:
+		if (!lower_is_reg_plus(fp, &reg, &off) || reg != frame->fp)
+			return false;
+		rule->fp_op = RULE_FP_FP;
+		break;
+	default:
+		return false;
+	}
+	rule->fp_off = (int32_t)off;
+	return fits_s32(off);
+}
+
+/* False also when x is already taken by the CFA. */
+static bool lower_ra(const struct lower_frame *frame, const struct reg_rule *ra,
+		     struct table_rule *rule)
+{
+	bool x_is_free = rule->cfa_op <= RULE_CFA_FP || rule->cfa_op == RULE_CFA_REG;
+	int64_t off = ra->off;
+	uint8_t reg;
+
+	switch (ra->kind) {
+	case REG_OFFSET:
+		rule->ra_op = off == -8 ? RULE_RA_CFA8 : RULE_RA_CFA;
+		if (off == -8)
+			return true;
+		break;
+	case REG_REGISTER:
+		if (off < 0 || off > frame->pc)
+			return false;
+		rule->ra_op = RULE_RA_REG;
+		break;
+	case REG_VAL_EXPR:
+		if (!lower_is_reg_plus(ra, &reg, &off) || reg != frame->pc)
+			return false;
+		rule->ra_op = RULE_RA_PC;
+		break;
+	default:
+		return false;
+	}
+	rule->x = (int32_t)off;
+	return x_is_free && fits_s32(off);
+}
+
+/* The stack pointer of the caller is the CFA, as always but in hand-made context switches. */
+static bool sp_is_cfa(const struct reg_rule *sp)
+{
+	return sp->kind == REG_UNSET || sp->kind == REG_SAME ||
+	       (sp->kind == REG_VAL_OFFSET && sp->off == 0);
+}
+
+void lower_rule(const struct lower_frame *frame, const struct cfa_row *row,
+		const struct reg_rule *ra, struct table_rule *ret)
+{
+	enum rule_cfa whole = RULE_CFA_SLOW;
+
+	if (ra->kind == REG_UNDEFINED) {
+		ret->cfa_op = RULE_CFA_ROOT;
+		return;
+	}
+	if (sp_is_cfa(&row->regs[frame->sp]) && lower_cfa(frame, row, ret)) {
+		if (ret->cfa_op == RULE_CFA_BAD)
+			whole = RULE_CFA_BAD;
+		else if (lower_fp(frame, &row->regs[frame->fp], ret) && lower_ra(frame, ra, ret))
+			return;
+	}
+	*ret = (struct table_rule){.cfa_op = (uint8_t)whole};
 }
 
 static bool is_expr(const struct reg_rule *rule)

@@ -17,10 +17,33 @@
 typedef void lower_fn(const struct cfa_row *row, uint32_t ra_reg, bool is_signal,
 		      struct build_rule *ret);
 
+lower_fn lower_aarch64;
 lower_fn lower_x86_64;
 
 /* The lowering for MACHINE, or NULL. */
 lower_fn *lower_of(enum table_machine machine);
+
+/* What a machine's common rules count from: DWARF numbers of its registers. */
+struct lower_frame {
+	uint8_t sp, fp, pc;
+	/* The CFA of its PLT stubs, or NULL. */
+	bool (*lower_stub)(const struct reg_rule *cfa, struct table_rule *rule);
+};
+
+/*
+ * ROW, whose return address is by RA, as the rule RET (zeroed by the caller):
+ * ROOT and BAD rows too, SLOW what only the whole row says.
+ */
+void lower_rule(const struct lower_frame *frame, const struct cfa_row *row,
+		const struct reg_rule *ra, struct table_rule *ret);
+
+/* `breg n a; deref [; plus_uconst b]`: another stack pointer lies in the stack. */
+bool lower_deref(const struct lower_frame *frame, const struct reg_rule *cfa,
+		 struct table_rule *rule);
+/* `breg n off` and nothing else. */
+bool lower_is_reg_plus(const struct reg_rule *rule, uint8_t *ret_reg, int64_t *ret_off);
+/* Is an expression read to its end? */
+bool lower_at_end(const struct reader *r);
 
 /*
  * The form of a RULE_CFA_SLOW row in aux. slow.c reads it:

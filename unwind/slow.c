@@ -100,7 +100,9 @@ enum step slow_step(struct unwind_cursor *c, const struct table *table,
 		return s != STEP_OK ? s : STEP_BAD;
 	memcpy(ret, c->regs, sizeof(c->regs));
 	ret[arch->sp_reg] = *ret_cfa;
-	known = (known | sp_bit) & ~(1ull << ra_reg);
+	known |= sp_bit;
+	if (ra_reg == arch->pc_reg) /* not a register that a leaf may leave it in */
+		known &= ~(1ull << ra_reg);
 	for (unsigned int i = 0; i < nr_regs; i++) {
 		uint8_t reg = reader_u8(&r);
 		struct operand o = read_operand(&r, reader_u8(&r));

@@ -14,10 +14,33 @@ enum synth_rule {
 	SYNTH_SP8,  /* only the return address is on the stack */
 	SYNTH_SP16, /* and one push */
 	SYNTH_SP24, /* and two */
+	SYNTH_LR,   /* aarch64: nothing is, the return address is in x30 */
 	SYNTH_ROOT,
 	SYNTH_SIGNAL,
 	SYNTH_COUNT,
 };
+
+/* Uncovered code of one segment. */
+struct synth_gap {
+	const struct cfi_segment *seg;
+	uint64_t start, end; /* file offsets */
+};
+
+/* What a machine recognises in GAP; as synth_find, and -E2BIG when there is no room for more. */
+typedef int synth_fn(const struct cfi_input *input, const struct synth_gap *gap,
+		     struct cfi_frames *f);
+synth_fn synth_aarch64;
+synth_fn synth_x86_64;
+
+/* RULE for [START, END) of the code that begins at BEGIN. Returns as synth_fn. */
+int synth_add(struct cfi_frames *f, uint64_t start, uint64_t end, uint64_t begin,
+	      enum synth_rule rule);
+/*
+ * The entry point, if it is in GAP: all of a small gap, else as many bytes as
+ * MATCH knows to be start-up code (0: it is none). Returns as synth_fn.
+ */
+int synth_entry(const struct cfi_input *input, const struct synth_gap *gap,
+		size_t (*match)(const uint8_t *p, size_t left), struct cfi_frames *f);
 
 void synth_rule(enum synth_rule kind, struct build_rule *ret);
 

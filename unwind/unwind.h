@@ -39,9 +39,21 @@ enum {
 	X86_NR_REGS
 };
 
-#define UNWIND_REGS_MAX 34 /* aarch64 has x0-x30, sp, pc */
+/* The same for aarch64 (AADWARF64, section 4.1): x0 to x30 are 0 to 30. */
+enum {
+	A64_X8 = 8,
+	A64_X19 = 19,
+	A64_X29 = 29, /* the frame pointer */
+	A64_X30 = 30, /* the link register: where a call returns to */
+	A64_SP = 31,
+	A64_PC = 32,
+	A64_NR_REGS
+};
+
+#define UNWIND_REGS_MAX 34
 
 struct unwind_regs {
+	enum table_machine machine;  /* whose they are: AARCH64, else x86-64 */
 	uint64_t r[UNWIND_REGS_MAX]; /* by DWARF number; the machine's pc last */
 };
 
@@ -110,7 +122,8 @@ struct unwind_result {
 };
 
 /*
- * Unwind from REGS and STACK through SPACE. FRAMES (room for
+ * Unwind from REGS and STACK through SPACE; code of another machine than REGS'
+ * ends the stack (ARCH). FRAMES (room for
  * UNWIND_FRAMES_MAX) gets the frames innermost first; the first one is
  * regs' pc itself. The stack ends with exactly one reason (stack.h): ROOT only
  * if every step was verified: CFA grows and is aligned, the return address is

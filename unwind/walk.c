@@ -265,7 +265,8 @@ void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *re
 {
 	struct walk w = {.space = space,
 			 .stack = stack,
-			 .arch = &arch_x86_64,
+			 .arch = regs->machine == TABLE_MACHINE_AARCH64 ? &arch_aarch64
+									: &arch_x86_64,
 			 .frames = frames,
 			 .result = ret};
 	int r;

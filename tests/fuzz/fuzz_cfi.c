@@ -38,14 +38,16 @@ static void unwind(struct unwind_module *module, struct reader *in, uint64_t sta
 	uint64_t *stack = calloc(1, stack_bytes + 8);
 	struct unwind_map map = {LOAD_ADDR, LOAD_ADDR + CODE_BYTES, 0, module};
 	struct unwind_space space = {&map, 1};
-	struct unwind_regs regs = {0};
+	bool is_a64 = module->table.machine == TABLE_MACHINE_AARCH64;
+	unsigned int nr_regs = is_a64 ? A64_NR_REGS : X86_NR_REGS;
+	struct unwind_regs regs = {.machine = module->table.machine};
 	struct unwind_stack copy = {(uint8_t *)stack, STACK_ADDR, stack_bytes, stack_bytes % 16};
 	struct unwind_result result;
 
 	must(stack);
-	for (size_t i = 0; i < X86_NR_REGS; i++)
+	for (size_t i = 0; i < nr_regs; i++)
 		regs.r[i] = lead(reader_u64(in), stack_bytes);
-	regs.r[X86_RSP] = STACK_ADDR;
+	regs.r[is_a64 ? A64_SP : X86_RSP] = STACK_ADDR;
 	for (size_t i = 0; i < stack_bytes / 8; i++)
 		stack[i] = lead(reader_u64(in), stack_bytes);
 	copy.data = exact_copy(stack, stack_bytes);
@@ -76,7 +78,7 @@ static void compile_section(struct unwind_module *module, const uint8_t *data, s
 				      .bytes = CODE_BYTES,
 				      .text = calloc(1, CODE_BYTES)};
 	struct cfi_input input = {
-		.machine = TABLE_MACHINE_X86_64,
+		.machine = flags & 16 ? TABLE_MACHINE_AARCH64 : TABLE_MACHINE_X86_64,
 		.swap = flags & 1,
 		.addr_bytes = flags & 2 ? 4 : 8,
 		.segments = &segment,

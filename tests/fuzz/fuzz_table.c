@@ -21,14 +21,15 @@ static void unwind(struct unwind_module *module, const uint8_t *registers, uint6
 	struct unwind_map map = {LOAD_ADDR, LOAD_ADDR + (1ull << 40), 0, module};
 	struct unwind_space space = {&map, 1};
 	struct unwind_stack stack = {(uint8_t *)words, STACK_ADDR, sizeof(words), false};
-	struct unwind_regs regs = {0};
+	bool is_a64 = module->table.machine == TABLE_MACHINE_AARCH64;
+	struct unwind_regs regs = {.machine = module->table.machine};
 	struct unwind_result result;
 
 	for (size_t i = 0; i < STACK_WORDS; i++)
 		words[i] = i % 3 ? LOAD_ADDR + off + i : STACK_ADDR + 8 * i;
 	memcpy(regs.r, registers, X86_RIP * sizeof(*regs.r));
-	regs.r[X86_RSP] = STACK_ADDR;
-	regs.r[X86_RIP] = LOAD_ADDR + off;
+	regs.r[is_a64 ? A64_SP : X86_RSP] = STACK_ADDR;
+	regs.r[is_a64 ? A64_PC : X86_RIP] = LOAD_ADDR + off;
 	unwind_dwarf(&space, &regs, &stack, frames, &result);
 	must(result.nr_frames <= UNWIND_FRAMES_MAX && result.end < STACK_END_COUNT);
 }

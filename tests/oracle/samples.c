@@ -147,7 +147,7 @@ static int add_sample(struct samples *s, const struct record *record)
 	if (!process || vec_reserve(&s->all, &s->cap, s->nr + 1, SIZE_MAX / sizeof(*to)) < 0)
 		return -ENOMEM;
 	to = &s->all[s->nr];
-	*to = (struct sample){.pid = (int32_t)record->pid};
+	*to = (struct sample){.pid = (int32_t)record->pid, .regs.machine = TABLE_MACHINE_X86_64};
 	for (unsigned int i = 0; i < X86_NR_REGS; i++) {
 		uint64_t bit = 1ull << perf_regs[i];
 
