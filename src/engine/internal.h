@@ -133,6 +133,7 @@ struct stack_input {
 	uint32_t nr_kernel_ips, nr_user_ips;
 	enum stack_end cut; /* lbr: why user_ips end where they do, unless at a root */
 	struct unwind_regs regs;
+	uint64_t pc; /* of regs */
 	struct unwind_stack stack;
 };
 

@@ -20,6 +20,28 @@ static const uint8_t perf_reg_of_dwarf[X86_NR_REGS] = {
 
 #define PERF_REGS_X86_64 24 /* without those of vectors, which are not asked for */
 
+/* The registers of a machine that is unwound here. */
+struct machine_regs {
+	enum table_machine machine;
+	unsigned int nr, sp, pc;
+	const uint8_t *perf_reg_of_dwarf; /* NULL: they have the same numbers */
+};
+
+static const struct machine_regs regs_x86_64 = {
+	.machine = TABLE_MACHINE_X86_64,
+	.nr = X86_NR_REGS,
+	.sp = X86_RSP,
+	.pc = X86_RIP,
+	.perf_reg_of_dwarf = perf_reg_of_dwarf,
+};
+
+static const struct machine_regs regs_aarch64 = {
+	.machine = TABLE_MACHINE_AARCH64,
+	.nr = A64_NR_REGS,
+	.sp = A64_SP,
+	.pc = A64_PC,
+};
+
 static uint64_t sample_reg(const struct record_sample *sample, unsigned int perf_reg)
 {
 	uint64_t bit = 1ull << perf_reg;
@@ -76,25 +98,48 @@ static void lone_ip(const struct record_sample *sample, struct callchain_part *k
 		*user = part;
 }
 
-/* Taken on a machine that is not unwound here. */
-static bool is_foreign(const struct engine *engine, const struct record_sample *sample)
+/* Of the machine that the sample was taken on; NULL: it is not unwound here. */
+static const struct machine_regs *machine_of(const struct engine *engine,
+					     const struct record_sample *sample)
 {
 	if (!engine->recorded)
-		return false;
+#if defined(__aarch64__)
+		return &regs_aarch64;
+#else
+		return &regs_x86_64;
+#endif
 	switch (recorded_info(engine->recorded)->arch) {
 	case RECORDING_ARCH_X86_64:
-		return false;
+		return &regs_x86_64;
+	case RECORDING_ARCH_AARCH64:
+		return &regs_aarch64;
 	case RECORDING_ARCH_UNKNOWN: /* has it registers that x86-64 has not? */
-		return sample->regs_mask >> PERF_REGS_X86_64 != 0;
+		return sample->regs_mask >> PERF_REGS_X86_64 == 0 ? &regs_x86_64 : NULL;
 	default:
-		return true;
+		return NULL;
 	}
+}
+
+static void take_regs(const struct record_sample *sample, const struct machine_regs *machine,
+		      struct stack_input *ret)
+{
+	const uint8_t *perf_reg = machine->perf_reg_of_dwarf;
+
+	ret->regs.machine = machine->machine;
+	for (unsigned int i = 0; i < machine->nr; i++)
+		ret->regs.r[i] = sample_reg(sample, perf_reg ? perf_reg[i] : i);
+	ret->pc = ret->regs.r[machine->pc];
+	ret->stack.data = sample->stack;
+	ret->stack.base = ret->regs.r[machine->sp];
+	ret->stack.bytes = sample->stack_bytes;
+	ret->stack.is_cut = sample->stack_bytes == sample->stack_bytes_reserved;
 }
 
 void stack_input_of(struct engine *engine, const struct process *process,
 		    const struct record *record, struct stack_input *ret)
 {
 	const struct record_sample *sample = &record->sample;
+	const struct machine_regs *machine = machine_of(engine, sample);
 	struct callchain_part kernel, user;
 
 	callchain_split(sample->callchain, sample->nr_callchain, &kernel, &user);
@@ -103,8 +148,8 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	if (sample->nr_callchain == 0)
 		lone_ip(sample, &kernel, &user);
 	ret->mode = sample->mode;
-	ret->is_foreign = is_foreign(engine, sample);
-	ret->abi = sample->regs && !ret->is_foreign ? sample->abi : RECORD_ABI_NONE;
+	ret->is_foreign = !machine;
+	ret->abi = sample->regs && machine ? sample->abi : RECORD_ABI_NONE;
 	ret->kernel_ips = kernel.ips;
 	ret->nr_kernel_ips = (uint32_t)MIN(kernel.nr, (uint64_t)KERNEL_IPS_MAX);
 	ret->user_ips = user.ips;
@@ -112,21 +157,15 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	ret->stack = (struct unwind_stack){0};
 	if (ret->mode == STACK_MODE_LBR)
 		lbr_input_of(engine, process, record, &user, ret);
-	if (ret->mode != STACK_MODE_DWARF || ret->abi == RECORD_ABI_NONE)
-		return;
-	for (unsigned int i = 0; i < X86_NR_REGS; i++)
-		ret->regs.r[i] = sample_reg(sample, perf_reg_of_dwarf[i]);
-	ret->stack.data = sample->stack;
-	ret->stack.base = ret->regs.r[X86_RSP];
-	ret->stack.bytes = sample->stack_bytes;
-	ret->stack.is_cut = sample->stack_bytes == sample->stack_bytes_reserved;
+	if (ret->mode == STACK_MODE_DWARF && ret->abi != RECORD_ABI_NONE)
+		take_regs(sample, machine, ret);
 }
 
 /* What the kernel walked of a stack that is not unwound here, or its innermost frame. */
 static void recorded_part(struct engine *engine, const struct unwind_space *space,
 			  const struct stack_input *input, struct unwind_result *ret)
 {
-	uint64_t pc = input->abi == RECORD_ABI_32 ? input->regs.r[X86_RIP] : 0;
+	uint64_t pc = input->abi == RECORD_ABI_32 ? input->pc : 0;
 
 	if (input->nr_user_ips > 0) {
 		unwind_fp(space, input->user_ips, input->nr_user_ips, engine->fp_ips_max,
@@ -169,7 +208,7 @@ static void user_part(struct engine *engine, const struct process *process,
 	if (input->abi == RECORD_ABI_NONE)
 		return;
 	if (input->stack.bytes == 0) {
-		unwind_frame_of(space, input->regs.r[X86_RIP], false, NULL, &engine->user[0]);
+		unwind_frame_of(space, input->pc, false, NULL, &engine->user[0]);
 		ret->nr_frames = 1;
 		ret->end = STACK_END_NO_STACK;
 		return;
