@@ -1,0 +1,12 @@
+TEST_HELPERS += tests/bench/growth
+tests_bench_growth_SOURCES = tests/bench/growth.c tests/oracle/samples.c tests/oracle/samples.h \
+	tests/unwind_elf.c tests/unwind_elf.h
+tests_bench_growth_CFLAGS = $(AM_CFLAGS) $(LIBELF_CFLAGS)
+tests_bench_growth_LDADD = $(LINK_PROFILE) $(LINK_PROC) $(LIBELF_LIBS)
+
+# BENCH_PARTS: unwind report growth stages live. Needs root, and a machine with nothing else to do.
+EXTRA_DIST += tests/bench/run tests/bench/live tests/bench/cost
+BENCH_PARTS =
+bench: stacktop$(EXEEXT) tests/bench/growth$(EXEEXT) tests/oracle/unwinders$(EXEEXT)
+	$(srcdir)/tests/bench/run . $(BENCH_PARTS)
+.PHONY: bench
