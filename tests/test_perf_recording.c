@@ -257,6 +257,46 @@ static void other_records_are_read(void **state)
 	}
 }
 
+/* Two CPUs are held back at the same time: each for what it was. */
+static void throttling_is_summed_up(void **state)
+{
+	static const struct {
+		uint32_t type, cpu;
+		uint64_t time_ns;
+	} records[] = {{PERF_RECORD_THROTTLE, 0, 100},
+		       {PERF_RECORD_THROTTLE, 1, 110},
+		       {PERF_RECORD_UNTHROTTLE, 0, 150},
+		       {PERF_RECORD_UNTHROTTLE, 0, 160},
+		       {PERF_RECORD_UNTHROTTLE, 1, 200}};
+
+	(void)state;
+	for (int swap = 0; swap < 2; swap++) {
+		struct image im = {.swap = swap};
+		struct im_attr attr = im_cycles;
+		struct source_stats stats;
+		struct recording *rec;
+
+		attr.sample_type |= PERF_SAMPLE_CPU;
+		im_file(&im, &attr, 1);
+		for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
+			size_t start = im_start(&im, records[i].type, 0);
+
+			im_fill(&im, 0, 24);
+			im_sample_id(&im, &attr, records[i].time_ns, 10);
+			im_set(&im, im.len - 8, records[i].cpu, 4);
+			im_end(&im, start);
+		}
+		im_file_end(&im, im_data_off(&attr, 1));
+		rec = im_open(&im);
+		im_count(rec, RECORD_THROTTLE);
+		source_stats(recording_source(rec), &stats);
+		assert_int_equal(stats.throttled, 2);
+		assert_int_equal(stats.throttled_ns, 50 + 90);
+		recording_close(rec);
+		im_done(&im);
+	}
+}
+
 /* Several events: by the id first in the sample, by the one among its fields, and by none. */
 static void samples_find_their_event(void **state)
 {
@@ -503,6 +543,7 @@ int main(void)
 		cmocka_unit_test(attrs_of_any_size_are_read),
 		cmocka_unit_test(samples_of_any_fields_are_read),
 		cmocka_unit_test(other_records_are_read),
+		cmocka_unit_test(throttling_is_summed_up),
 		cmocka_unit_test(samples_find_their_event),
 		cmocka_unit_test(modes_follow_the_fields),
 		cmocka_unit_test(the_header_tells_of_the_machine),

@@ -16,8 +16,10 @@ libperf_a_SOURCES = \
 	src/perf/recording_file.c src/perf/recording_file.h \
 	src/perf/recording_head.c src/perf/recording_head.h \
 	src/perf/recording_inflate.c src/perf/recording_inflate.h \
+	src/perf/recording_internal.h \
 	src/perf/recording_pool.c src/perf/recording_pool.h \
 	src/perf/recording_swap.c src/perf/recording_swap.h \
+	src/perf/recording_take.c \
 	src/perf/ring.c src/perf/ring.h \
 	src/perf/sample.c src/perf/sample.h \
 	src/perf/set.c src/perf/set.h \

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Reading a recording's records in: see recording_internal.h. What is kept stays
+ * where it was read and gets an entry in the order; what tools wrote is obeyed
+ * or skipped by its size.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/perf/recording_internal.h"
+#include "src/perf/recording_swap.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+/* Read between two rounds of the engine: little enough to be in a cache when it is used. */
+#define PART_BYTES  (1u << 20)
+#define ENTRIES_MAX (1u << 20)
+
+#define HEADER_BYTES	     sizeof(struct perf_event_header)
+#define RECORD_TYPE_TOOLS    64
+#define RECORD_TYPE_MAX	     65535 /* no tool has larger ones: what follows is no record */
+#define RUBBISH_MAX	     4096
+#define COMPRESSED2_DATA_OFF 16
+
+/* What record_decode() knows; the rest is skipped. */
+#define KEPT_TYPES                                                                                \
+	(1ull << PERF_RECORD_MMAP | 1ull << PERF_RECORD_LOST | 1ull << PERF_RECORD_COMM |         \
+	 1ull << PERF_RECORD_EXIT | 1ull << PERF_RECORD_THROTTLE |                                \
+	 1ull << PERF_RECORD_UNTHROTTLE | 1ull << PERF_RECORD_FORK | 1ull << PERF_RECORD_SAMPLE | \
+	 1ull << PERF_RECORD_MMAP2 | 1ull << PERF_RECORD_LOST_SAMPLES |                           \
+	 1ull << PERF_RECORD_NAMESPACES | 1ull << PERF_RECORD_KSYMBOL)
+
+/* --- reading --- */
+
+/* End here: the file contradicts itself at the place of FEED. */
+static int damaged(struct recording *rec, const struct feed *feed, const char *what)
+{
+	rec->is_bad = true;
+	return err_set(&rec->trouble, -EBADMSG, "%s: damaged at offset %" PRIu64 ": %s", rec->name,
+		       feed->offset, what);
+}
+
+static struct perf_event_header header_at(const struct recording *rec, const uint8_t *p)
+{
+	struct perf_event_header header;
+
+	memcpy(&header, p, sizeof(header));
+	if (rec->head.events.is_swapped) {
+		header.type = __builtin_bswap32(header.type);
+		header.misc = __builtin_bswap16(header.misc);
+		header.size = __builtin_bswap16(header.size);
+	}
+	return header;
+}
+
+static uint64_t number_at(const struct recording *rec, const uint8_t *p, size_t bytes)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, p, bytes);
+	if (rec->head.events.is_swapped)
+		v = bytes == sizeof(uint32_t) ? __builtin_bswap32((uint32_t)v)
+					      : __builtin_bswap64(v);
+	return v;
+}
+
+/* The record that FEED is at, where decoding can use it in place. NULL: no room. */
+static uint8_t *aligned(struct recording *rec, const struct feed *feed, size_t bytes)
+{
+	uint8_t *p = feed_data(feed);
+
+	if (feed->pos % sizeof(uint64_t) == 0)
+		return p;
+	if (rec->loose == POOL_NONE || rec->loose_used + bytes > POOL_CHUNK_BYTES) {
+		uint32_t next = pool_take(&rec->pool);
+
+		if (next == POOL_NONE)
+			return NULL;
+		if (rec->loose != POOL_NONE)
+			pool_drop(&rec->pool, rec->loose);
+		rec->loose = next;
+		rec->loose_used = 0;
+		rec->pool.offset[next] = feed->offset;
+		rec->pool.is_derived[next] = true;
+	}
+	p = memcpy(pool_data(&rec->pool, rec->loose) + rec->loose_used, p, bytes);
+	rec->loose_used += align_up(bytes, sizeof(uint64_t));
+	return p;
+}
+
+/* Put the record that FEED is at in order. Returns 0 or -errno (-ENOBUFS: no room now). */
+static int keep(struct recording *rec, const struct feed *feed,
+		const struct perf_event_header *header)
+{
+	struct recording_events *events = &rec->head.events;
+	bool is_sample = header->type == PERF_RECORD_SAMPLE;
+	uint8_t *raw;
+	uint64_t time_ns;
+	uint32_t word;
+	int event;
+	int e;
+
+	if (events->nr == 0)
+		return damaged(rec, feed, "a record before any event is described");
+	e = order_reserve(&rec->order, ENTRIES_MAX);
+	if (e < 0)
+		return e == -E2BIG ? -ENOBUFS : e;
+	raw = aligned(rec, feed, header->size);
+	if (!raw)
+		return -ENOBUFS;
+	memcpy(raw, header, sizeof(*header));
+	event = recording_events_find(events, raw, header->size);
+	if (event < 0) {
+		rec->stats.bad_records++;
+		return 0;
+	}
+	if (events->is_swapped)
+		recording_swap(&events->events[event].format, raw, header->size);
+	time_ns = recording_events_time(events, (uint32_t)event, raw, header->size);
+	word = pool_word(&rec->pool, raw);
+	rec->pool.refs[pool_chunk_of(word)]++;
+	order_add(&rec->order, (struct order_entry){
+				       .time_ns = time_ns,
+				       .word = word,
+				       .bytes = header->size,
+				       .tag = (uint16_t)(event | (is_sample ? ORDER_SAMPLE : 0)),
+			       });
+	rec->newest_ns = MAX(rec->newest_ns, time_ns);
+	rec->nr_kept++;
+	return 0;
+}
+
+static int take_part(struct recording *rec, struct feed *feed);
+
+/* The compressed record that RAW is at. Returns 0 when all of it was taken, 1 when there is more, or -errno. */
+static int take_compressed(struct recording *rec, const struct perf_event_header *header)
+{
+	const uint8_t *p = feed_data(&rec->raw);
+	size_t off = HEADER_BYTES, bytes = header->size - HEADER_BYTES;
+	int r;
+
+	if (!rec->inflate) {
+		r = inflate_new(&rec->inflate);
+		if (r == -EPROTONOSUPPORT)
+			damaged(rec, &rec->raw,
+				"a compressed record, and this program has no zstd");
+		if (r < 0)
+			return r;
+		rec->inflated.context = rec->inflate;
+	}
+	rec->head.info.is_compressed = true;
+	if (!rec->is_inflating) {
+		if (header->type == RECORDING_COMPRESSED2) {
+			uint64_t told;
+
+			if (header->size < COMPRESSED2_DATA_OFF)
+				return damaged(rec, &rec->raw, "a compressed record without data");
+			told = number_at(rec, p + HEADER_BYTES, sizeof(told));
+			off = COMPRESSED2_DATA_OFF;
+			bytes = header->size - off;
+			if (told > bytes)
+				return damaged(
+					rec, &rec->raw,
+					"a compressed record with more data than it is long");
+			bytes = (size_t)told;
+		}
+		inflate_input(rec->inflate, p + off, bytes);
+		rec->inflated.offset = rec->raw.offset;
+		rec->is_inflating = true;
+	}
+	r = take_part(rec, &rec->inflated);
+	if (r == -E2BIG)
+		return damaged(rec, &rec->raw, "compressed with a window of more than 32 MB");
+	if (r == -EBADMSG && rec->trouble.code == 0)
+		return damaged(rec, &rec->raw, "compressed data that zstd cannot read");
+	if (r != -ENODATA)
+		return r;
+	rec->is_inflating = false;
+	return 0;
+}
+
+static int take_head(struct recording *rec, const struct feed *feed,
+		     const struct perf_event_header *header)
+{
+	int e;
+
+	if (feed == &rec->raw && feed->offset < rec->heads_seen)
+		return 0;
+	e = recording_head_record(&rec->head, header->type, feed_data(feed), header->size);
+	if (e == -EBADMSG && header->type != RECORDING_HEADER_ATTR) {
+		/* As in file mode: what it tells of the machine is not what samples need. */
+		err_set(&rec->head.note, e,
+			"%s: a description of the recording at offset %" PRIu64 " is damaged",
+			rec->name, feed->offset);
+		return 0;
+	}
+	if (e == -E2BIG)
+		return damaged(rec, feed, "more events or ids than this program takes");
+	return e == -EBADMSG ? damaged(rec, feed, "a damaged description of the recording") : e;
+}
+
+/* Bytes that follow this record and are none: tracing data, or what AUX buffers held. */
+static int take_outside(struct recording *rec, const struct feed *feed,
+			const struct perf_event_header *header)
+{
+	bool is_aux = header->type == RECORDING_AUXTRACE;
+	size_t width = is_aux ? sizeof(uint64_t) : sizeof(uint32_t);
+	uint64_t bytes;
+
+	if (header->size < HEADER_BYTES + width || feed != &rec->raw)
+		return damaged(rec, feed, "a record without the size of what follows it");
+	bytes = number_at(rec, feed_data(feed) + HEADER_BYTES, width);
+	rec->skip = is_aux ? bytes : align_up(bytes, sizeof(uint64_t));
+	rec->head.info.skipped_records++;
+	return 0;
+}
+
+static void end_round(struct recording *rec)
+{
+	/* What is written in one round is younger than all that the round before the last has seen. */
+	rec->horizon_ns = MAX(rec->horizon_ns, rec->round_ns);
+	rec->horizon_moved = true;
+	rec->round_ns = rec->newest_ns;
+}
+
+/* A record of the tool that wrote the file. Returns as take_compressed does. */
+static int take_tool(struct recording *rec, const struct feed *feed,
+		     const struct perf_event_header *header)
+{
+	switch (header->type) {
+	case RECORDING_FINISHED_ROUND:
+		end_round(rec);
+		return 0;
+	case RECORDING_COMPRESSED:
+	case RECORDING_COMPRESSED2:
+		if (feed != &rec->raw)
+			return damaged(rec, feed, "a compressed record in a compressed record");
+		return take_compressed(rec, header);
+	case RECORDING_HEADER_ATTR:
+	case RECORDING_HEADER_EVENT_TYPE:
+	case RECORDING_HEADER_BUILD_ID:
+	case RECORDING_HEADER_FEATURE:
+	case RECORDING_EVENT_UPDATE:
+		return take_head(rec, feed, header);
+	case RECORDING_HEADER_TRACING_DATA:
+	case RECORDING_AUXTRACE:
+		return take_outside(rec, feed, header);
+	default:
+		rec->head.info.skipped_records++;
+		return 0;
+	}
+}
+
+/* Zeros to the end of what is there, or a few bytes that are no record: not damage. */
+static int no_record(struct recording *rec, struct feed *feed, const char *what)
+{
+	const uint8_t *p;
+	size_t left, zeros = 0;
+	int r = feed_want(feed, RUBBISH_MAX + 1);
+
+	if (r == -ENOBUFS || r == -EAGAIN)
+		return r;
+	p = feed_data(feed);
+	left = feed_left(feed);
+	while (zeros < left && p[zeros] == 0)
+		zeros++;
+	if (feed != &rec->raw || rec->nr_kept == 0 ||
+	    (zeros < left && (what || left > RUBBISH_MAX)))
+		return damaged(rec, feed, what ? what : "what follows is no record");
+	rec->head.info.trailing_bytes =
+		rec->file.is_regular ? MIN(rec->file.end, rec->file.bytes) - feed->offset : left;
+	return err_set(&rec->trouble, -ENODATA,
+		       "%s: %" PRIu64
+		       " bytes that are no record after the last one, at offset %" PRIu64,
+		       rec->name, rec->head.info.trailing_bytes, feed->offset);
+}
+
+/* Pass what follows the last record and is none. Returns 0 or as feed_want does. */
+static int skip_outside(struct recording *rec)
+{
+	while (rec->skip > 0) {
+		size_t here = (size_t)MIN(rec->skip, (uint64_t)feed_left(&rec->raw));
+		uint64_t passed;
+		int e;
+
+		feed_take(&rec->raw, here);
+		rec->skip -= here;
+		passed = recording_file_skip(&rec->file, rec->skip);
+		if (passed > 0)
+			feed_jump(&rec->raw, passed);
+		rec->skip -= passed;
+		e = rec->skip > 0 ? feed_want(&rec->raw, 1) : 0;
+		if (e < 0)
+			return e;
+	}
+	return 0;
+}
+
+uint64_t recording_taken(const struct recording *rec)
+{
+	return rec->raw.nr_bytes + rec->inflated.nr_bytes;
+}
+
+/*
+ * Take records from FEED until this part is long enough. Returns 1 then,
+ * -ENODATA at its end, -EAGAIN when nothing more is there yet, -ENOBUFS when
+ * there is no room, or another error after which reading is over.
+ */
+static int take_part(struct recording *rec, struct feed *feed)
+{
+	while (recording_taken(rec) < rec->until_bytes) {
+		struct perf_event_header header;
+		int r = feed == &rec->raw ? skip_outside(rec) : 0;
+
+		if (r == 0)
+			r = feed_want(feed, HEADER_BYTES);
+		if (r < 0)
+			return r;
+		header = header_at(rec, feed_data(feed));
+		if (header.size < HEADER_BYTES)
+			return no_record(rec, feed, "a record shorter than its header");
+		if (header.type > RECORD_TYPE_MAX)
+			return no_record(rec, feed, NULL);
+		r = feed_want(feed, header.size);
+		if (r < 0)
+			return r;
+		if (header.type >= RECORD_TYPE_TOOLS)
+			r = take_tool(rec, feed, &header);
+		else if (KEPT_TYPES >> header.type & 1)
+			r = keep(rec, feed, &header);
+		else
+			rec->head.info.skipped_records++;
+		if (r != 0)
+			return r;
+		feed_take(feed, header.size);
+	}
+	return 1;
+}
+
+int recording_take(struct recording *rec)
+{
+	rec->until_bytes = recording_taken(rec) + PART_BYTES;
+	return take_part(rec, &rec->raw);
+}
+
+/* --- the end --- */
+
+static void tell_cut(struct recording *rec)
+{
+	uint64_t at = rec->raw.offset;
+
+	if (rec->trouble.code != 0)
+		return;
+	if (feed_left(&rec->raw) > 0 || rec->skip > 0)
+		err_set(&rec->trouble, -ENODATA,
+			"%s: cut in the middle of a record at offset %" PRIu64, rec->name, at);
+	else if (rec->inflated.chunk != POOL_NONE && feed_left(&rec->inflated) > 0)
+		err_set(&rec->trouble, -ENODATA,
+			"%s: cut in the middle of a compressed record, before offset %" PRIu64,
+			rec->name, at);
+	else if (rec->head.is_cut && rec->head.data_bytes == 0)
+		err_set(&rec->trouble, -ENODATA,
+			"%s: was not finished by its writer: read to its end at offset %" PRIu64,
+			rec->name, at);
+	else if (at < rec->head.data_off + rec->head.data_bytes)
+		err_set(&rec->trouble, -ENODATA,
+			"%s: cut at offset %" PRIu64 ": %" PRIu64 " bytes are missing", rec->name,
+			at, rec->head.data_off + rec->head.data_bytes - at);
+}
+
+void recording_finish(struct recording *rec, int e)
+{
+	rec->is_over = true;
+	if (e == -ENODATA)
+		tell_cut(rec);
+	else if (rec->trouble.code == 0)
+		err_set(&rec->trouble, e, "%s: at offset %" PRIu64 ": %s", rec->name,
+			rec->raw.offset, strerror(-e));
+	if (e != -ENODATA || (rec->nr_kept == 0 && rec->trouble.code != 0))
+		rec->is_bad = true;
+	if (rec->head.events.nr == 0 && rec->trouble.code == 0) {
+		rec->is_bad = true;
+		err_set(&rec->trouble, -EBADMSG,
+			"%s: ends at offset %" PRIu64 " without the description of an event",
+			rec->name, rec->raw.offset);
+	}
+	if (rec->trouble.code == 0)
+		rec->trouble = rec->head.note;
+	if (rec->trouble.code == 0 && rec->head.info.trailing_bytes > 0)
+		err_set(&rec->trouble, -ENODATA, "%s: %" PRIu64 " bytes after the end are ignored",
+			rec->name, rec->head.info.trailing_bytes);
+}
