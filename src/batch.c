@@ -150,20 +150,34 @@ static bool is_over(const struct snapshot *snapshot)
 	return snapshot->settings.is_over || (recording->is_recording && !recording->is_reading);
 }
 
+/* Nothing comes behind these samples, or is worth waiting for. */
+static bool are_last(const struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
+{
+	if (snapshot->recording.is_recording)
+		return is_over(snapshot);
+	if (!b->closing_ns || snapshot->time_ns < b->closing_ns)
+		return false;
+	return b->signal || snapshot->health.ends[STACK_END_PENDING] == 0 ||
+	       time_ns >= b->closing_ns + SETTLE_MAX_NS;
+}
+
 static void take_samples(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
 {
 	const struct snap_samples *samples = snapshot->samples;
+	bool is_recording = snapshot->recording.is_recording;
 	uint64_t count = b->config->options->count;
 	uint64_t left = count ? count - b->nr_blocks : UINT64_MAX;
 	uint32_t nr = samples ? samples->nr_samples : 0;
-	bool is_last = is_over(snapshot) || (b->closing_ns && snapshot->time_ns >= b->closing_ns);
 
+	if (is_over(snapshot) && !is_recording)
+		start_closing(b);
 	if (nr)
 		b->error = out_samples(b->config->stream, samples, left);
 	b->nr_blocks += MIN(nr, left);
-	if (b->error < 0 || nr >= left || (is_last && (nr == 0 || b->signal)))
+	if (b->error < 0 || nr >= left ||
+	    (are_last(b, snapshot, time_ns) && (nr == 0 || (b->signal && !is_recording))))
 		b->is_done = true;
-	b->block_ns = time_ns + (nr && snapshot->recording.is_recording ? 0 : SAMPLES_STEP_NS);
+	b->block_ns = time_ns + (nr && is_recording ? 0 : SAMPLES_STEP_NS);
 	b->look_ns = b->block_ns;
 }
 

@@ -70,6 +70,24 @@ check "stacks that stand there twice" [ -z "$(sed 's/ [0-9]*$//' out | sort | un
 status_of "$STACKTOP" -n 3 -d 0.2 --format=folded
 check "an empty line between refreshes" [ "$(grep -c '^$' out)" -eq 2 ]
 
+# Single samples: as many as asked for, whole blocks, none whose stack still waits.
+status_of "$STACKTOP" -n 300 --format=samples
+check "status of 300 samples is $status" [ "$status" -eq 0 ]
+check "$(grep -c '^$' out) samples of 300" [ "$(grep -c '^$' out)" -eq 300 ]
+heads='^.+ -?[0-9]+/-?[0-9]+ \[[0-9]{3,}\] [0-9]+\.[0-9]{9}: [0-9]+ [^ ]+: [a-z-]+$'
+check "$(grep -cE "$heads" out) heads of 300" [ "$(grep -cE "$heads" out)" -eq 300 ]
+frames='^	 *[0-9a-f]{1,16} ([^ ].*\+0x[0-9a-f]+|\[unknown\]) \(.+\)$'
+check "no line besides: $(grep -vE "^\$|$heads|$frames" out | head -n 3)" \
+	[ -z "$(grep -vE "^\$|$heads|$frames" out)" ]
+check "stacks that are not final" [ -z "$(grep ': pending$' out)" ]
+status_of "$STACKTOP" --format=samples -- timeout 1 sh -c 'while :; do :; done'
+check "samples of a command: 124, not $status" [ "$status" -eq 124 ]
+check "its stacks reach the root" grep -qE '^sh [0-9]+/[0-9]+ .*: root$' out
+# A command may be over before the tables of its files have come.
+status_of "$STACKTOP" --format=samples -F 9999 -- sh -c ':'
+check "samples of a short command: 0, not $status" [ "$status" -eq 0 ]
+check "and there are some" grep -q '^sh ' out
+
 # Signals: a last block, then the signal's status.
 "$STACKTOP" -b -d 60 >out 2>err &
 pid=$!

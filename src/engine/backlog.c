@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 
 struct waiting { /* in the buffer, followed by kernel ips, user ips, stack bytes */
-	uint64_t ticket, time_ns;
-	uint32_t process;
+	uint64_t ticket, time_ns, period;
+	uint32_t process, pid, tid, cpu;
 	uint32_t bytes; /* of all, 8-aligned */
 	struct stack_input input;
 };
@@ -62,7 +62,7 @@ static void waiting_link(struct waiting *w)
 	w->input.stack.data = (uint8_t *)(ips + w->input.nr_kernel_ips + w->input.nr_user_ips);
 }
 
-bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, uint64_t time_ns,
+bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const struct record *record,
 		 const struct stack_input *input)
 {
 	size_t kernel_bytes = input->nr_kernel_ips * sizeof(uint64_t);
@@ -78,8 +78,12 @@ bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, uint64_t 
 	w = (struct waiting *)(void *)(b->data + b->bytes);
 	*w = (struct waiting){
 		.ticket = ticket,
-		.time_ns = time_ns,
+		.time_ns = record->time_ns,
+		.period = record->sample.period,
 		.process = process,
+		.pid = record->pid,
+		.tid = record->tid,
+		.cpu = record->cpu,
 		.bytes = (uint32_t)bytes,
 		.input = *input,
 	};
@@ -111,8 +115,16 @@ static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t giv
 	}
 	engine->health.ends[STACK_END_PENDING]--;
 	engine->health.ends[made.end]++;
-	if (process)
+	if (process) {
+		const struct record record = {.pid = w->pid,
+					      .tid = w->tid,
+					      .cpu = w->cpu,
+					      .time_ns = w->time_ns,
+					      .sample = {.period = w->period}};
+
 		profile_replace(engine->profile, w->ticket, made.end, engine->path, made.nr);
+		engine_keep(engine, &record, process, &w->input, &made);
+	}
 	return true;
 }
 

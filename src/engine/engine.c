@@ -89,10 +89,8 @@ struct process *engine_process_of(struct engine *engine, const struct record *re
 	return process;
 }
 
-/* Keep the sample itself, if that was asked for. */
-static void keep_sample(struct engine *engine, const struct record *record,
-			const struct process *process, const struct stack_input *input,
-			const struct stack_made *made)
+void engine_keep(struct engine *engine, const struct record *record, const struct process *process,
+		 const struct stack_input *input, const struct stack_made *made)
 {
 	struct samples_stack stack = {
 		.path = engine->path,
@@ -103,6 +101,9 @@ static void keep_sample(struct engine *engine, const struct record *record,
 		.end = made->end,
 	};
 
+	/* A stack that waits for a table is kept when it has come. */
+	if (!engine->samples || made->end == STACK_END_PENDING)
+		return;
 	if (!samples_add(engine->samples, record, process, &stack))
 		engine->health.dropped++;
 }
@@ -124,8 +125,7 @@ bool engine_add(struct engine *engine, const struct record *record, const struct
 		return false;
 	}
 	count_sample(engine, record, made);
-	if (engine->samples)
-		keep_sample(engine, record, process, input, made);
+	engine_keep(engine, record, process, input, made);
 	return true;
 }
 
@@ -151,8 +151,9 @@ static void take_sample(struct engine *engine, const struct record *record,
 		return;
 	if (made.end == STACK_END_PENDING) {
 		engine->look_for_wants = true;
-		if (!backlog_add(engine->backlog, ticket, process->index, record->time_ns,
-				 &input)) {
+		if (!backlog_add(engine->backlog, ticket, process->index, record, &input)) {
+			made.end = STACK_END_LATE;
+			engine_keep(engine, record, process, &input, &made);
 			engine->health.ends[STACK_END_PENDING]--;
 			engine->health.ends[STACK_END_LATE]++;
 			profile_replace(engine->profile, ticket, STACK_END_LATE, engine->path,

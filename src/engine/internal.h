@@ -93,7 +93,7 @@ struct engine {
 	struct profile_frame path[STACK_FRAMES_MAX];
 };
 
-/* --- engine.c, for replay.c --- */
+/* --- engine.c, for replay.c and backlog.c --- */
 
 /* The process of the sample RECORD, whose objects the profile then knows; NULL: no memory, counted. */
 struct process *engine_process_of(struct engine *engine, const struct record *record);
@@ -101,6 +101,12 @@ struct process *engine_process_of(struct engine *engine, const struct record *re
 bool engine_add(struct engine *engine, const struct record *record, const struct process *process,
 		const struct stack_input *input, const struct stack_made *made,
 		uint64_t *ret_ticket);
+/*
+ * Keep the sample itself with the stack in engine->path, if that was asked for and the stack is
+ * final. Of RECORD only ids, CPU, time and period are used.
+ */
+void engine_keep(struct engine *engine, const struct record *record, const struct process *process,
+		 const struct stack_input *input, const struct stack_made *made);
 /* Make a snapshot and hand it over. */
 void engine_post(struct engine *engine, struct channel *channel, uint64_t time_ns);
 /* Follow a record that is no sample. */
@@ -159,9 +165,9 @@ void stack_path(struct engine *engine, const struct process *process,
 
 struct backlog *backlog_new(size_t max_bytes);
 struct backlog *backlog_free(struct backlog *backlog);
-/* Keep a copy of a PENDING sample. False: no room, it stays as it is (LATE). */
-bool backlog_add(struct backlog *backlog, uint64_t ticket, uint32_t process, uint64_t time_ns,
-		 const struct stack_input *input);
+/* Keep a copy of the PENDING sample RECORD. False: no room, it stays as it is (LATE). */
+bool backlog_add(struct backlog *backlog, uint64_t ticket, uint32_t process,
+		 const struct record *record, const struct stack_input *input);
 /*
  * Try all waiting samples again; what is still PENDING goes on waiting until
  * GIVE_UP_NS, the time before which samples are given up as LATE.
