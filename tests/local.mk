@@ -9,6 +9,7 @@ SCRIPT_TESTS += \
 	tests/test_live_faults.sh \
 	tests/test_live_processes.sh \
 	tests/test_live_shares.sh \
+	tests/test_live_stitch.sh \
 	tests/test_live_user.sh \
 	tests/test_live_write.sh
 
@@ -24,5 +25,6 @@ EXTRA_DIST += \
 	tests/live_lib.sh \
 	tests/loads.sh \
 	tests/targets/chains.c \
+	tests/targets/deep.c \
 	tests/targets/mapped.c \
 	tests/targets/shares.c
