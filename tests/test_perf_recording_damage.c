@@ -204,6 +204,30 @@ static void refused(const char *text, int fd, int code)
 	assert_non_null(strstr(err.text, "test"));
 }
 
+/* A thousand events that all claim the same megabytes of ids: not read a thousand times. */
+static void ids_are_read_once(void **state)
+{
+	static struct im_attr attrs[1000];
+	struct image im = {0};
+	size_t ids;
+	int fd;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(attrs); i++)
+		attrs[i] = im_cycles;
+	im_file(&im, attrs, ARRAY_SIZE(attrs));
+	im_file_end(&im, im_data_off(attrs, ARRAY_SIZE(attrs)));
+	ids = IM_HEADER_BYTES + 8 * ARRAY_SIZE(attrs) + 112;
+	for (size_t i = 0; i < ARRAY_SIZE(attrs); i++) {
+		im_set(&im, ids + 128 * i, 1 << 20, 8);
+		im_set(&im, ids + 128 * i + 8, 8 << 20, 8);
+	}
+	fd = im_fd(&im, im.len);
+	assert_int_equal(ftruncate(fd, 16 << 20), 0);
+	refused("more than", fd, -E2BIG);
+	im_done(&im);
+}
+
 static void what_is_no_recording_is_refused(void **state)
 {
 	struct image im = {0};
@@ -231,6 +255,7 @@ int main(void)
 		cmocka_unit_test(rubbish_behind_the_records_is_told),
 		cmocka_unit_test(damage_in_the_middle_ends_it),
 		cmocka_unit_test(no_number_is_believed),
+		cmocka_unit_test(ids_are_read_once),
 		cmocka_unit_test(what_is_no_recording_is_refused),
 	};
 

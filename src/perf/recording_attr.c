@@ -169,8 +169,9 @@ int recording_events_add(struct recording_events *events, const uint8_t *attr, s
 
 int recording_events_add_id(struct recording_events *events, uint64_t id, uint32_t event)
 {
-	if (events->ids.nr_used >= RECORDING_IDS_MAX)
+	if (events->nr_ids >= RECORDING_IDS_MAX)
 		return -E2BIG;
+	events->nr_ids++;
 	return u64map_set(&events->ids, id, event);
 }
 

@@ -24,6 +24,7 @@ struct recording_events {
 	size_t nr, cap, cap_places;
 	struct recording_place id; /* the first event's that has one: all have it there */
 	struct u64map ids;	   /* to an index in events */
+	uint32_t nr_ids;	   /* told, be it twice */
 	bool is_swapped;
 };
 

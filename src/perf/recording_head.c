@@ -268,6 +268,9 @@ static int load_attrs(struct recording_head *head, struct recording_file *file,
 		r.swap = head->events.is_swapped;
 		ids = read_section(&r);
 		e = event < 0 ? event : load_ids(head, file, &ids, (uint32_t)event);
+		if (e == -E2BIG)
+			return err_set(err, e, "%s: more than %u ids of events", name,
+				       RECORDING_IDS_MAX);
 		if (e < 0)
 			return err_set(err, e,
 				       "%s: damaged description of an event at offset %" PRIu64,
