@@ -371,13 +371,13 @@ static void signal_frames_and_their_stacks(void **state)
 		sample(50);
 		for (uint32_t nr = 3; nr < 50; nr++) {
 			sample(nr);
-			/* The two ends of a jump downwards cannot be told from a stack that is not there. */
 			if (result.end == STACK_END_STITCHED)
 				assert_true(is_true_stack());
 			else
 				nr_cut++;
 		}
-		assert_true(nr_cut <= (is_high ? 28 : 1));
+		/* Where addresses jump downward on the way out it may be missed, but is not guessed. */
+		assert_true(is_high || nr_cut == 1);
 	}
 }
 

@@ -121,22 +121,28 @@ static bool is_same(const struct unwind_frame *a, const struct unwind_frame *b)
 
 /*
  * How many of WHOLE's frames there are up to and with those NEED that are the
- * outermost of CUT; 0: they are not there. Both go outward, to higher
- * addresses: past that of CUT there is nothing to find.
+ * outermost of CUT; 0: they are not there. Addresses grow outward. (Not where a
+ * signal's stack lies above the other: there they may not be found.)
  */
 static uint32_t find_outermost(const struct unwind_frame *whole, uint32_t nr_whole,
 			       const struct unwind_frame *cut, uint32_t nr_cut, uint32_t need)
 {
-	uint32_t at = nr_whole;
+	uint32_t low = 0, high = nr_whole;
 
-	while (at >= need && whole[at - 1].sp > cut[nr_cut - 1].sp)
-		at--;
-	if (at < need)
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (whole[middle].sp <= cut[nr_cut - 1].sp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < need)
 		return 0;
 	for (uint32_t i = 1; i <= need; i++)
-		if (!is_same(&whole[at - i], &cut[nr_cut - i]))
+		if (!is_same(&whole[low - i], &cut[nr_cut - i]))
 			return 0;
-	return at;
+	return low;
 }
 
 static bool complete_from(const struct stitch *stitch, const struct whole *whole, uint32_t need,

@@ -20,7 +20,8 @@ static const struct {
 } ends[] = {
 	[STACK_END_KERNEL] = {"kernel", "kernel thread: there is no user part"},
 	[STACK_END_ROOT] = {"root", "reached the outermost function by verified steps"},
-	[STACK_END_STITCHED] = {"stitched", "cut, and completed from the thread's stack before it"},
+	[STACK_END_STITCHED] = {"stitched",
+				"cut, and completed from an earlier stack of the thread"},
 	[STACK_END_TRUNCATED] = {"truncated", "the stack is longer than the copy: try ]"},
 	[STACK_END_PENDING] = {"pending", "waits for an unwind table"},
 	[STACK_END_LATE] = {"late", "its unwind table came too late"},
