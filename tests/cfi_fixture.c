@@ -61,6 +61,11 @@ void end_entry(struct bytes *b, size_t at)
 	memcpy(b->b + at, &bytes, 4);
 }
 
+static bool is_a64(void)
+{
+	return input.machine == TABLE_MACHINE_AARCH64;
+}
+
 size_t put_cie(const char *augmentation, const uint8_t *insns, size_t bytes)
 {
 	size_t at = eh.n;
@@ -69,9 +74,9 @@ size_t put_cie(const char *augmentation, const uint8_t *insns, size_t bytes)
 	put32(&eh, 0);
 	put8(&eh, 1);
 	put(&eh, augmentation, strlen(augmentation) + 1);
-	put8(&eh, 1);	    /* code alignment */
-	put8(&eh, 0x78);    /* data alignment -8 */
-	put8(&eh, X86_RIP); /* return address */
+	put8(&eh, 1);				 /* code alignment */
+	put8(&eh, 0x78);			 /* data alignment -8 */
+	put8(&eh, is_a64() ? A64_X30 : X86_RIP); /* return address */
 	if (augmentation[0] == 'z') {
 		put8(&eh, 1);
 		put8(&eh, 0x1b); /* pcrel sdata4 */
@@ -161,7 +166,7 @@ void compile_one(const uint8_t *insns, size_t bytes)
 
 void walk_from(uint64_t at)
 {
-	regs.r[X86_RIP] = MAP_START + at;
+	regs.r[is_a64() ? A64_PC : X86_RIP] = MAP_START + at;
 	unwind_dwarf(&space, &regs, &stack, frames, &result);
 }
 

@@ -79,12 +79,14 @@ bool unwind_elf_open_image(void *image, size_t bytes, struct unwind_elf *ret)
 	elf_version(EV_CURRENT);
 	*ret = (struct unwind_elf){.image = image, .bytes = bytes};
 	ret->elf = elf_memory(image, bytes);
-	if (!ret->elf || !gelf_getehdr(ret->elf, &ehdr) || ehdr.e_machine != EM_X86_64 ||
-	    ehdr.e_ident[EI_CLASS] != ELFCLASS64) {
+	if (ret->elf && gelf_getehdr(ret->elf, &ehdr) && ehdr.e_ident[EI_CLASS] == ELFCLASS64)
+		ret->input.machine = ehdr.e_machine == EM_X86_64    ? TABLE_MACHINE_X86_64
+				     : ehdr.e_machine == EM_AARCH64 ? TABLE_MACHINE_AARCH64
+								    : TABLE_MACHINE_NONE;
+	if (ret->input.machine == TABLE_MACHINE_NONE) {
 		elf_end(ret->elf);
 		return false;
 	}
-	ret->input.machine = TABLE_MACHINE_X86_64;
 	ret->input.addr_bytes = 8;
 	ret->input.entry = ehdr.e_entry;
 	add_segments(ret);

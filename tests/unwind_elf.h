@@ -19,7 +19,7 @@ struct unwind_elf {
 	struct cfi_input input;
 };
 
-/* False: there is no such file here, or it is not of this machine. */
+/* False: there is no such file here, or it is not of a machine that is unwound. */
 bool unwind_elf_open(const char *path, struct unwind_elf *ret);
 /* The same for an image in memory, which stays the caller's. */
 bool unwind_elf_open_image(void *image, size_t bytes, struct unwind_elf *ret);

@@ -68,6 +68,12 @@ tests_test_unwind_entries_SOURCES = tests/test_unwind_entries.c tests/cfi_fixtur
 tests_test_unwind_entries_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_entries_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
+UNIT_TESTS += tests/test_unwind_aarch64
+tests_test_unwind_aarch64_SOURCES = tests/test_unwind_aarch64.c tests/cfi_fixture.c \
+	tests/cfi_fixture.h tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_aarch64_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_aarch64_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
 UNIT_TESTS += tests/test_unwind_table
 tests_test_unwind_table_SOURCES = tests/test_unwind_table.c tests/unwind_elf.c tests/unwind_elf.h
 tests_test_unwind_table_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define INSN_STP_X16_X30 0xa9bf7bf0u /* stp x16,x30,[sp,#-16]!: the first stub, for the linker */
-#define INSN_STP_X2_X3	 0xa9bf0fe2u /* stp x2,x3,[sp,#-16]!: the stub of TLS descriptors */
 #define INSN_BR_X17	 0xd61f0220u /* the end of a stub */
 #define INSN_ZERO_X29	 0xd280001du /* mov x29,#0 */
 #define INSN_B_MASK	 0x7c000000u
@@ -22,7 +21,7 @@
 
 #define ENTRY_SCAN 64 /* where the entry code goes on to C */
 
-/* The stubs at [AT, END), of one section. */
+/* The stubs at [AT, END), of one section; that of TLS descriptors, which ends otherwise, is left out. */
 static int add_stubs(const struct synth_gap *gap, uint64_t at, uint64_t end, struct cfi_frames *f)
 {
 	enum synth_rule rule = SYNTH_LR;
@@ -32,8 +31,6 @@ static int add_stubs(const struct synth_gap *gap, uint64_t at, uint64_t end, str
 	for (; r == 0 && at + A64_INSN_BYTES <= end; at += A64_INSN_BYTES) {
 		uint32_t insn = a64_insn(gap->seg->text + (at - gap->seg->file_off));
 
-		if (insn == INSN_STP_X2_X3)
-			break;
 		if (insn != INSN_STP_X16_X30 && insn != INSN_BR_X17)
 			continue;
 		r = synth_add(f, from, at + A64_INSN_BYTES, stub, rule);
