@@ -66,6 +66,8 @@ static ssize_t read_regular(const struct recording_file *file, uint64_t off, uin
 /* The header of a pipe leads back and forth within its first bytes: they are kept. */
 static ssize_t read_held(struct recording_file *file, uint64_t off, uint8_t *p, size_t len)
 {
+	struct pollfd pollfd = {.fd = file->fd, .events = POLLIN};
+
 	if (off > RECORDING_HELD_MAX || len > RECORDING_HELD_MAX - off)
 		return 0;
 	while (file->held_bytes < off + len) {
@@ -77,6 +79,9 @@ static ssize_t read_held(struct recording_file *file, uint64_t off, uint8_t *p, 
 			return e;
 		n = read(file->fd, file->held + file->held_bytes,
 			 (size_t)off + len - file->held_bytes);
+		/* Somebody else may have made it non-blocking. */
+		if (n < 0 && errno == EAGAIN && poll(&pollfd, 1, -1) >= 0)
+			continue;
 		if (n < 0)
 			return -errno;
 		if (n == 0)
