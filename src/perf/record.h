@@ -103,6 +103,8 @@ struct record {
 	};
 };
 
+#define RECORD_READ_LOST (1u << 4) /* PERF_FORMAT_LOST */
+
 /* What is needed to decode the records of one event. */
 struct record_format {
 	uint64_t sample_type;
