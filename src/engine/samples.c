@@ -250,8 +250,10 @@ static void drop_first(struct samples *s, uint32_t nr, uint32_t nr_frames)
 {
 	s->nr_samples -= nr;
 	s->nr_frames -= nr_frames;
-	memmove(s->samples, s->samples + nr, s->nr_samples * sizeof(*s->samples));
-	memmove(s->frames, s->frames + nr_frames, s->nr_frames * sizeof(*s->frames));
+	if (s->nr_samples > 0)
+		memmove(s->samples, s->samples + nr, s->nr_samples * sizeof(*s->samples));
+	if (s->nr_frames > 0)
+		memmove(s->frames, s->frames + nr_frames, s->nr_frames * sizeof(*s->frames));
 	for (size_t i = 0; i < s->nr_samples; i++)
 		s->samples[i].head.first_frame -= nr_frames;
 }
