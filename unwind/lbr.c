@@ -16,9 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SETS  64 /* threads are remembered in sets of so many ways */
-#define WAYS  4
-#define OLDER 960
+#define SLOTS_MIN 8
+#define SETS	  64 /* threads are remembered in sets of so many ways */
+#define WAYS	  4
+#define OLDER	  960
 
 _Static_assert(sizeof(struct lbr_entry) == 3 * sizeof(uint64_t), "memcmp sees no padding");
 
@@ -39,19 +40,19 @@ struct lbr {
 	struct thread threads[SETS][WAYS];
 };
 
-void lbr_clear(struct lbr *lbr)
-{
-	memset(lbr, 0, sizeof(*lbr));
-	lbr->slots = 8;
-}
-
 struct lbr *lbr_new(void)
 {
 	struct lbr *lbr = calloc(1, sizeof(*lbr));
 
 	if (lbr)
-		lbr_clear(lbr);
+		lbr->slots = SLOTS_MIN;
 	return lbr;
+}
+
+void lbr_clear(struct lbr *lbr)
+{
+	memset(lbr, 0, sizeof(*lbr));
+	lbr->slots = SLOTS_MIN;
 }
 
 struct lbr *lbr_free(struct lbr *lbr)
