@@ -237,16 +237,7 @@ static bool op_next(struct source *source, struct record *ret)
 
 static void op_stats(struct source *source, struct source_stats *ret)
 {
-	struct recorded *r = recorded_of(source);
-	const struct recording_info *info = recording_info(r->recording);
-
-	source_stats(r->records, ret);
-	/* With this format perf itself writes such records at the end: the kernel's count of all lost. */
-	if (info->nr_events == 0 || !(info->events[0].format.read_format & RECORD_READ_LOST))
-		return;
-	ret->lost_read = ret->lost_samples;
-	ret->lost_read_known = true;
-	ret->lost_samples = 0;
+	source_stats(recorded_of(source)->records, ret);
 }
 
 static const struct source_granted *op_granted(struct source *source)

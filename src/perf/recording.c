@@ -104,7 +104,9 @@ static int op_drain(struct source *source, uint64_t time_ns)
 static void account_lost_samples(struct recording *rec, const struct record *record,
 				 const struct record_format *format)
 {
-	if (format->sample_type & PERF_SAMPLE_TIME && record->time_ns == 0) {
+	bool has_time = format->sample_type & PERF_SAMPLE_TIME;
+
+	if (has_time ? record->time_ns == 0 : format->read_format & RECORD_READ_LOST) {
 		rec->stats.lost_read += record->lost.count;
 		rec->stats.lost_read_known = true;
 	} else {
