@@ -237,6 +237,14 @@ static bool is_early_jump(struct program *p, const struct unwind_result *r)
 	return true;
 }
 
+/* Is the code at the pc told by CFI, or recognised? */
+static bool has_rule(const struct program *p)
+{
+	const struct unwind_map *map = unwind_map_of(&p->self->space, p->regs.rip);
+
+	return map && table_find(&map->module->table, p->regs.rip - map->start + map->file_off);
+}
+
 /*
  * The compiler's start-up files (frame_dummy, deregister_tm_clones and others
  * that run once in each file) have no CFI. The stack may end there and say so;
@@ -244,9 +252,7 @@ static bool is_early_jump(struct program *p, const struct unwind_result *r)
  */
 static bool is_without_cfi(struct program *p, const struct unwind_result *r)
 {
-	const struct unwind_map *map = unwind_map_of(&p->self->space, p->regs.rip);
-
-	if (!map || table_find(&map->module->table, frames[0].off))
+	if (has_rule(p))
 		return false;
 	if ((r->end != STACK_END_NO_CFI || r->nr_frames != 1) &&
 	    (p->nr == 0 || !equals_from(p, r, 1, p->nr - 1)))
@@ -376,9 +382,9 @@ static void run(const char *path, struct program *p)
 	check(p);
 	while ((sig = step(p, sig)) >= 0 && p->steps < STEPS_MAX) {
 		check(p);
-		/* Handlers at any instruction where the shadow stack alone is right. */
-		if (sig == 0 && p->catches && p->is_equal && p->steps % SIGNAL_EVERY == 0 &&
-		    !on_alt(p, p->regs.rsp))
+		/* Handlers at any instruction that is not one of those told apart. */
+		if (sig == 0 && p->catches && p->is_equal && has_rule(p) &&
+		    p->steps % SIGNAL_EVERY == 0 && !on_alt(p, p->regs.rsp))
 			sig = p->steps % 2 ? SIGUSR1 : SIGUSR2;
 	}
 	if (p->pid > 0) {

@@ -15,6 +15,7 @@
 
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "src/model/snapshot.h"
 #include "src/perf/attr.h"
 #include "src/perf/intake.h"
 #include "src/proc/proc.h"
@@ -292,7 +293,7 @@ __attribute__((noinline)) static void round_once(struct bench *b, bool with_snap
 			take_sample(b, &record);
 	profile_advance(b->profile, b->time_ns);
 	if (with_snapshot)
-		free(profile_snapshot(b->profile, 0));
+		snapshot_free(profile_snapshot(b->profile, 0));
 	b->work_ns += cpu_ns() - start;
 }
 
@@ -311,6 +312,8 @@ static void keep_complete(struct samples *samples)
 		unwind_dwarf(&samples->spaces[s->space].view, &s->regs, &s->stack, frames, &result);
 		if (result.end == STACK_END_ROOT)
 			samples->all[nr++] = *s;
+		else
+			free((void *)(uintptr_t)s->stack.data);
 	}
 	samples->nr = nr;
 }
@@ -346,6 +349,14 @@ static int set_up(struct bench *b, uint32_t per_cpu)
 		r = start_process(b, FIRST_PID + i,
 				  &b->samples.spaces[b->samples.all[i % b->samples.nr].space]);
 	return r < 0 ? r : tell_objects(b);
+}
+
+static void tear_down(struct bench *b)
+{
+	profile_free(b->profile);
+	stage_free(b->intake.stage);
+	set_done(&b->set);
+	samples_done(&b->samples);
 }
 
 int main(int argc, char **argv)
@@ -393,5 +404,6 @@ int main(int argc, char **argv)
 	       (double)(rss_bytes() - before) / (1 << 20),
 	       (double)b.work_ns / (double)nr * HZ * b.nr_cpus / NS_PER_SEC,
 	       100.0 * (double)b.complete / (double)MAX(b.added, 1ul));
+	tear_down(&b);
 	return b.added == nr ? 0 : 1;
 }

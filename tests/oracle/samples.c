@@ -50,6 +50,14 @@ static bool open_vdso(struct unwind_elf *e)
 	return image && unwind_elf_open_image(image, VDSO_BYTES, e);
 }
 
+static void close_module(const struct module *module, struct unwind_elf *e)
+{
+	if (module->unwind.id == PROC_MODULE_VDSO)
+		elf_end(e->elf);
+	else
+		unwind_elf_close(e);
+}
+
 static bool open_module(const struct module *module, struct unwind_elf *e)
 {
 	if (module->unwind.id == PROC_MODULE_VDSO)
@@ -67,10 +75,7 @@ static void make_tables(struct samples *s)
 		if (!open_module(module, &e))
 			continue;
 		compile(s, module, &e);
-		if (id == PROC_MODULE_VDSO)
-			elf_end(e.elf);
-		else
-			unwind_elf_close(&e);
+		close_module(module, &e);
 	}
 }
 
@@ -103,6 +108,7 @@ static void make_calls(struct samples *s)
 				m->calls_failed = !m->has_calls;
 				s->calls_bytes += len;
 			}
+			close_module(procs_module(s->procs, id), &e);
 		}
 		if (is_done)
 			return;
@@ -212,6 +218,12 @@ void samples_done(struct samples *s)
 		free((void *)(uintptr_t)s->all[i].stack.data);
 	for (size_t i = 0; i < s->nr_spaces; i++)
 		free(s->spaces[i].maps);
+	for (uint32_t id = PROC_MODULE_VDSO; id < procs_nr_modules(s->procs); id++) {
+		struct unwind_module *m = &procs_module(s->procs, id)->unwind;
+
+		free((void *)(uintptr_t)m->table.header);
+		free((void *)(uintptr_t)m->calls.header);
+	}
 	free(s->all);
 	free(s->spaces);
 	procs_free(s->procs);
