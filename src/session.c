@@ -272,6 +272,7 @@ static int start_recorded(struct session *s, struct err *err)
 		.event = s->options->event,
 		.has_samples = s->is_batch && s->options->format == OPTIONS_SAMPLES,
 		.target = s->target,
+		.fetch_hosts = s->fetch_urls[0] ? s->fetch_hosts : NULL,
 		.start_fd = -1,
 	};
 	int r;

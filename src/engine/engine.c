@@ -168,11 +168,12 @@ void engine_follow(struct engine *engine, const struct record *record)
 {
 	if (engine->samples)
 		samples_follow(engine->samples, record);
-	switch (record->kind) {
-	case RECORD_EXIT:
+	if (record->kind == RECORD_EXIT) {
 		lbr_forget(engine->lbr, record->tid);
 		stitch_forget(engine->stitch, record->tid);
-		/* fall through */
+	}
+	switch (record->kind) {
+	case RECORD_EXIT:
 	case RECORD_MMAP:
 	case RECORD_COMM:
 	case RECORD_FORK:

@@ -19,3 +19,8 @@ UNIT_TESTS += tests/test_engine_lbr
 tests_test_engine_lbr_SOURCES = tests/test_engine_lbr.c tests/perf_bytes.h tests/proc_util.h
 tests_test_engine_lbr_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_lbr_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_engine_recorded
+tests_test_engine_recorded_SOURCES = tests/test_engine_recorded.c
+tests_test_engine_recorded_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_recorded_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
