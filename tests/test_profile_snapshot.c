@@ -171,6 +171,34 @@ static void recursion_counts_once(void **state)
 	profile_free(p);
 }
 
+/* Where nothing but the file is known, frames in a row are one; named ones are not. */
+static void unknown_code_in_a_row_is_one_node(void **state)
+{
+	struct profile *p = profile_with_objects();
+	struct profile_frame frames[] = {{PROGRAM, 1}, {LIBC, 1}, {LIBC, 2},
+					 {PROGRAM, 1}, {LIBC, 3}, {LIBC, 1}};
+	struct snapshot *s;
+
+	(void)state;
+	add(p, MSEC, 1, 5, frames, 6);
+	add(p, MSEC, 1, 3, frames, 3);
+	add(p, MSEC, 1, 2, frames, 2);
+	profile_name(p, PROGRAM, 1, 1, 1, "main", NULL);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->nr_nodes, 5); /* the root, main, libc, main, libc */
+	assert_int_equal(find(s, "libc.so.6")->self, 10);
+	assert_int_equal(find(s, "libc.so.6")->total, 10);
+	assert_int_equal(s->nodes[s->nodes[s->nodes[0].first_child].first_child].self, 5);
+	assert_int_equal(s->nr_shares, 2);
+	snapshot_free(s);
+	for (uint64_t off = 1; off <= 3; off++)
+		profile_name(p, LIBC, off, off, off, "walk", NULL);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->nr_nodes, 7);
+	snapshot_free(s);
+	profile_free(p);
+}
+
 /* Stacks of one process that begin alike, and then have the same offset in another module. */
 static void modules_are_told_apart(void **state)
 {
@@ -360,6 +388,7 @@ int main(void)
 		cmocka_unit_test(shares_are_exact),
 		cmocka_unit_test(shares_of_processes_add_up),
 		cmocka_unit_test(recursion_counts_once),
+		cmocka_unit_test(unknown_code_in_a_row_is_one_node),
 		cmocka_unit_test(modules_are_told_apart),
 		cmocka_unit_test(stacks_without_frames_stay_in_the_total),
 		cmocka_unit_test(an_empty_profile_has_a_root),

@@ -89,7 +89,12 @@ static int merge(const struct profile *p, struct builder *b)
 			continue;
 		parent = b->node_map[tree_parent(tree, node)];
 		func = p->frames.frames[tree_frame(tree, node)].func;
-		b->node_map[node] = tree_child(merged, parent, func);
+		/* Code of which nothing is known but its file: a chain of it says no more than one. */
+		if (parent && tree_frame(merged, parent) == func &&
+		    p->frames.funcs[func].off == FUNC_OFF_NONE)
+			b->node_map[node] = parent;
+		else
+			b->node_map[node] = tree_child(merged, parent, func);
 		merged->self[b->node_map[node]] += tree->self[node];
 	}
 	return 0;
