@@ -545,11 +545,18 @@ static void header_of_a_recording_has_the_counters_and_the_event(void **state)
 	for (int width = 64; width <= 300; width++) {
 		view_header(s, width, width & 1, line, sizeof(line));
 		assert_true(text_width(line) <= width);
-		assert_non_null(strstr(line, "complete 100.0%"));
+		/* No event with stacks: there is nothing to be complete. */
+		assert_non_null(strstr(line, "complete - "));
+		assert_null(strstr(line, "stitched"));
 		assert_non_null(strstr(line, "lost 18.4E"));
 		assert_non_null(strstr(line, "drop 0"));
 	}
-	s->health.throttled = 0;
+	s->health.user_stacks = 1000;
+	s->health.complete = 900;
+	s->health.stitched = 90;
+	view_header(s, 80, false, line, sizeof(line));
+	assert_non_null(strstr(line, "complete 90.0% stitched 9.0% lost 18.4E"));
+	s->health.throttled = s->health.stitched = 0;
 	view_header(s, 80, false, line, sizeof(line));
 	assert_non_null(strstr(line, "recorded perf.data"));
 	assert_non_null(strstr(line, "cycles:u"));

@@ -28,6 +28,7 @@ enum part {
 	PART_RATE,
 	PART_MODE,
 	PART_COMPLETE,
+	PART_STITCHED,
 	PART_LOST,
 	PART_DROP,
 	PART_THROTTLE,
@@ -41,16 +42,18 @@ enum part {
  * event comes early: there may be more of them.
  */
 static const int priorities_live[PART_COUNT] = {
-	[PART_STATE] = 1, [PART_MODE] = 2,   [PART_WINDOW] = 3, [PART_RATE] = 4,
-	[PART_NAME] = 5,  [PART_MEMORY] = 6, [PART_TARGET] = 7, [PART_THROTTLE] = 8,
-	[PART_CPUS] = 9,  [PART_HOST] = 10,  [PART_EVENT] = 11, [PART_KERNEL] = 12,
+	[PART_STITCHED] = 1, [PART_STATE] = 2, [PART_MODE] = 3,	  [PART_WINDOW] = 4,
+	[PART_RATE] = 5,     [PART_NAME] = 6,  [PART_MEMORY] = 7, [PART_TARGET] = 8,
+	[PART_THROTTLE] = 9, [PART_CPUS] = 10, [PART_HOST] = 11,  [PART_EVENT] = 12,
+	[PART_KERNEL] = 13,
 };
 static const int priorities_recorded[PART_COUNT] = {
-	[PART_STATE] = 1, [PART_EVENT] = 2,   [PART_MODE] = 3,	  [PART_WINDOW] = 4,
-	[PART_RATE] = 5,  [PART_NAME] = 6,    [PART_HOST] = 7,	  [PART_THROTTLE] = 8,
-	[PART_CPUS] = 9,  [PART_KERNEL] = 10, [PART_TARGET] = 11, [PART_MEMORY] = 12,
+	[PART_STITCHED] = 1, [PART_STATE] = 2, [PART_EVENT] = 3,   [PART_MODE] = 4,
+	[PART_WINDOW] = 5,   [PART_RATE] = 6,  [PART_NAME] = 7,	   [PART_HOST] = 8,
+	[PART_THROTTLE] = 9, [PART_CPUS] = 10, [PART_KERNEL] = 11, [PART_TARGET] = 12,
+	[PART_MEMORY] = 13,
 };
-#define PRIORITY_LAST 12
+#define PRIORITY_LAST 13
 #define FILE_MIN      12  /* columns of a recording's name: at least, */
 #define FILE_MAX      100 /* and where there is room for all */
 
@@ -75,6 +78,16 @@ static const char *compact(uint64_t count, char *out, size_t size)
 	return out;
 }
 
+/* Only where there are some: they are most stacks of a deep recursion, and none of most programs. */
+static void put_stitched(const struct health *h, char *out)
+{
+	double pct = h->user_stacks ? 100.0 * (double)h->stitched / (double)h->user_stacks : 0;
+
+	out[0] = '\0';
+	if (pct >= 0.1)
+		snprintf(out, PART_TEXT_MAX, "stitched %.1f%%", pct);
+}
+
 static void loss_parts(const struct health *h, enum form form, char parts[][PART_TEXT_MAX])
 {
 	static const char *const complete[] = {"complete ", "compl ", ""};
@@ -85,8 +98,12 @@ static void loss_parts(const struct health *h, enum form form, char parts[][PART
 	unsigned int tenths = (unsigned int)(health_complete_pct(h) * 10);
 	char text[32];
 
-	snprintf(parts[PART_COMPLETE], PART_TEXT_MAX, "%s%u.%u%%", complete[form], tenths / 10,
-		 tenths % 10);
+	if (h->user_stacks == 0)
+		snprintf(parts[PART_COMPLETE], PART_TEXT_MAX, "%s-", complete[form]);
+	else
+		snprintf(parts[PART_COMPLETE], PART_TEXT_MAX, "%s%u.%u%%", complete[form],
+			 tenths / 10, tenths % 10);
+	put_stitched(h, parts[PART_STITCHED]);
 	snprintf(parts[PART_LOST], PART_TEXT_MAX, "%s%s", lost[form],
 		 compact(h->lost + h->lost_samples, text, sizeof(text)));
 	snprintf(parts[PART_DROP], PART_TEXT_MAX, "%s%s", drop[form],
