@@ -33,7 +33,7 @@ struct samples {
 	size_t nr_spaces, cap_spaces;
 	struct sample *all;
 	size_t nr, cap;
-	uint64_t files, rows, table_bytes, text_bytes, build_ns; /* of the tables */
+	uint64_t files, rows, table_bytes, text_bytes, build_ns; /* of the tables; CPU time */
 	uint64_t calls_bytes;
 };
 

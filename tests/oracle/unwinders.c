@@ -26,6 +26,7 @@
 #define CLASSES_MAX	512
 #define CLASSES_SHOWN	40
 #define CACHE_LINE	64
+#define COPY_BYTES	16384ul
 #define UNWINDERS_MAX	2
 
 static struct samples samples;
@@ -203,6 +204,20 @@ static void flush(const void *data, size_t bytes)
 	_mm_mfence();
 }
 
+/* Keep what live sampling copies by default, or more where the stack is deeper. */
+static void cut_stacks(void)
+{
+	struct unwind_result r;
+
+	for (size_t i = 0; i < samples.nr; i++) {
+		struct sample *s = &samples.all[i];
+
+		ours(s, &s->stack, &r);
+		s->stack.bytes =
+			MIN(s->stack.bytes, MAX(COPY_BYTES, align_up(r.bytes_used + 8, 4096)));
+	}
+}
+
 /* One round over all samples: U, or ours if NULL. */
 static void time_round(const struct unwinder *u, void **states, bool is_cold, int round,
 		       struct timing *ret)
@@ -287,6 +302,7 @@ static int time_all(const struct unwinder *const *others, size_t nr_others)
 	void **states[UNWINDERS_MAX] = {NULL};
 
 	calibrate();
+	cut_stacks();
 	for (size_t i = 0; i <= nr_others; i++)
 		if (!timing_init(&t[i][0]) || !timing_init(&t[i][1]))
 			return 1;
