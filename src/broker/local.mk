@@ -43,6 +43,11 @@ tests_test_broker_identity_SOURCES = tests/test_broker_identity.c
 tests_test_broker_identity_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_broker_identity_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/test_broker_answers
+tests_test_broker_answers_SOURCES = tests/test_broker_answers.c
+tests_test_broker_answers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_answers_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/test_broker_save
 tests_test_broker_save_SOURCES = tests/test_broker_save.c
 tests_test_broker_save_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
