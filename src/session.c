@@ -44,12 +44,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALL_NS     ((250 + ENGINE_ROUND_MS) * NS_PER_MSEC)
-#define LARGE_BYTES  (4u << 20) /* of blocks that go back to the system: more than most snapshots */
-#define QUIT_MAX_NS  (250 * NS_PER_MSEC)
-#define TARGET_MAX   128
-#define OUTPUT_MODE  0600
-#define STATUS_USAGE 2
+#define STALL_NS       ((250 + ENGINE_ROUND_MS) * NS_PER_MSEC)
+#define LARGE_BYTES    (4u << 20) /* of blocks that go back to the system: more than most snapshots */
+#define QUIT_MAX_NS    (250 * NS_PER_MSEC)
+#define TARGET_MAX     128
+#define OUTPUT_MODE    0600
+#define STATUS_USAGE   2
+#define PIPE_BYTES_MAX (16 << 20) /* root may; others 1 MB */
+#define PIPE_BYTES_MIN (128 << 10)
 
 struct session {
 	const struct options *options;
@@ -172,7 +174,13 @@ static int open_input(struct session *s, struct err *err)
 		return -EINVAL;
 	}
 	s->input_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	return s->input_fd < 0 ? err_set(err, -errno, "-i -: %s", strerror(errno)) : 0;
+	if (s->input_fd < 0)
+		return err_set(err, -errno, "-i -: %s", strerror(errno));
+	/* A perf that writes into it loses samples while it is full. No pipe, not allowed: then not. */
+	for (int bytes = PIPE_BYTES_MAX; bytes >= PIPE_BYTES_MIN; bytes /= 2)
+		if (fcntl(s->input_fd, F_SETPIPE_SZ, bytes) >= 0)
+			break;
+	return 0;
 }
 
 static int open_root(struct session *s, struct err *err)

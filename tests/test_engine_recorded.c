@@ -238,7 +238,7 @@ static void a_pipe_is_read_once(void **state)
 static void every_single_sample_comes_once(void **state)
 {
 	struct fixture *f = start(SEVERAL, "3", true);
-	uint64_t last_ns = 0, period = 0;
+	uint64_t last_ns = 0;
 	uint32_t nr = 0;
 	bool is_over = false;
 
@@ -252,7 +252,6 @@ static void every_single_sample_comes_once(void **state)
 
 			assert_true(sample->time_ns >= last_ns);
 			last_ns = sample->time_ns;
-			period += sample->period;
 			assert_string_equal(s->samples->text + sample->event, "cpu-clock");
 			assert_true(sample->nr_frames == 1);
 		}

@@ -143,19 +143,24 @@ expect_status 0 "file mode from a pipe"
 [ "$(grep -c '^[^	]' "$tmp/out")" -eq 45 ] || fail "file mode from a pipe: not 45 samples"
 says "what is missing then" "$tmp/said" "give the file's name"
 # Broken off: what came so far is shown.
+# has_read BYTES: the last block tells of at least so many
+has_read()
+{
+	[ "$(sed -n 's/.*"read_bytes":\([0-9]*\).*/\1/p' "$tmp/out" | tail -n 1)" -ge "$1" ] 2>/dev/null
+}
 mkfifo "$tmp/fifo"
-start timeout 60 "$STACKTOP" -b -i "$tmp/fifo" --format=json >"$tmp/out" 2>"$tmp/said"
+start timeout 60 "$STACKTOP" -b -d 0.1 -i "$tmp/fifo" --format=json >"$tmp/out" 2>"$tmp/said"
 exec 3>"$tmp/fifo"
 head -c $half "$piped" >&3
-sleep 1
-child=$(pgrep -o -P "$last_pid")
-kill -INT "$child"
+wait_for 30 has_read $((half - 1000)) || fail "a pipe is not read to where it has come"
+kill -INT "$(pgrep -o -P "$last_pid")"
 wait "$last_pid"
 status=$?
 exec 3>&-
 expect_status 130 "an interrupted pipe"
-grep -q '"trouble":"[^"]*broken off[^"]*","events":.{"event":"[^"]*","samples":[1-9]' "$tmp/out" ||
-	fail "nothing of what was read: $(cat "$tmp/said") $(head -c 1500 "$tmp/out")"
+tail -n 1 "$tmp/out" |
+	grep -q '"trouble":"[^"]*broken off[^"]*","events":.{"event":"[^"]*","samples":[1-9]' ||
+	fail "nothing of what was read: $(cat "$tmp/said") $(tail -n 1 "$tmp/out" | head -c 1500)"
 pass "pipes are followed, and may be broken off"
 
 # --- privileges: whoever called sudo, and nothing beside kernel names
@@ -221,4 +226,24 @@ batch -i "$tmp/own" --format=json
 counted=$(perf script -i "$tmp/own" -F time 2>/dev/null | grep -c '[0-9]')
 says "as many samples as perf script" "$tmp/out" "\"samples\":$counted,\"shown\":true"
 pass "a recording of this machine's perf"
+
+# A file system that hangs hangs nothing else.
+if [ -x "$top_builddir/tests/fuse_hang" ] && [ -w /dev/fuse ]; then
+	mkdir "$tmp/fuse"
+	start env FUSE_HANG_PROGRAM="$tmp/deep" "$top_builddir/tests/fuse_hang" -f "$tmp/fuse"
+	fuse=$last_pid
+	if wait_for 10 test -x "$tmp/fuse/program"; then
+		perf record -q -F 499 -e cpu-clock --call-graph dwarf,4096 -o "$tmp/own" -- \
+			"$tmp/fuse/program" 100000000 2>/dev/null
+		kill -USR1 "$fuse"
+		batch -i "$tmp/own"
+		expect_status 0 "a file system that hangs"
+		says "a file system that hangs" "$tmp/out" "no names from program (its file system hangs)"
+		pass "a file system that hangs hangs nothing"
+	else
+		echo "no FUSE here"
+	fi
+	kill "$fuse" 2>/dev/null
+	wait_for 5 umount -l "$tmp/fuse" 2>/dev/null
+fi
 exit $failed

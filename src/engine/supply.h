@@ -114,7 +114,8 @@ bool supply_fetch_holds_names(const struct supply *s);
 void supply_fetch_done(struct supply *s);
 /* --- supply_recorded.c: what is different for the files of a recording --- */
 
-extern const char supply_another_build[]; /* why a file is not used */
+/* Why a file is not used although it is there: it is named. */
+extern const char supply_another_build[], supply_hangs[];
 
 /* A stack leads into MODULE, whose file nobody has asked for yet. */
 void supply_open_recorded(struct supply *s, uint32_t module);

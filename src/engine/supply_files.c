@@ -301,7 +301,7 @@ static const char *trouble_of(const struct supply *s, uint32_t id, uint64_t time
 	const struct file *file = &s->files[id];
 	const char *why = procs_module(s->engine->procs, id)->why;
 
-	if (why == supply_another_build)
+	if (why == supply_another_build || why == supply_hangs)
 		return why;
 	switch (file->trouble) {
 	case LOADER_CRASHED:
@@ -313,7 +313,7 @@ static const char *trouble_of(const struct supply *s, uint32_t id, uint64_t time
 	/* Without a broker no open is answered. */
 	if (file->state == FILE_OPENING && s->engine->broker_state == BROKER_WELL &&
 	    time_ns > file->asked_ns + GIVE_UP_NS)
-		return "its file system hangs";
+		return supply_hangs;
 	return NULL;
 }
 

@@ -24,6 +24,7 @@
 #define NOTES_BYTES_MAX 65536
 
 const char supply_another_build[] = "another build-id";
+const char supply_hangs[] = "its file system hangs";
 
 /* --- build-ids --- */
 
@@ -252,8 +253,7 @@ void supply_give_up_recorded(struct supply *s, uint64_t time_ns)
 		} else if (file->state == FILE_OPENING && id == PROC_MODULE_KERNEL) {
 			open_kernel(s);
 		} else if (file->state == FILE_OPENING) {
-			supply_file_failed(s, id, STACK_END_NO_FILE, "its file system hangs",
-					   false);
+			supply_file_failed(s, id, STACK_END_NO_FILE, supply_hangs, false);
 		}
 	}
 }
@@ -266,11 +266,13 @@ void supply_recorded_notice(const struct supply *s, char *out, size_t size)
 	size_t len = 0;
 
 	out[0] = '\0';
-	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++)
-		nr_missing +=
-			s->files[id].state == FILE_FAILED &&
-			procs_module(s->engine->procs, id)->unwind.state == STACK_END_NO_FILE &&
-			procs_module(s->engine->procs, id)->why != supply_another_build;
+	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++) {
+		const struct module *m = procs_module(s->engine->procs, id);
+
+		nr_missing += s->files[id].state == FILE_FAILED &&
+			      m->unwind.state == STACK_END_NO_FILE &&
+			      m->why != supply_another_build && m->why != supply_hangs;
+	}
 	if (nr_missing > 0)
 		len = (size_t)snprintf(out, size, "%u file%s not found: --symfs=DIR says where",
 				       nr_missing, nr_missing > 1 ? "s" : "");
