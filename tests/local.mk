@@ -9,6 +9,7 @@ SCRIPT_TESTS += \
 	tests/test_live_faults.sh \
 	tests/test_live_processes.sh \
 	tests/test_live_shares.sh \
+	tests/test_live_short.sh \
 	tests/test_live_stitch.sh \
 	tests/test_live_user.sh \
 	tests/test_live_write.sh

@@ -74,10 +74,10 @@ static inline void do_exit(struct procs *procs, pid_t pid, pid_t tid, uint64_t t
 }
 
 /* An executable mapping of the file with inode INO (0: anonymous). */
-static inline void do_mmap(struct procs *procs, pid_t pid, uint64_t start, uint64_t len,
-			   const char *path, uint64_t ino, uint64_t time_ns)
+static inline struct record mmap_of(pid_t pid, uint64_t start, uint64_t len, const char *path,
+				    uint64_t ino, uint64_t time_ns)
 {
-	struct record record = {
+	return (struct record){
 		.kind = RECORD_MMAP,
 		.pid = (uint32_t)pid,
 		.tid = (uint32_t)pid,
@@ -94,6 +94,12 @@ static inline void do_mmap(struct procs *procs, pid_t pid, uint64_t start, uint6
 				.filename = path,
 			},
 	};
+}
+
+static inline void do_mmap(struct procs *procs, pid_t pid, uint64_t start, uint64_t len,
+			   const char *path, uint64_t ino, uint64_t time_ns)
+{
+	struct record record = mmap_of(pid, start, len, path, ino, time_ns);
 
 	assert_int_equal(procs_apply(procs, &record), 0);
 }

@@ -115,6 +115,18 @@ static void make_comm(struct bytes *b, uint64_t time_ns)
 	put_trailer(b, time_ns);
 }
 
+static void make_mmap2(struct bytes *b, uint64_t time_ns, const char *path)
+{
+	start_record(b, PERF_RECORD_MMAP2, 0);
+	put_u32(b, 10);
+	put_u32(b, 11);
+	for (uint64_t word = 1; word <= 6; word++)
+		put_u64(b, word);
+	put_u64(b, 5); /* PROT_READ | PROT_EXEC */
+	put_string(b, path);
+	put_trailer(b, time_ns);
+}
+
 static void make_lost(struct bytes *b, uint64_t time_ns, uint64_t count)
 {
 	start_record(b, PERF_RECORD_LOST, 0);
@@ -380,9 +392,51 @@ static void a_full_stage_drops_samples_only(void **state)
 	world_done(&world);
 }
 
+static bool is_new(void *context, const struct record *record)
+{
+	(*(int *)context)++;
+	assert_int_equal(record->kind, RECORD_MMAP);
+	return strcmp(record->mmap.filename, "/new") == 0;
+}
+
+/* Looked at once and left where they are; damage is nobody's business here. */
+static void mappings_are_seen_before_they_are_taken(void **state)
+{
+	static struct bytes b;
+	struct world world;
+	int nr = 0;
+
+	(void)state;
+	for (uint64_t start = 0; start < RING_BYTES; start += 56) {
+		world_init(&world, start, INTAKE_SIDEBAND, 1 << 20);
+		nr = 0;
+		make_comm(&b, 1);
+		ring_write(b.data, b.len);
+		make_mmap2(&b, 2, "/old");
+		ring_write(b.data, b.len);
+		assert_false(intake_peek(&world.intake, &world.set, is_new, &nr));
+		assert_int_equal(nr, 1);
+		assert_false(intake_peek(&world.intake, &world.set, is_new, &nr));
+		assert_int_equal(nr, 1);
+		make_mmap2(&b, 3, "/new");
+		ring_write(b.data, b.len);
+		assert_true(intake_peek(&world.intake, &world.set, is_new, &nr));
+		assert_int_equal(nr, 2);
+		assert_int_equal(page.data_tail, start);
+		assert_int_equal(drain(&world), 3);
+		assert_false(intake_peek(&world.intake, &world.set, is_new, &nr));
+		b.data[6] = 4; /* shorter than a header */
+		ring_write(b.data, b.len);
+		assert_false(intake_peek(&world.intake, &world.set, is_new, &nr));
+		assert_int_equal(nr, 2);
+		world_done(&world);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mappings_are_seen_before_they_are_taken),
 		cmocka_unit_test(records_wrap_at_every_place),
 		cmocka_unit_test(stacks_are_trimmed_to_what_is_valid),
 		cmocka_unit_test(lying_sizes_inside_samples),

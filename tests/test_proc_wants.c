@@ -68,6 +68,35 @@ static void each_file_is_wanted_once_the_newest_first(void **state)
 	assert_int_equal(procs_module(procs, want.module)->unwind.state, STACK_END_PENDING);
 }
 
+/* What is worth hurrying for: new files, not those on their way, there, or failed for good. */
+static void new_files_are_seen_beforehand(void **state)
+{
+	struct procs *procs = *state;
+	struct record file = mmap_of(10, 0x1000, 0x1000, "/lib/a.so", 1, 200);
+	struct record anon = mmap_of(10, 0x1000, 0x1000, "//anon", 0, 200);
+	struct record data = mmap_of(10, 0x1000, 0x1000, "/lib/b.so", 2, 200);
+	struct record comm = {.kind = RECORD_COMM, .pid = 10, .tid = 10};
+	struct module_want want;
+	struct procs_stats stats;
+
+	data.mmap.is_exec = false;
+	have_process(procs, 10);
+	assert_true(procs_would_want(procs, &file));
+	assert_true(procs_would_want(procs, &file)); /* asking changes nothing */
+	assert_false(procs_would_want(procs, &anon));
+	assert_false(procs_would_want(procs, &data));
+	assert_false(procs_would_want(procs, &comm));
+	procs_stats(procs, &stats);
+	assert_int_equal(stats.modules, 0);
+	assert_int_equal(procs_apply(procs, &file), 0);
+	assert_true(procs_next_module_want(procs, &want));
+	assert_false(procs_would_want(procs, &file));
+	module_failed(procs, procs_module(procs, want.module), STACK_END_NO_FILE, "gone", true);
+	assert_true(procs_would_want(procs, &file));
+	module_failed(procs, procs_module(procs, want.module), STACK_END_BAD_FILE, "bad", false);
+	assert_false(procs_would_want(procs, &file));
+}
+
 static void identity_is_device_inode_and_generation(void **state)
 {
 	struct procs *procs = *state;
@@ -475,6 +504,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(each_file_is_wanted_once_the_newest_first),
+		TEST(new_files_are_seen_beforehand),
 		TEST(identity_is_device_inode_and_generation),
 		TEST(records_with_a_build_id_go_by_it),
 		TEST(a_file_whose_process_ended_is_asked_of_another),

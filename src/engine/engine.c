@@ -25,14 +25,13 @@
  * A round begins with cold caches, so few of them are cheaper; but its samples
  * should stay in the cache between the copy out of the ring and the unwinding,
  * and the rings have to hold a round and a stall.
- * Sideband records wake earlier (a file must be opened before its process
- * ends), but not more often than every 5 ms, and where a compiler runs, which
- * starts ever new processes of files that are known, only some times a second.
+ * What the sideband says is looked at earlier, every 10 ms at most: a file that
+ * is new must be opened before its process ends, and makes an early round. Where a
+ * compiler runs, which starts ever new processes of files that are known, it
+ * stays at the looks.
  */
 #define ROUND_NS	   (ENGINE_ROUND_MS * NS_PER_MSEC)
-#define ROUND_MIN_NS	   (5 * NS_PER_MSEC)
-#define EARLY_ROUNDS_MAX   16
-#define EARLY_ROUND_NS	   (NS_PER_SEC / 8) /* one more is earned in this time */
+#define LOOK_NS		   (10 * NS_PER_MSEC)
 #define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
 #define BACKLOG_BYTES	   (32u << 20)
 #define SWEEP_NS	   (10 * NS_PER_SEC)
@@ -368,58 +367,53 @@ static bool any_ready(const struct pollfd *fds, uint32_t nr)
 	return ready;
 }
 
-/* Whether the sideband may wake us before the round is over. */
-static bool may_be_early(struct engine *engine, uint64_t time_ns)
+static bool would_want(void *procs, const struct record *record)
 {
-	uint64_t earned = (time_ns - engine->earned_ns) / EARLY_ROUND_NS;
-
-	engine->earned_ns += earned * EARLY_ROUND_NS;
-	engine->early_rounds =
-		(uint32_t)MIN(engine->early_rounds + earned, (uint64_t)EARLY_ROUNDS_MAX);
-	return engine->early_rounds > 0;
+	return procs_would_want(procs, record);
 }
 
-/* Sideband has come: not at once, for where one record is there are more. */
-static void wait_for_more(struct engine *engine)
+/* Something has come in the sideband. Looked at not at once: where one record is there are more. */
+static bool is_urgent(struct engine *engine)
 {
 	uint64_t time_ns = now_ns();
-	uint64_t until_ns = engine->drained_ns + ROUND_MIN_NS;
+	uint64_t until_ns = engine->looked_ns + LOOK_NS;
 
-	engine->early_rounds--;
 	if (time_ns < until_ns)
 		nanosleep(&(struct timespec){.tv_nsec = (long)(until_ns - time_ns)}, NULL);
+	engine->looked_ns = now_ns();
+	return source_peek(engine->source, would_want, engine->procs);
 }
 
 /* Wait for records, answers, commands, or the end of the round. */
 static struct woken wait_round(struct engine *engine, struct channel *channel)
 {
 	struct pollfd fds[POLL_FDS_MAX];
-	uint32_t nr, nr_sideband = 0, nr_samples;
-	uint64_t time_ns = now_ns();
-	uint64_t next_ns = engine->drained_ns + ROUND_NS;
-	struct timespec timeout = {0};
+	uint32_t nr_sideband, nr_samples;
+	uint64_t time_ns = now_ns(), next_ns = engine->drained_ns + ROUND_NS;
 	struct woken woken = {0};
+	bool is_woken = false;
 
-	if (next_ns > time_ns)
-		timeout.tv_nsec = (long)(next_ns - time_ns);
 	fds[0] = (struct pollfd){.fd = channel_engine_fd(channel), .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = broker_files_fd(engine->broker), .events = POLLIN};
 	fds[2] = (struct pollfd){.fd = supply_loader_fd(engine->supply), .events = POLLIN};
-	nr = 3;
-	if (may_be_early(engine, time_ns))
-		nr_sideband = source_pollfds(engine->source, true, fds + nr, POLL_FDS_MAX - nr);
-	nr += nr_sideband;
-	nr_samples = source_pollfds(engine->source, false, fds + nr, POLL_FDS_MAX - nr);
-	if (ppoll(fds, nr + nr_samples, &timeout, NULL) > 0) {
+	nr_sideband = source_pollfds(engine->source, true, fds + 3, POLL_FDS_MAX - 3);
+	nr_samples = source_pollfds(engine->source, false, fds + 3 + nr_sideband,
+				    POLL_FDS_MAX - 3 - nr_sideband);
+	do {
+		struct timespec timeout = {.tv_nsec = time_ns < next_ns ? (long)(next_ns - time_ns)
+									: 0};
+
+		if (ppoll(fds, 3 + nr_sideband + nr_samples, &timeout, NULL) <= 0)
+			break;
 		woken.by_command = any_ready(fds, 1);
 		woken.by_broker = any_ready(fds + 1, 1);
 		woken.by_loader = any_ready(fds + 2, 1);
-		woken.by_records = any_ready(fds + nr, nr_samples);
-		if (!woken.by_records && any_ready(fds + 3, nr_sideband)) {
-			wait_for_more(engine);
-			woken.by_records = true;
-		}
-	}
+		woken.by_records = any_ready(fds + 3 + nr_sideband, nr_samples) ||
+				   (any_ready(fds + 3, nr_sideband) && is_urgent(engine));
+		is_woken =
+			woken.by_command || woken.by_broker || woken.by_loader || woken.by_records;
+		time_ns = now_ns();
+	} while (!is_woken && time_ns < next_ns);
 	return woken;
 }
 
@@ -437,8 +431,7 @@ static void run_live(struct engine *engine, struct channel *channel)
 		    time_ns >= engine->drained_ns + ROUND_NS)
 			round_once(engine, time_ns);
 		start_ns = now_ns();
-		if (supply_step(engine->supply, time_ns, woken.by_broker, woken.by_loader))
-			engine->early_rounds = EARLY_ROUNDS_MAX;
+		supply_step(engine->supply, time_ns, woken.by_broker, woken.by_loader);
 		if (time_ns >= engine->next_second_ns) {
 			engine->next_second_ns = time_ns + NS_PER_SEC;
 			once_a_second(engine, time_ns);
@@ -586,8 +579,6 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 		supply_first_scan(engine->supply, FIRST_SCAN_NS);
 	broker_set_limit(broker, BROKER_LIMIT_MS);
 	engine->cost.start_ns = now_ns();
-	engine->earned_ns = engine->cost.start_ns;
-	engine->early_rounds = EARLY_ROUNDS_MAX;
 	cost_update(engine, engine->cost.start_ns);
 	if (config->start_fd >= 0 && write_all(config->start_fd, "", 1) < 0) {
 		r = err_set(err, -EPIPE, "the command ended before it was started");

@@ -83,8 +83,7 @@ struct engine {
 	uint32_t nr_objects; /* modules whose names the profile knows */
 	uint64_t lost_sideband_seen;
 	uint64_t drained_ns, next_second_ns;
-	uint64_t earned_ns; /* early rounds are earned up to here */
-	uint32_t early_rounds;
+	uint64_t looked_ns;  /* when the sideband was last looked at */
 	uint64_t fp_ips_max; /* the kernel's limit of a callchain */
 
 	/* Scratch of one sample, here because it is too large for the stack. */
@@ -184,10 +183,9 @@ void supply_first_scan(struct supply *supply, uint64_t timeout_ns);
 void supply_rescan(struct supply *supply, uint64_t time_ns);
 /*
  * One step: ask for what is wanted, take what has come (READY: poll says that
- * something has). Never waits. Returns whether a process may be asked for files
- * or maps: it must be while it lives.
+ * something has). Never waits.
  */
-bool supply_step(struct supply *supply, uint64_t time_ns, bool broker_ready, bool loader_ready);
+void supply_step(struct supply *supply, uint64_t time_ns, bool broker_ready, bool loader_ready);
 /* A picture has been made: ask for the names that were missing in it. */
 void supply_names_now(struct supply *supply);
 /* Descriptors to poll for POLLIN, -1 where there is none. */

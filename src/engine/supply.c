@@ -67,18 +67,14 @@ static void ask_maps_of(struct supply *s, pid_t pid, uint64_t start_time, uint64
 	supply_ask(s, &request);
 }
 
-static bool ask_maps(struct supply *s, uint64_t time_ns)
+static void ask_maps(struct supply *s, uint64_t time_ns)
 {
 	pid_t pid;
 	uint64_t start_time;
-	bool asked = false;
 
 	while (s->nr_asked < ASKED_MAX &&
-	       procs_next_maps_want(s->engine->procs, time_ns, &pid, &start_time)) {
+	       procs_next_maps_want(s->engine->procs, time_ns, &pid, &start_time))
 		ask_maps_of(s, pid, start_time, 0);
-		asked = true;
-	}
-	return asked;
 }
 
 static void take_maps(struct supply *s, const struct broker_file_reply *reply)
@@ -246,17 +242,15 @@ static bool loader_is_asked(const struct supply *s)
 	return stats.queued > 0;
 }
 
-bool supply_step(struct supply *s, uint64_t time_ns, bool broker_ready, bool loader_ready)
+void supply_step(struct supply *s, uint64_t time_ns, bool broker_ready, bool loader_ready)
 {
-	bool asked = false;
-
 	if (broker_ready || s->nr_asked > 0)
 		take_broker(s);
 	if (s->engine->recorded) {
 		supply_give_up_recorded(s, time_ns);
 	} else {
-		asked = ask_maps(s, time_ns);
-		asked |= supply_ask_modules(s);
+		ask_maps(s, time_ns);
+		supply_ask_modules(s);
 	}
 	if (loader_ready || loader_is_asked(s))
 		take_loader(s, time_ns);
@@ -270,7 +264,6 @@ bool supply_step(struct supply *s, uint64_t time_ns, bool broker_ready, bool loa
 		s->tables_came = false;
 		s->next_retry_ns = time_ns + RETRY_NS;
 	}
-	return asked;
 }
 
 int supply_loader_fd(const struct supply *s)

@@ -94,8 +94,8 @@ void supply_file_failed(struct supply *s, uint32_t module, enum stack_end end, c
 /* Nothing more is to come of the file: its names can be asked for. */
 void supply_file_done(struct supply *s, uint32_t module);
 void supply_add_vdso(struct supply *s);
-/* Ask for files that are mapped and not open yet. True: something was asked. */
-bool supply_ask_modules(struct supply *s);
+/* Ask for files that are mapped and not open yet. */
+void supply_ask_modules(struct supply *s);
 /* Ask for the tables and calls that unwinding wants. */
 void supply_ask_wants(struct supply *s);
 void supply_take_mapped(struct supply *s, struct broker_file_reply *reply);

@@ -88,10 +88,9 @@ void supply_file_failed(struct supply *s, uint32_t module, enum stack_end end, c
 		supply_release_names(s, module);
 }
 
-bool supply_ask_modules(struct supply *s)
+void supply_ask_modules(struct supply *s)
 {
 	struct module_want want;
-	bool asked = false;
 
 	while (s->nr_asked < ASKED_MAX && procs_next_module_want(s->engine->procs, &want)) {
 		struct broker_file_request request = {
@@ -108,8 +107,7 @@ bool supply_ask_modules(struct supply *s)
 		struct file *file = supply_file(s, want.module);
 
 		if (!file)
-			return asked;
-		asked = true;
+			return;
 		file->want = want;
 		file->state = FILE_OPENING;
 		file->asked_ns = now_ns();
@@ -117,7 +115,6 @@ bool supply_ask_modules(struct supply *s)
 			supply_file_failed(s, want.module, STACK_END_NO_FILE, "the broker is gone",
 					   false);
 	}
-	return asked;
 }
 
 void supply_take_mapped(struct supply *s, struct broker_file_reply *reply)

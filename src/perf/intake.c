@@ -4,10 +4,12 @@
 
 #include "src/perf/intake.h"
 
+#include "src/base/util.h"
 #include "src/perf/sample.h"
 
 /* Give a ring's space back in pieces while copying out of it. */
-#define RELEASE_BYTES (64u << 10)
+#define PEEK_BYTES_MAX 8192 /* of a mapping: its path has at most 4096 */
+#define RELEASE_BYTES  (64u << 10)
 
 static void account_throttle(struct intake *intake, struct set_ring *ring,
 			     const struct record *record)
@@ -132,4 +134,40 @@ int intake_drain(struct intake *intake, struct event_set *set)
 	for (size_t i = 0; i < set->nr_rings; i++)
 		nr += drain_ring(intake, &set->rings[i], set->format);
 	return nr;
+}
+
+/* The mapping at POS, if it is one, as it would be handed over. */
+static bool peek_record(const struct intake *intake, const struct set_ring *from, uint64_t pos,
+			uint16_t size, source_wants_fn wants, void *context)
+{
+	uint64_t room[PEEK_BYTES_MAX / sizeof(uint64_t)];
+	struct record record;
+
+	if (size > sizeof(room))
+		return true; /* no mapping is so long */
+	ring_copy(&from->ring, pos, room, size);
+	return record_decode(&intake->formats[INTAKE_SIDEBAND], room, size, &record) == 0 &&
+	       wants(context, &record);
+}
+
+bool intake_peek(const struct intake *intake, struct event_set *set, source_wants_fn wants,
+		 void *context)
+{
+	bool is_wanted = false;
+
+	for (size_t i = 0; i < set->nr_rings; i++) {
+		struct set_ring *from = &set->rings[i];
+		uint64_t head = ring_head(&from->ring), pos = MAX(from->looked, from->ring.tail);
+		struct perf_event_header header;
+
+		/* What is damaged is for intake_drain() to see. */
+		while (!is_wanted && pos < head && ring_header(&from->ring, pos, head, &header)) {
+			is_wanted = (header.type == PERF_RECORD_MMAP2 ||
+				     header.type == PERF_RECORD_MMAP) &&
+				    peek_record(intake, from, pos, header.size, wants, context);
+			pos += header.size;
+		}
+		from->looked = head;
+	}
+	return is_wanted;
 }

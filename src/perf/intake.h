@@ -35,4 +35,8 @@ struct intake {
  */
 int intake_drain(struct intake *intake, struct event_set *set);
 
+/* See source_peek(). */
+bool intake_peek(const struct intake *intake, struct event_set *set, source_wants_fn wants,
+		 void *context);
+
 #endif

@@ -142,6 +142,13 @@ static uint32_t op_pollfds(struct source *source, bool is_sideband, struct pollf
 	return live_pollfds(live_of(source), is_sideband, fds, max);
 }
 
+static bool op_peek(struct source *source, source_wants_fn wants, void *context)
+{
+	struct live *live = live_of(source);
+
+	return intake_peek(&live->intake, &live->sideband, wants, context);
+}
+
 static bool op_is_over(struct source *source)
 {
 	return live_is_over(live_of(source));
@@ -155,6 +162,7 @@ static const struct source_ops live_ops = {
 	.set_mode = op_set_mode,
 	.follow = op_follow,
 	.pollfds = op_pollfds,
+	.peek = op_peek,
 	.is_over = op_is_over,
 	.close = op_close,
 };

@@ -21,6 +21,7 @@ struct set_ring {
 	int cpu;
 	uint64_t throttled_since_ns; /* 0: not throttled */
 	uint64_t lost_told;	     /* sum of its LOST records */
+	uint64_t looked;	     /* up to this position source_peek() has looked */
 	uint64_t enabled_ns;	     /* of its event, when last looked at; sideband only */
 };
 

@@ -42,6 +42,9 @@ struct source_granted {
 	char notice[ERR_TEXT_MAX]; /* one line for the person, or "" */
 };
 
+/* Whether a record is worth not waiting for the end of the round. */
+typedef bool (*source_wants_fn)(void *context, const struct record *record);
+
 struct source_ops {
 	int (*drain)(struct source *source, uint64_t time_ns);
 	bool (*next)(struct source *source, struct record *ret);
@@ -52,6 +55,7 @@ struct source_ops {
 	bool (*follow)(struct source *source);
 	uint32_t (*pollfds)(struct source *source, bool is_sideband, struct pollfd *fds,
 			    uint32_t max);
+	bool (*peek)(struct source *source, source_wants_fn wants, void *context);
 	bool (*is_over)(struct source *source);
 	void (*close)(struct source *source);
 };
@@ -104,6 +108,15 @@ static inline uint32_t source_pollfds(struct source *source, bool is_sideband, s
 				      uint32_t max)
 {
 	return source->ops->pollfds(source, is_sideband, fds, max);
+}
+
+/*
+ * Look at the mappings that have come since the last look, without taking them
+ * or anything else, of a source that has descriptors to poll. True: WANTS said so of one.
+ */
+static inline bool source_peek(struct source *source, source_wants_fn wants, void *context)
+{
+	return source->ops->peek(source, wants, context);
 }
 
 /* Nothing more will come: source_drain() up to UINT64_MAX hands over the rest. */

@@ -25,10 +25,9 @@ static int no_entry(const struct procs *procs)
 	return processes_full(&procs->processes) ? 0 : -ENOMEM;
 }
 
-static int apply_mmap(struct procs *procs, const struct record *record)
+static struct mapping mapping_of(const struct procs *procs, const struct record_mmap *mmap)
 {
-	const struct record_mmap *mmap = &record->mmap;
-	struct mapping mapping = {
+	return (struct mapping){
 		.start = mmap->start,
 		.file_off = mmap->file_off,
 		.maj = mmap->maj,
@@ -41,6 +40,22 @@ static int apply_mmap(struct procs *procs, const struct record *record)
 		.path = mmap->filename,
 		.path_len = strlen(mmap->filename),
 	};
+}
+
+bool procs_would_want(const struct procs *procs, const struct record *record)
+{
+	struct mapping mapping;
+
+	if (record->kind != RECORD_MMAP || !record->mmap.is_exec || (pid_t)record->pid <= 0)
+		return false;
+	mapping = mapping_of(procs, &record->mmap);
+	return modules_would_want(procs->modules, &mapping);
+}
+
+static int apply_mmap(struct procs *procs, const struct record *record)
+{
+	const struct record_mmap *mmap = &record->mmap;
+	struct mapping mapping = mapping_of(procs, mmap);
 	struct process_entry *entry;
 	bool is_old;
 

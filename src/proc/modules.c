@@ -350,6 +350,18 @@ static bool is_wanted(struct entry *entry)
 	return false;
 }
 
+bool modules_would_want(const struct modules *modules, const struct mapping *mapping)
+{
+	const struct entry *entry;
+
+	if (mapping_kind(mapping) != MAPPING_FILE)
+		return false;
+	entry = modules_find(modules, identity_hash(mapping), mapping);
+	if (!entry)
+		return true;
+	return entry->want == WANT_NOT || (entry->want == WANT_FAILED && entry->nr_skip == 0);
+}
+
 struct unwind_module *modules_of_mapping(struct modules *modules, const struct mapping *mapping,
 					 pid_t pid, uint64_t start_time)
 {

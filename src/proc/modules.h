@@ -30,6 +30,9 @@ struct modules *modules_free(struct modules *modules);
 struct unwind_module *modules_of_mapping(struct modules *modules, const struct mapping *mapping,
 					 pid_t pid, uint64_t start_time);
 
+/* Would a mapping need its file to be opened? */
+bool modules_would_want(const struct modules *modules, const struct mapping *mapping);
+
 struct module *modules_get(struct modules *modules, uint32_t id); /* NULL: no such id */
 uint32_t modules_count(const struct modules *modules);
 void modules_stats(const struct modules *modules, struct procs_stats *ret);

@@ -74,6 +74,11 @@ void procs_restart(struct procs *procs);
  * snapshot only fill what that left open. 0 or -ENOMEM.
  */
 int procs_apply(struct procs *procs, const struct record *record);
+/*
+ * Will RECORD, which is still to be applied, make a file wanted? It should be opened soon: its
+ * process may end.
+ */
+bool procs_would_want(const struct procs *procs, const struct record *record);
 
 /*
  * A process from the first scan of /proc (or a later one), asked for at
