@@ -16,6 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define FUZZ_CFI_AARCH64 16 /* among the flags of fuzz_cfi's input: the section is of aarch64 */
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What must hold whatever the input: a failure is a crash that the fuzzer keeps. */

@@ -78,7 +78,7 @@ static void compile_section(struct unwind_module *module, const uint8_t *data, s
 				      .bytes = CODE_BYTES,
 				      .text = calloc(1, CODE_BYTES)};
 	struct cfi_input input = {
-		.machine = flags & 16 ? TABLE_MACHINE_AARCH64 : TABLE_MACHINE_X86_64,
+		.machine = flags & FUZZ_CFI_AARCH64 ? TABLE_MACHINE_AARCH64 : TABLE_MACHINE_X86_64,
 		.swap = flags & 1,
 		.addr_bytes = flags & 2 ? 4 : 8,
 		.segments = &segment,

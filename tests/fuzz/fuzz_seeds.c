@@ -8,6 +8,7 @@
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/unwind_elf.h"
 #include "unwind/unwind.h"
 
@@ -82,7 +83,8 @@ static bool seed_elf(const char *path)
 
 	if (!unwind_elf_open(path, &e))
 		return false;
-	len = cfi_head(head, (uint32_t)e.input.eh_frame.vaddr, 0);
+	len = cfi_head(head, (uint32_t)e.input.eh_frame.vaddr,
+		       e.input.machine == TABLE_MACHINE_AARCH64 ? FUZZ_CFI_AARCH64 : 0);
 	if (e.input.eh_frame.bytes && e.input.eh_frame.bytes <= SEED_BYTES_MAX)
 		save("cfi", 0, head, len, e.input.eh_frame.data, e.input.eh_frame.bytes);
 	if (e.bytes <= SEED_BYTES_MAX)

@@ -39,7 +39,7 @@ tests_fuzz_fuzz_table_LDADD = $(LINK_UNWIND)
 tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_text_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_text_LDADD = $(LINK_BASE)
-tests_fuzz_fuzz_seeds_SOURCES = tests/fuzz/fuzz_seeds.c tests/unwind_elf.c tests/unwind_elf.h
+tests_fuzz_fuzz_seeds_SOURCES = tests/fuzz/fuzz_seeds.c tests/fuzz/fuzz.h tests/unwind_elf.c tests/unwind_elf.h
 tests_fuzz_fuzz_seeds_LDADD = $(LINK_UNWIND) $(LIBELF_LIBS)
 
 EXTRA_DIST += tests/fuzz/run
