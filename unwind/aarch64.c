@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "unwind/aarch64_abi.h"
-#include "unwind/arch.h"
+#include "unwind/step.h"
 
 #define BIT(reg) (1ull << (reg))
 
@@ -20,6 +20,8 @@
 #define SP_ALIGN	16 /* the CPU sees to it */
 #define ADDR_BITS	48
 #define RT_SIGRETURN_NR 139 /* <asm-generic/unistd.h> */
+
+static const struct step_regs frame_regs = {.sp = A64_SP, .fp = A64_X29};
 
 /*
  * The signature stands above the address, around bit 55, which tells the
@@ -74,38 +76,6 @@ static enum step find_ra(struct unwind_cursor *c, const struct table_rule *rule,
 		return STEP_OK;
 	}
 	return cursor_read(c, cfa + x, ret) ? STEP_OK : STEP_OUTSIDE;
-}
-
-/*
- * True and *value, or false: the caller's x29 cannot be known. An epilogue that
- * has loaded it again may still name the slot, which is then below the stack
- * pointer, and the register is right.
- */
-static bool find_fp(struct unwind_cursor *c, const struct table_rule *rule, uint64_t cfa,
-		    uint64_t *value)
-{
-	uint64_t off = (uint64_t)(int64_t)rule->fp_off, addr;
-
-	*value = c->regs[A64_X29];
-	switch (rule->fp_op) {
-	case RULE_FP_SAME:
-	case RULE_FP_UNDEF: /* the value is the best guess there is */
-		return cursor_knows(c, A64_X29);
-	case RULE_FP_REG:
-		*value = c->regs[rule->fp_off];
-		return cursor_knows(c, (unsigned int)rule->fp_off);
-	case RULE_FP_CFA:
-		addr = cfa + off;
-		break;
-	default: /* RULE_FP_FP */
-		if (!cursor_knows(c, A64_X29))
-			return false;
-		addr = c->regs[A64_X29] + off;
-		break;
-	}
-	if (unlikely(c->is_exact && addr < c->regs[A64_SP]))
-		return cursor_knows(c, A64_X29);
-	return cursor_read(c, addr, value);
 }
 
 /* Frames lie one above the other; only what has not called anybody may have none. */
@@ -184,7 +154,7 @@ static enum step aarch64_step(struct unwind_cursor *c, const struct table *table
 	ra = strip_signature(ra);
 	if (ra % A64_INSN_BYTES)
 		return STEP_BAD;
-	knows_fp = find_fp(c, rule, cfa, &fp);
+	knows_fp = step_find_fp(c, &frame_regs, rule, cfa, &fp);
 	c->regs[A64_X29] = fp;
 	c->regs[A64_SP] = cfa;
 	c->regs[A64_PC] = ra;

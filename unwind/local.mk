@@ -12,6 +12,7 @@ libunwind_st_a_SOURCES = \
 	unwind/lbr.c unwind/lbr.h \
 	unwind/lower.c unwind/lower.h unwind/lower_aarch64.c unwind/lower_x86_64.c \
 	unwind/slow.c \
+	unwind/step.h \
 	unwind/stitch.c unwind/stitch.h \
 	unwind/synth.c unwind/synth.h unwind/synth_aarch64.c unwind/synth_x86_64.c \
 	unwind/table.c unwind/table.h unwind/table_format.h \

@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "unwind/arch.h"
+#include "unwind/step.h"
 #include "unwind/x86_64_abi.h"
 
 #define BIT(reg) (1ull << (reg))
@@ -20,6 +20,9 @@
 #define RED_ZONE_BYTES	128
 #define PREFETCH_AHEAD	256
 #define PC_IN_STUB_MASK 15
+
+static const struct step_regs frame_regs = {
+	.sp = X86_RSP, .fp = X86_RBP, .red_zone_bytes = RED_ZONE_BYTES};
 
 /* A register that is not known: worth another pass, or lost in every call? */
 static enum step unknown(const struct unwind_cursor *c, unsigned int reg)
@@ -88,51 +91,6 @@ static enum step find_ra(struct unwind_cursor *c, const struct table_rule *rule,
 }
 
 /*
- * A callee-saved register from its slot; *VALUE is what it holds now. In an
- * epilogue that has popped it, CFI may still name the slot, which is then below
- * the stack pointer: the register is right, and memory is only where a signal
- * has to respect it (the red zone).
- */
-static inline bool read_saved(struct unwind_cursor *c, uint64_t addr, bool is_known,
-			      uint64_t *value)
-{
-	uint64_t sp = c->regs[X86_RSP];
-
-	if (unlikely(c->is_exact && addr < sp)) {
-		if (sp - addr <= RED_ZONE_BYTES && cursor_peek(c, addr, value))
-			return true;
-		return is_known;
-	}
-	return cursor_read(c, addr, value);
-}
-
-/* True and *value, or false: the caller's rbp cannot be known. */
-static bool find_fp(struct unwind_cursor *c, const struct table_rule *rule, uint64_t cfa,
-		    uint64_t *value)
-{
-	uint64_t off = (uint64_t)(int64_t)rule->fp_off, addr;
-
-	*value = c->regs[X86_RBP];
-	switch (rule->fp_op) {
-	case RULE_FP_SAME:
-	case RULE_FP_UNDEF: /* the value is the best guess there is */
-		return cursor_knows(c, X86_RBP);
-	case RULE_FP_REG:
-		*value = c->regs[rule->fp_off];
-		return cursor_knows(c, (unsigned int)rule->fp_off);
-	case RULE_FP_CFA:
-		addr = cfa + off;
-		break;
-	default: /* RULE_FP_FP */
-		if (!cursor_knows(c, X86_RBP))
-			return false;
-		addr = c->regs[X86_RBP] + off;
-		break;
-	}
-	return read_saved(c, addr, cursor_knows(c, X86_RBP), value);
-}
-
-/*
  * Frames lie one above the other. Equal is possible where nothing was pushed
  * for the call (a leaf that returns through a register), and a little lower in
  * code that only pretends to be called (RULE_RA_PC, old glibc's locks).
@@ -163,7 +121,7 @@ static void restore_saved(struct unwind_cursor *c, const struct table *table,
 		if (saved[i] == SAVED_SAME)
 			continue;
 		if (saved[i] == SAVED_LOST || (from_fp && !cursor_knows(c, X86_RBP)) ||
-		    !read_saved(c, addr, cursor_knows(c, reg), &c->regs[reg]))
+		    !step_read_saved(c, &frame_regs, addr, cursor_knows(c, reg), &c->regs[reg]))
 			c->known &= ~BIT(reg);
 	}
 }
@@ -239,7 +197,7 @@ static enum step x86_64_step(struct unwind_cursor *c, const struct table *table,
 	s = find_ra(c, rule, cfa, &ra);
 	if (unlikely(s != STEP_OK))
 		return s;
-	knows_fp = find_fp(c, rule, cfa, &fp);
+	knows_fp = step_find_fp(c, &frame_regs, rule, cfa, &fp);
 	if (c->keep_saved)
 		restore_saved(c, table, rule, cfa);
 	c->regs[X86_RBP] = fp;

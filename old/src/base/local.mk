@@ -1,0 +1,23 @@
+noinst_LIBRARIES += libbase.a
+libbase_a_SOURCES = \
+	src/base/cleanup.h \
+	src/base/err.c src/base/err.h \
+	src/base/hash.c src/base/hash.h \
+	src/base/heap.c src/base/heap.h \
+	src/base/io.c src/base/io.h \
+	src/base/reader.c src/base/reader.h \
+	src/base/stack.c src/base/stack.h \
+	src/base/strings.c src/base/strings.h \
+	src/base/text.c src/base/text.h src/base/text_ranges.h \
+	src/base/util.h \
+	src/base/vec.c src/base/vec.h
+
+UNIT_TESTS += tests/test_base_hash
+tests_test_base_hash_SOURCES = tests/test_base_hash.c
+tests_test_base_hash_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_base_hash_LDADD = $(LINK_BASE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_base_text
+tests_test_base_text_SOURCES = tests/test_base_text.c
+tests_test_base_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_base_text_LDADD = $(LINK_BASE) $(CMOCKA_LIBS)

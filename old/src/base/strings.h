@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A table of interned strings: each different string is stored once and known
+ * by a small number that never changes. Bounded in bytes.
+ */
+#ifndef ST_BASE_STRINGS_H
+#define ST_BASE_STRINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct strings;
+
+/* A table that holds at most MAX_BYTES of text. Id 0 is the empty string. NULL: no memory. */
+struct strings *strings_new(size_t max_bytes);
+struct strings *strings_free(struct strings *strings);
+
+/*
+ * The id of TEXT (LEN bytes, no NUL inside). The text is kept as it is: sanitize
+ * foreign text first (text.h). At the bound, or without memory, answers the id
+ * of "[...]", which exists from the start, so an id is always valid.
+ */
+uint32_t strings_intern(struct strings *strings, const char *text, size_t len);
+
+/* The text of ID, NUL-terminated; valid until the next strings_intern. */
+const char *strings_get(const struct strings *strings, uint32_t id);
+
+/* Number of ids in use: every id is below this. */
+uint32_t strings_count(const struct strings *strings);
+
+#endif

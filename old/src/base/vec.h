@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Growing arrays, as a pointer with two counts beside it:
+ *
+ *	struct row *rows; size_t nr_rows, cap_rows;
+ *	if (vec_reserve(&rows, &cap_rows, nr_rows + 1, MAX_ROWS) < 0) ...
+ *	rows[nr_rows++] = row;
+ */
+#ifndef ST_BASE_VEC_H
+#define ST_BASE_VEC_H
+
+#include <stddef.h>
+
+/*
+ * Make room for at least WANT elements of ELEM_BYTES in the heap array *PTR
+ * whose capacity is *CAP, growing by doubling and never above MAX elements.
+ * Returns 0, -ENOMEM, or -E2BIG above MAX; on error nothing changes.
+ */
+int vec_reserve_raw(void **ptr, size_t *cap, size_t want, size_t elem_bytes, size_t max);
+
+/* The same for a typed array: PTR is the address of the element pointer. */
+#define vec_reserve(ptr, cap, want, max)                                                    \
+	({                                                                                  \
+		void *_vec = *(ptr);                                                        \
+		int _vec_r = vec_reserve_raw(&_vec, (cap), (want), sizeof(**(ptr)), (max)); \
+                                                                                            \
+		*(ptr) = _vec;                                                              \
+		_vec_r;                                                                     \
+	})
+
+#endif

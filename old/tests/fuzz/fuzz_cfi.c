@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From a damaged file to a stack: an ELF image, or frame information alone,
+ * compiled as the loader does; then registers and stack bytes unwound with it.
+ *
+ *	u16 stack bytes, u8 flags, u32 address of the section; registers and stack; the rest is
+ *	the image if it begins like one, else the section
+ */
+#include "config.h"
+
+#include "src/loader/elf_code.h"
+#include "src/loader/plt.h"
+#include "src/loader/symbols.h"
+#include "tests/fuzz/fuzz.h"
+#include "unwind/cfi.h"
+#include "unwind/unwind.h"
+
+#define LOAD_ADDR  0x10000000ull
+#define STACK_ADDR 0x7ffff000ull
+#define CODE_BYTES (1u << 16)
+
+/* Words that lead somewhere: small ones into the code, others into the stack, the rest as they are. */
+static uint64_t lead(uint64_t word, uint64_t stack_bytes)
+{
+	switch (word >> 62) {
+	case 0:
+		return LOAD_ADDR + word % CODE_BYTES;
+	case 1:
+		return STACK_ADDR + word % (stack_bytes + 1) / 8 * 8;
+	default:
+		return word;
+	}
+}
+
+static void unwind(struct unwind_module *module, struct reader *in, uint64_t stack_bytes)
+{
+	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	uint64_t *stack = calloc(1, stack_bytes + 8);
+	struct unwind_map map = {LOAD_ADDR, LOAD_ADDR + CODE_BYTES, 0, module};
+	struct unwind_space space = {&map, 1};
+	struct unwind_regs regs = {0};
+	struct unwind_stack copy = {(uint8_t *)stack, STACK_ADDR, stack_bytes, stack_bytes % 16};
+	struct unwind_result result;
+
+	must(stack);
+	for (size_t i = 0; i < X86_NR_REGS; i++)
+		regs.r[i] = lead(reader_u64(in), stack_bytes);
+	regs.r[X86_RSP] = STACK_ADDR;
+	for (size_t i = 0; i < stack_bytes / 8; i++)
+		stack[i] = lead(reader_u64(in), stack_bytes);
+	copy.data = exact_copy(stack, stack_bytes);
+	unwind_dwarf(&space, &regs, &copy, frames, &result);
+	must(result.nr_frames > 0 && result.nr_frames <= UNWIND_FRAMES_MAX);
+	must(result.end < STACK_END_COUNT && result.bytes_used <= stack_bytes);
+	unwind_fp(&space, stack, stack_bytes / 8, UNWIND_FRAMES_MAX, frames, &result);
+	free((void *)(uintptr_t)copy.data);
+	free(stack);
+}
+
+static void take(struct unwind_module *module, void *blob, size_t len, bool is_calls)
+{
+	if (is_calls) {
+		must(calls_open(blob, len, &module->calls) == 0);
+		module->has_calls = true;
+	} else {
+		must(table_open(blob, len, &module->table) == 0);
+		module->has_table = true;
+	}
+}
+
+static void compile_section(struct unwind_module *module, const uint8_t *data, size_t len,
+			    uint8_t flags, uint32_t vaddr, void **blob)
+{
+	struct cfi_section section = {exact_copy(data, len), len, vaddr};
+	struct cfi_segment segment = {.vaddr = flags & 8 ? 0x1000 : 0,
+				      .bytes = CODE_BYTES,
+				      .text = calloc(1, CODE_BYTES)};
+	struct cfi_input input = {
+		.machine = TABLE_MACHINE_X86_64,
+		.swap = flags & 1,
+		.addr_bytes = flags & 2 ? 4 : 8,
+		.segments = &segment,
+		.nr_segments = 1,
+		.entry = 0x2000,
+	};
+	struct cfi_stats stats;
+	size_t blob_bytes;
+
+	if (flags & 4)
+		input.debug_frame = section;
+	else
+		input.eh_frame = section;
+	if (cfi_compile(&input, blob, &blob_bytes, &stats) == 0)
+		take(module, *blob, blob_bytes, false);
+	free((void *)(uintptr_t)section.data);
+	free((void *)(uintptr_t)segment.text);
+}
+
+static void add_symbols(const struct elf_file *file, const struct table *table)
+{
+	struct symbols *symbols = symbols_new();
+	struct symbols_place place;
+	const char *name;
+
+	must(symbols);
+	symbols_add(symbols, file, file, table);
+	plt_add(symbols, file);
+	if (symbols_finish(symbols) == 0)
+		for (uint64_t off = 0; off < file->file_bytes; off += 97)
+			if ((name = symbols_find(symbols, off, &place))) {
+				must(place.from <= off && off <= place.last);
+				use(strlen(name));
+			}
+	symbols_free(symbols);
+}
+
+static void compile_image(struct unwind_module *module, const uint8_t *data, size_t len,
+			  void *blobs[2])
+{
+	struct elf_file file;
+	void *image = exact_copy(data, len);
+	size_t blob_bytes;
+
+	if (elf_file_open_memory(image, len, &file) == 0) {
+		for (int is_calls = 0; is_calls < 2; is_calls++)
+			if (elf_code_compile(&file, is_calls, &blobs[is_calls], &blob_bytes) == 0)
+				take(module, blobs[is_calls], blob_bytes, is_calls);
+		add_symbols(&file, module->has_table ? &module->table : NULL);
+		elf_file_close(&file);
+	}
+	free(image);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct unwind_module module = {.state = STACK_END_NO_FILE};
+	struct reader in = reader_of(data, size), words;
+	uint64_t stack_bytes = reader_u16(&in) % 4096;
+	uint8_t flags = reader_u8(&in);
+	uint32_t vaddr = reader_u32(&in);
+	void *blobs[2] = {NULL, NULL};
+	const uint8_t *p = reader_bytes(&in, X86_NR_REGS * 8 + stack_bytes);
+
+	if (!p)
+		return 0;
+	words = reader_of(p, X86_NR_REGS * 8 + stack_bytes);
+	if (reader_left(&in) > 4 && memcmp(in.p, "\177ELF", 4) == 0)
+		compile_image(&module, in.p, reader_left(&in), blobs);
+	else
+		compile_section(&module, in.p, reader_left(&in), flags, vaddr, &blobs[0]);
+	unwind(&module, &words, stack_bytes);
+	free(blobs[0]);
+	free(blobs[1]);
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Any command line: taken, or refused with one line. Words end with a newline. */
+#include "config.h"
+
+#include "src/options.h"
+#include "tests/fuzz/fuzz.h"
+
+#define WORDS_MAX 32
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1), *argv[WORDS_MAX + 2] = {(char[]){"stacktop"}};
+	struct options options;
+	struct err err = {0};
+	int argc = 1, r;
+
+	must(text);
+	memcpy(text, data, size);
+	text[size] = '\0';
+	for (char *rest = text, *word; (word = strsep(&rest, "\n")) && argc <= WORDS_MAX;)
+		argv[argc++] = word;
+	r = options_parse(argc, argv, &options, &err);
+	if (r == 0) {
+		must(options.window_ns > 0 && options.delay_ns > 0);
+		must((options.freq_hz != 0) != (options.period != 0) ||
+		     options.action != OPTIONS_RUN);
+	} else {
+		must(err.code == r && err.text[0] != '\0' && !strchr(err.text, '\n'));
+	}
+	options_done(&options);
+	free(text);
+	return 0;
+}

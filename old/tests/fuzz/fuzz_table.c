@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A table or a calls blob from a loader that was taken over: refused, or every
+ * lookup and every step by it stays inside.
+ *
+ *	16 words: the registers; then the blob
+ */
+#include "config.h"
+
+#include "tests/fuzz/fuzz.h"
+#include "unwind/arch.h"
+
+#define STACK_WORDS 512
+#define STACK_ADDR  0x7ffff000ull
+#define LOAD_ADDR   0x10000000ull
+
+static void unwind(struct unwind_module *module, const uint8_t *registers, uint64_t off)
+{
+	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	uint64_t words[STACK_WORDS];
+	struct unwind_map map = {LOAD_ADDR, LOAD_ADDR + (1ull << 40), 0, module};
+	struct unwind_space space = {&map, 1};
+	struct unwind_stack stack = {(uint8_t *)words, STACK_ADDR, sizeof(words), false};
+	struct unwind_regs regs = {0};
+	struct unwind_result result;
+
+	for (size_t i = 0; i < STACK_WORDS; i++)
+		words[i] = i % 3 ? LOAD_ADDR + off + i : STACK_ADDR + 8 * i;
+	memcpy(regs.r, registers, X86_RIP * sizeof(*regs.r));
+	regs.r[X86_RSP] = STACK_ADDR;
+	regs.r[X86_RIP] = LOAD_ADDR + off;
+	unwind_dwarf(&space, &regs, &stack, frames, &result);
+	must(result.nr_frames <= UNWIND_FRAMES_MAX && result.end < STACK_END_COUNT);
+}
+
+static void use_table(struct unwind_module *module, const uint8_t *registers)
+{
+	const struct table_header *h = module->table.header;
+	uint64_t step = (h->end - h->base) / 61 + 1, start, end;
+
+	for (uint64_t off = h->base - 3, i = 0; i < 64; i++, off += step) {
+		const struct table_rule *rule = table_find(&module->table, off);
+
+		if (rule)
+			use(rule->cfa_op);
+		if (table_func_of(&module->table, off, &start, &end))
+			must(start <= off && off < end);
+		unwind(module, registers, off);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct unwind_module module = {.state = STACK_END_NO_FILE};
+	size_t head = X86_RIP * 8;
+	void *blob;
+
+	if (size < head)
+		return 0;
+	blob = exact_copy(data + head, size - head);
+	if (table_open(blob, size - head, &module.table) == 0) {
+		module.has_table = true;
+		use_table(&module, data);
+	}
+	if (calls_open(blob, size - head, &module.calls) == 0)
+		for (uint64_t i = 0; i < 4096; i++)
+			use(calls_check(&module.calls, i * 41));
+	free(blob);
+	return 0;
+}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What the test scripts share. Source it first: . "$top_srcdir/tests/lib.sh"
+# shellcheck shell=bash disable=SC2034
+
+set -u
+top_srcdir=$(cd "${top_srcdir:-$(dirname "$0")/..}" && pwd)
+top_builddir=$(cd "${top_builddir:-$top_srcdir/build}" && pwd)
+STACKTOP=${STACKTOP:-$top_builddir/stacktop}
+CC=${CC:-cc}
+failed=0
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/stacktop-test.XXXXXX")
+chmod 755 "$tmp"
+test_pids=
+
+# End what was started with `start`, and remove the scratch directory.
+cleanup()
+{
+	local pid
+	for pid in $test_pids; do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	wait 2>/dev/null
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+skip()
+{
+	echo "SKIP: $*"
+	exit 77
+}
+
+fail()
+{
+	echo "FAIL: $*"
+	failed=1
+}
+
+pass() { echo "ok: $*"; }
+
+# check WHAT COMMAND...: passes when the command does
+check()
+{
+	local what=$1
+	shift
+	if "$@"; then pass "$what"; else fail "$what"; fi
+}
+
+finish() { exit "$failed"; }
+
+need()
+{
+	local tool
+	for tool; do
+		command -v "$tool" >/dev/null || skip "$tool is not installed"
+	done
+}
+
+# Sampling all CPUs must be allowed.
+need_sampling()
+{
+	"$STACKTOP" -b -n 1 -d 0.2 >"$tmp/probe" 2>&1 ||
+		skip "sampling is not allowed here: $(head -n 1 "$tmp/probe")"
+	[ "$(id -u)" = 0 ] || skip "needs root: sampling of all CPUs"
+}
+
+# Start a command in the background that cleanup ends.
+start()
+{
+	"$@" &
+	last_pid=$!
+	test_pids="$test_pids $last_pid"
+}
+
+# wait_for SECONDS COMMAND...: true as soon as the command is
+wait_for()
+{
+	local tries=$(($1 * 20))
+	shift
+	while ! "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+# within VALUE LOW HIGH (decimals allowed)
+within() { awk -v v="$1" -v l="$2" -v h="$3" 'BEGIN { exit !(v >= l && v <= h) }'; }

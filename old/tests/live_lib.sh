@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# For tests of the whole program on a real screen and of its processes. Source
+# it after lib.sh. The terminal is one of a private tmux server; what runs in it
+# is told by files in $tmp/term: pid, status, before and after (stty -g).
+# shellcheck shell=bash disable=SC2154
+
+term=$tmp/term
+tmux_socket=stacktop-live-$$
+
+mux() { tmux -u -L "$tmux_socket" -f /dev/null "$@"; }
+
+live_cleanup()
+{
+	mux kill-server 2>/dev/null
+	cleanup
+}
+trap live_cleanup EXIT
+
+# A user of this machine that is neither root nor nobody: "name uid gid", or nothing.
+other_user() { getent passwd | awk -F: '$3 >= 1000 && $3 < 60000 { print $1, $3, $4; exit }'; }
+
+# term_begin WIDTHxHEIGHT COMMAND...: in a new terminal, in the directory $term_dir.
+term_dir=$tmp
+term_begin()
+{
+	local size=$1
+	shift
+	mux kill-server 2>/dev/null
+	rm -rf "$term"
+	mkdir "$term"
+	{
+		echo "cd '$term_dir' || exit 1"
+		echo "stty -g >'$term/before'"
+		echo "( echo \$BASHPID >'$term/pid'; exec $(printf '%q ' "$@") )"
+		echo "echo \$? >'$term/status'"
+		echo "stty -g >'$term/after'"
+		echo "echo END-OF-RUN"
+		echo "exec sleep 1000"
+	} >"$term/run.sh"
+	LC_ALL=C.UTF-8 mux new-session -d -x "${size%x*}" -y "${size#*x}" "exec bash '$term/run.sh'"
+	wait_for 10 test -s "$term/pid" || fail "no terminal"
+	term_pid=$(cat "$term/pid")
+}
+
+# The same with stacktop, until its first rows are there. Options before it: env NAME=VALUE ...
+term_start()
+{
+	term_begin "$@"
+	see 'self'
+}
+
+screen() { mux capture-pane -p; }
+key() { mux send-keys "$@"; }
+has() { screen | grep -qE -- "$1"; }
+has_not() { ! screen | grep -qE -- "$1"; }
+
+show_screen()
+{
+	echo "--- the screen ---"
+	screen | sed 's/ *$//' | awk 'NF'
+	echo "---"
+}
+
+# see REGEX [SECONDS], see_not REGEX: wait until it is on the screen, or is not.
+see()
+{
+	wait_for "${2:-15}" has "$1" && return 0
+	fail "'$1' is not on the screen"
+	show_screen
+	return 1
+}
+see_not()
+{
+	wait_for 15 has_not "$1" && return 0
+	fail "'$1' is still on the screen"
+	show_screen
+	return 1
+}
+
+term_ended() { [ -s "$term/status" ] && [ -s "$term/after" ]; }
+
+term_is_restored()
+{
+	[ "$(stty -g -F "$(mux display-message -p '#{pane_tty}')")" = "$(cat "$term/before")" ]
+}
+
+term_is_normal() { [ "$(mux display -p '#{alternate_on}')" = 0 ]; }
+
+# term_end WHAT STATUS: the program ends with it, and the terminal is as it was.
+term_end()
+{
+	if ! wait_for 15 term_ended; then
+		fail "$1: it has not ended"
+		return 1
+	fi
+	[ "$(cat "$term/status")" = "$2" ] || fail "$1: status $(cat "$term/status") instead of $2"
+	# After SIGKILL it is the guard that restores them, a moment after the shell has looked.
+	wait_for 5 term_is_restored || fail "$1: the terminal's modes are not restored"
+	[ "$2" = 137 ] || cmp -s "$term/before" "$term/after" ||
+		fail "$1: the terminal's modes are restored late"
+	# Then the shell may have spoken before the guard has put its screen back.
+	if [ "$2" = 137 ]; then
+		wait_for 5 term_is_normal || fail "$1: the terminal does not show the shell's screen"
+	else
+		wait_for 5 has END-OF-RUN || fail "$1: the terminal does not show the shell's screen"
+	fi
+}
+
+# Every process below PID, and itself: "pid comm" a line, parents first.
+family_names()
+{
+	ps -e -o pid=,ppid=,comm= | awk -v root="$1" '
+		{ parent[$1] = $2; name[$1] = $3; order[NR] = $1 }
+		function is_below(pid,   n) {
+			for (n = 0; pid in parent && n < 20; n++) {
+				if (pid == root)
+					return 1
+				pid = parent[pid]
+			}
+			return 0
+		}
+		END { for (i = 1; i <= NR; i++) if (is_below(order[i])) print order[i], name[order[i]] }'
+}
+family() { family_names "$1" | cut -d ' ' -f 1; }
+
+# Of PID's family, the one whose name is $2.
+member() { family_names "$1" | awk -v name="$2" '$2 == name { print $1; found = 1; exit } END { exit !found }'; }
+
+# None of the pids is a process any more (a zombie is none).
+all_gone()
+{
+	local pid state
+	for pid; do
+		state=$(sed 's/.*) //; s/ .*//' "/proc/$pid/stat" 2>/dev/null) || continue
+		[ -z "$state" ] || [ "$state" = Z ] || return 1
+	done
+}

@@ -1,0 +1,26 @@
+# Tests that do not belong to one layer. Each layer's own unit tests stand in its fragment.
+
+SCRIPT_TESTS += \
+	tests/test_layers.sh \
+	tests/test_live_chains.sh \
+	tests/test_live_command.sh \
+	tests/test_live_debuginfod.sh \
+	tests/test_live_faults.sh \
+	tests/test_live_processes.sh \
+	tests/test_live_shares.sh \
+	tests/test_live_user.sh \
+	tests/test_live_write.sh
+
+ROOT_TESTS += tests/root_settings.sh
+
+TEST_HELPERS += tests/deny_perf
+tests_deny_perf_SOURCES = tests/deny_perf.c
+
+EXTRA_DIST += \
+	tests/lib.sh \
+	tests/live-report \
+	tests/live_lib.sh \
+	tests/loads.sh \
+	tests/targets/chains.c \
+	tests/targets/mapped.c \
+	tests/targets/shares.c

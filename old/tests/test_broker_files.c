@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The broker opens the files that processes really have mapped, and nothing else. */
+#include "config.h"
+
+#include "tests/broker_fixture.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define SLEEP "/bin/sleep"
+
+static struct broker *broker;
+static char folder[] = "/tmp/stacktop-test-XXXXXX";
+
+/* --- processes and their mappings --------------------------------------------- */
+
+/* The mapping of PID whose line holds PERMS and NAME, as a request for it. False: none. */
+static bool find_mapping(pid_t pid, const char *perms, const char *name,
+			 struct broker_file_request *ret)
+{
+	char path[64], line[4096 + 256];
+	bool is_found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!is_found && fgets(line, sizeof(line), file)) {
+		unsigned long long start, end, ino;
+		char found[8];
+		unsigned maj, min;
+
+		if (sscanf(line, "%llx-%llx %4s %*x %x:%x %llu", &start, &end, found, &maj, &min,
+			   &ino) != 6)
+			continue;
+		is_found = strcmp(found, perms) == 0 && strstr(line, name);
+		*ret = (struct broker_file_request){
+			.kind = BROKER_MAPPED,
+			.pid = pid,
+			.start = start,
+			.end = end,
+			.ino = ino,
+			.maj = maj,
+			.min = min,
+		};
+	}
+	fclose(file);
+	return is_found;
+}
+
+static bool await_mapping(pid_t pid, const char *perms, const char *name,
+			  struct broker_file_request *ret)
+{
+	for (int i = 0; i < PATIENCE_MS / 10; i++) {
+		if (find_mapping(pid, perms, name, ret))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	size_t len;
+	char *data;
+
+	assert_true(in >= 0 && out >= 0);
+	assert_int_equal(read_all(in, 64 << 20, &data, &len), 0);
+	assert_int_equal(write_all(out, data, len), 0);
+	free(data);
+	close(in);
+	assert_int_equal(close(out), 0);
+}
+
+static void in_folder(char *path, size_t size, const char *name)
+{
+	snprintf(path, size, "%s/%s", folder, name);
+}
+
+/* FD holds the same bytes as the file at PATH. */
+static void assert_same_content(int fd, const char *path)
+{
+	int other = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len, other_len;
+	char *data, *other_data;
+
+	assert_true(other >= 0);
+	assert_int_equal(read_all(fd, 64 << 20, &data, &len), 0);
+	assert_int_equal(read_all(other, 64 << 20, &other_data, &other_len), 0);
+	assert_int_equal(len, other_len);
+	assert_memory_equal(data, other_data, len);
+	free(data);
+	free(other_data);
+	close(other);
+}
+
+static pid_t start_program(const char *path)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(path, "sleep", "1000", (char *)NULL);
+		_exit(127);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* --- tests ---------------------------------------------------------------------- */
+
+static void scan_tells_all_processes(void **state)
+{
+	pid_t sleeper = start_sleeper();
+	const struct broker_process *processes;
+	bool saw_self = false, saw_broker = false, saw_sleeper = false;
+	const void *data;
+	size_t len;
+	int fd;
+
+	(void)state;
+	assert_int_equal(ask_kind(broker, BROKER_SCAN, 0, &fd), 0);
+	assert_int_equal(memfd_map(fd, 64 << 20, &data, &len), 0);
+	assert_int_equal(len % sizeof(*processes), 0);
+	processes = data;
+	for (size_t i = 0; i < len / sizeof(*processes); i++) {
+		const struct broker_process *p = &processes[i];
+
+		if (p->pid == getpid()) {
+			saw_self = true;
+			assert_int_equal(p->is_own, 1);
+			assert_int_equal(p->start_time, start_time_of(getpid()));
+			assert_memory_equal(p->comm, "test_broker_fil", 16);
+		} else if (p->pid == broker_pid(broker)) {
+			saw_broker = true;
+			assert_int_equal(p->is_own, 1);
+		} else if (p->pid == sleeper) {
+			saw_sleeper = true;
+			assert_int_equal(p->is_own, 0);
+			assert_int_equal(p->is_kernel, 0);
+			assert_int_equal(p->uid, geteuid());
+		}
+	}
+	assert_true(saw_self && saw_broker && saw_sleeper);
+	munmap((void *)(uintptr_t)data, len);
+	close(fd);
+	end_child(sleeper);
+}
+
+static void stat_is_parsed_whatever_the_name(void **state)
+{
+	static const char text[] = "77 (a) R 1 (b) S 1 77 77 0 -1 2129984 1 2 3 4 5 6 7 8 20 0 1 0 "
+				   "123456789 0 0\n";
+	struct proc_stat stat;
+	char cut[sizeof(text)];
+
+	(void)state;
+	assert_true(proc_stat_parse(text, sizeof(text) - 1, &stat));
+	assert_string_equal(stat.comm, "a) R 1 (b");
+	assert_int_equal(stat.start_time, 123456789);
+	assert_true(stat.is_kernel);
+	/* cut off before the start time */
+	for (size_t len = 0; len < sizeof(text) - sizeof("123456789 0 0\n"); len++) {
+		memcpy(cut, text, len);
+		assert_false(proc_stat_parse(cut, len, &stat));
+	}
+}
+
+static void tasks_and_maps_are_the_kernels(void **state)
+{
+	pid_t sleeper = start_sleeper();
+	struct broker_file_request request = {.kind = BROKER_MAPS, .pid = sleeper, .tag = 7};
+	const void *data;
+	char path[64];
+	size_t len;
+	int fd;
+
+	(void)state;
+	assert_int_equal(ask_kind(broker, BROKER_TASKS, sleeper, &fd), 0);
+	assert_int_equal(memfd_map(fd, 4096, &data, &len), 0);
+	assert_int_equal(len, sizeof(pid_t));
+	assert_memory_equal(data, &sleeper, sizeof(sleeper));
+	munmap((void *)(uintptr_t)data, len);
+	close(fd);
+
+	request.start_time = start_time_of(sleeper);
+	assert_int_equal(ask_file(broker, &request, &fd), 0);
+	snprintf(path, sizeof(path), "/proc/%d/maps", sleeper);
+	assert_same_content(fd, path);
+	close(fd);
+	request.start_time++;
+	assert_int_equal(ask_file(broker, &request, &fd), -ESTALE);
+	request.kind = BROKER_TASKS;
+	assert_int_equal(ask_file(broker, &request, &fd), -ESTALE);
+
+	end_child(sleeper);
+	assert_int_equal(ask_kind(broker, BROKER_MAPS, sleeper, &fd), -ENOENT);
+	assert_int_equal(ask_kind(broker, BROKER_TASKS, sleeper, &fd), -ENOENT);
+	assert_int_equal(ask_kind(broker, BROKER_MAPS, 0, &fd), -EINVAL);
+	assert_int_equal(ask_kind(broker, (enum broker_file_kind)99, 1, &fd), -EINVAL);
+}
+
+static void mapped_file_is_the_right_one(void **state)
+{
+	pid_t pid = start_program(SLEEP);
+	struct broker_file_request request, wrong;
+	struct broker_file_reply reply;
+	struct stat st;
+	int fd;
+
+	(void)state;
+	assert_true(await_mapping(pid, "r-xp", "/sleep", &request)); /* exec is over */
+	assert_true(await_mapping(pid, "r-xp", "libc", &request));
+	request.start_time = start_time_of(pid);
+	request.tag = 99;
+	assert_int_equal(broker_file_ask(broker, &request), 0);
+	assert_true(await_reply(broker, &reply));
+	assert_int_equal(reply.status, 0);
+	assert_int_equal(reply.tag, 99);
+	assert_int_equal(fstat(reply.fd, &st), 0);
+	assert_int_equal(st.st_ino, request.ino);
+	assert_int_equal(reply.ino, st.st_ino);
+	assert_int_equal(reply.dev, st.st_dev);
+	assert_int_equal(reply.bytes, st.st_size);
+	assert_int_equal(fcntl(reply.fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	close(reply.fd);
+
+	wrong = request;
+	wrong.ino++;
+	assert_int_equal(ask_file(broker, &wrong, &fd), -ESTALE);
+	wrong = request;
+	wrong.start_time++;
+	assert_int_equal(ask_file(broker, &wrong, &fd), -ESTALE);
+	wrong = request;
+	wrong.start = wrong.end;
+	assert_int_equal(ask_file(broker, &wrong, &fd), -EINVAL);
+	/* a part of it, as after a split; and a place where nothing is */
+	wrong = request;
+	wrong.end -= 4096;
+	assert_int_equal(ask_file(broker, &wrong, &fd), 0);
+	close(fd);
+	wrong.start = 4096;
+	wrong.end = 8192;
+	assert_int_equal(ask_file(broker, &wrong, &fd), -ENOENT);
+
+	end_child(pid);
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+}
+
+static void deleted_executable_opens(void **state)
+{
+	struct broker_file_request request;
+	char path[64];
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	in_folder(path, sizeof(path), "deleted");
+	copy_file(SLEEP, path);
+	pid = start_program(path);
+	assert_true(await_mapping(pid, "r-xp", path, &request));
+	assert_int_equal(unlink(path), 0);
+	/* another file has its name now */
+	copy_file("/etc/passwd", path);
+	assert_int_equal(ask_file(broker, &request, &fd), 0);
+	assert_same_content(fd, SLEEP);
+	close(fd);
+	end_child(pid);
+	unlink(path);
+}
+
+static void memory_file_opens(void **state)
+{
+	struct broker_file_request request;
+	int memfd = memfd_create("program", MFD_CLOEXEC), fd;
+	char path[64];
+	pid_t pid;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), memfd);
+	copy_file(SLEEP, path);
+	fchmod(memfd, 0755);
+	in_folder(path, sizeof(path), "memfd");
+	pid = fork();
+	if (pid == 0) {
+		static char name[] = "sleep", seconds[] = "1000";
+		char *const argv[] = {name, seconds, NULL}, *const env[] = {NULL};
+		/* a memory file that was opened for writing cannot be executed */
+		int again = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", memfd);
+		again = again >= 0 ? open(path, O_RDONLY | O_CLOEXEC) : again;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(memfd);
+		fexecve(again, argv, env);
+		_exit(127);
+	}
+	close(memfd);
+	assert_true(await_mapping(pid, "r-xp", "memfd:program", &request));
+	assert_int_equal(ask_file(broker, &request, &fd), 0);
+	assert_same_content(fd, SLEEP);
+	close(fd);
+	end_child(pid);
+}
+
+/* A mapped device is not opened. */
+static void device_is_refused(void **state)
+{
+	struct broker_file_request request;
+	int ready[2], fd, r;
+	pid_t pid;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		int zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, zero, 0);
+		r = (int)write(ready[1], "r", 1);
+		for (;;)
+			pause();
+	}
+	r = (int)read(ready[0], &c, 1);
+	assert_int_equal(r, 1);
+	assert_true(find_mapping(pid, "r-xp", "/dev/zero", &request));
+	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
+	end_child(pid);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* In a mount namespace of its own: a bind mount over a file of ours, or an overlay. */
+static pid_t start_elsewhere(const char *mount_source, const char *mount_target, const char *type,
+			     const char *options, const char *program)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount(mount_source, mount_target, type, type ? 0 : MS_BIND, options) < 0)
+		_exit(77);
+	execl(program, "sleep", "1000", (char *)NULL);
+	_exit(127);
+}
+
+static void mount_namespace_has_its_own_file(void **state)
+{
+	struct broker_file_request request;
+	char path[64], other[64];
+	struct stat st;
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	in_folder(path, sizeof(path), "program");
+	in_folder(other, sizeof(other), "other");
+	copy_file("/etc/passwd", path);
+	copy_file(SLEEP, other);
+	pid = start_elsewhere(other, path, NULL, NULL, path);
+	if (!await_mapping(pid, "r-xp", "/program", &request)) {
+		end_child(pid);
+		skip();
+	}
+	assert_int_equal(ask_file(broker, &request, &fd), 0);
+	assert_int_equal(stat(other, &st), 0);
+	assert_int_equal(request.ino, st.st_ino);
+	assert_same_content(fd, SLEEP);
+	close(fd);
+	end_child(pid);
+	unlink(path);
+	unlink(other);
+}
+
+/* Where containers live: over two file systems, stat tells another device than maps. */
+static void overlay_file_opens(void **state)
+{
+	static const char *const names[] = {"lower", "merged"};
+	struct broker_file_request request;
+	char path[64], program[80], options[512];
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		in_folder(path, sizeof(path), names[i]);
+		mkdir(path, 0755);
+	}
+	in_folder(path, sizeof(path), "lower/program");
+	copy_file(SLEEP, path);
+	snprintf(options, sizeof(options), "lowerdir=%s/lower:/dev/shm", folder);
+	in_folder(path, sizeof(path), "merged");
+	snprintf(program, sizeof(program), "%s/program", path);
+	pid = start_elsewhere("overlay", path, "overlay", options, program);
+	if (!await_mapping(pid, "r-xp", "/program", &request)) {
+		end_child(pid);
+		skip();
+	}
+	assert_int_equal(ask_file(broker, &request, &fd), 0);
+	assert_same_content(fd, SLEEP);
+	close(fd);
+	end_child(pid);
+}
+
+static int has_addresses(void *arg)
+{
+	const struct identity nobody = {.uid = NOBODY, .gid = NOBODY, .was_root = true};
+	char *text;
+	size_t len;
+	int r;
+
+	if (geteuid() == 0 && identity_become(&nobody, NULL) < 0)
+		return 2;
+	r = read_all(*(int *)arg, 256 << 20, &text, &len);
+	if (r < 0 || len < 17)
+		return 3;
+	/* some symbol has an address that is not zero */
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (*line && strncmp(line, "0000000000000000", 16) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* The broker's privilege at the open counts, not the reader's. */
+static void kallsyms_has_the_brokers_addresses(void **state)
+{
+	int own = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC), fd, expected;
+
+	(void)state;
+	if (own < 0)
+		skip();
+	expected = in_child(has_addresses, &own);
+	close(own);
+	if (geteuid() == 0 && expected != 1)
+		skip(); /* kptr_restrict=2 */
+	assert_int_equal(ask_kind(broker, BROKER_KALLSYMS, 0, &fd), 0);
+	assert_int_equal(in_child(has_addresses, &fd), expected);
+	close(fd);
+}
+
+static void cpus_can_be_read(void **state)
+{
+	char *text;
+	size_t len;
+	int fd;
+
+	(void)state;
+	assert_int_equal(ask_kind(broker, BROKER_CPUS, 0, &fd), 0);
+	assert_int_equal(read_all(fd, 4096, &text, &len), 0);
+	assert_true(len > 0 && text[0] == '0');
+	free(text);
+	close(fd);
+}
+
+/* --- debug files ----------------------------------------------------------------- */
+
+static void debug_file_by_link_name(void **state)
+{
+	struct broker_file_request request;
+	char program[64], debug[64], secret[64];
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	in_folder(program, sizeof(program), "program");
+	copy_file(SLEEP, program);
+	pid = start_program(program);
+	assert_true(await_mapping(pid, "r-xp", program, &request));
+	request.kind = BROKER_DEBUGLINK;
+	snprintf(request.name, sizeof(request.name), "program.debug");
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+
+	in_folder(debug, sizeof(debug), ".debug");
+	assert_int_equal(mkdir(debug, 0755), 0);
+	in_folder(debug, sizeof(debug), ".debug/program.debug");
+	copy_file("/etc/passwd", debug);
+	assert_int_equal(ask_file(broker, &request, &fd), 0);
+	assert_same_content(fd, "/etc/passwd");
+	close(fd);
+
+	/* a link, a FIFO, the program itself and a way out are none */
+	in_folder(secret, sizeof(secret), "program.debug");
+	assert_int_equal(symlink("/etc/shadow", secret), 0);
+	unlink(debug);
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+	unlink(secret);
+	assert_int_equal(mkfifo(secret, 0644), 0);
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+	unlink(secret);
+	snprintf(request.name, sizeof(request.name), "program");
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+	snprintf(request.name, sizeof(request.name), "../program");
+	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
+	snprintf(request.name, sizeof(request.name), "..");
+	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
+	memset(request.name, 'a', sizeof(request.name));
+	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
+	end_child(pid);
+	unlink(program);
+	in_folder(debug, sizeof(debug), ".debug");
+	rmdir(debug);
+}
+
+static void debug_file_by_build_id(void **state)
+{
+	struct broker_file_request request = {.kind = BROKER_DEBUG, .build_id_bytes = 20};
+	FILE *found =
+		popen("find /usr/lib/debug/.build-id -name '*.debug' 2>/dev/null | head -1", "re");
+	char path[256] = "";
+	const char *hex;
+	size_t n = 0;
+	int fd;
+
+	(void)state;
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+	request.build_id_bytes = 1;
+	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
+	request.build_id_bytes = 21;
+	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
+	if (found) {
+		if (!fgets(path, sizeof(path), found))
+			path[0] = '\0';
+		pclose(found);
+	}
+	if (path[0] == '\0')
+		return; /* no debug file on this machine */
+	path[strcspn(path, "\n")] = '\0';
+	hex = path + strlen("/usr/lib/debug/.build-id/");
+	for (unsigned byte; n < sizeof(request.build_id) && sscanf(hex, "%2x", &byte) == 1; n++) {
+		request.build_id[n] = (uint8_t)byte;
+		hex += n == 0 ? 3 : 2;
+	}
+	request.build_id_bytes = (uint8_t)n;
+	assert_int_equal(ask_file(broker, &request, &fd), 0);
+	assert_same_content(fd, path);
+	close(fd);
+}
+
+/* More at once than connection and queue hold: each is answered once. */
+static void flood_is_answered(void **state)
+{
+	enum { NR = 5000 };
+	static uint8_t answered[NR];
+	struct broker_file_reply reply;
+
+	(void)state;
+	memset(answered, 0, sizeof(answered));
+	for (uint64_t i = 0; i < NR; i++) {
+		const struct broker_file_request request = {
+			.kind = i % 2 ? BROKER_TASKS : BROKER_CPUS, .tag = i, .pid = getpid()};
+
+		assert_int_equal(broker_file_ask(broker, &request), 0);
+	}
+	for (int i = 0; i < NR; i++) {
+		assert_true(await_reply(broker, &reply));
+		assert_int_equal(reply.status, 0);
+		assert_true(reply.tag < NR);
+		assert_int_equal(answered[reply.tag], 0);
+		answered[reply.tag] = 1;
+		close(reply.fd);
+	}
+	assert_false(broker_file_next(broker, &reply));
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	broker = start_broker(-1);
+	snprintf(folder, sizeof(folder), "/tmp/stacktop-test-XXXXXX");
+	return mkdtemp(folder) && chmod(folder, 0755) == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	char command[128];
+
+	(void)state;
+	broker_stop(broker);
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command);
+}
+
+static int run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stat_is_parsed_whatever_the_name),
+		cmocka_unit_test(scan_tells_all_processes),
+		cmocka_unit_test(tasks_and_maps_are_the_kernels),
+		cmocka_unit_test(mapped_file_is_the_right_one),
+		cmocka_unit_test(deleted_executable_opens),
+		cmocka_unit_test(memory_file_opens),
+		cmocka_unit_test(device_is_refused),
+		cmocka_unit_test(mount_namespace_has_its_own_file),
+		cmocka_unit_test(overlay_file_opens),
+		cmocka_unit_test(kallsyms_has_the_brokers_addresses),
+		cmocka_unit_test(cpus_can_be_read),
+		cmocka_unit_test(debug_file_by_link_name),
+		cmocka_unit_test(debug_file_by_build_id),
+		cmocka_unit_test(flood_is_answered),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
+
+int main(void)
+{
+	return run_as_both(run);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A file system that does not answer hangs its own requests and nothing else. */
+#include "config.h"
+
+#include "tests/broker_fixture.h"
+
+#include <sys/mount.h>
+#include <sys/statfs.h>
+
+#define NR_STUCK 16 /* as many threads as there are at most */
+
+struct hang {
+	char folder[64];
+	pid_t daemon, program;
+	struct broker *broker;
+	struct broker_file_request request; /* for the mapped program */
+};
+
+static bool is_mounted(const char *folder)
+{
+	struct statfs fs;
+
+	return statfs(folder, &fs) == 0 && fs.f_type == 0x65735546; /* FUSE_SUPER_MAGIC */
+}
+
+static bool find_program(pid_t pid, struct broker_file_request *ret)
+{
+	char path[64], line[4096];
+	bool is_found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	file = fopen(path, "re");
+	while (file && !is_found && fgets(line, sizeof(line), file)) {
+		unsigned long long start, end, ino;
+		unsigned maj, min;
+
+		if (!strstr(line, "/program") || sscanf(line, "%llx-%llx r-xp %*x %x:%x %llu",
+							&start, &end, &maj, &min, &ino) != 5)
+			continue;
+		*ret = (struct broker_file_request){
+			.kind = BROKER_MAPPED,
+			.pid = pid,
+			.start = start,
+			.end = end,
+			.ino = ino,
+			.maj = maj,
+			.min = min,
+		};
+		is_found = true;
+	}
+	if (file)
+		fclose(file);
+	return is_found;
+}
+
+/* A program that runs from a mounted file system; false: this machine cannot. */
+static bool set_up_mount(struct hang *hang)
+{
+	const char *top = getenv("top_builddir");
+	char helper[512], program[128];
+
+	snprintf(helper, sizeof(helper), "%s/tests/fuse_hang", top ? top : ".");
+	if (geteuid() != 0 || access(helper, X_OK) < 0 || access("/dev/fuse", R_OK | W_OK) < 0)
+		return false;
+	snprintf(hang->folder, sizeof(hang->folder), "/tmp/stacktop-hang-XXXXXX");
+	assert_non_null(mkdtemp(hang->folder));
+	hang->daemon = fork();
+	if (hang->daemon == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(helper, "fuse_hang", "-f", hang->folder, (char *)NULL);
+		_exit(127);
+	}
+	for (int i = 0; i < PATIENCE_MS / 10 && !is_mounted(hang->folder); i++) {
+		if (waitpid(hang->daemon, NULL, WNOHANG) != 0) {
+			hang->daemon = 0;
+			return false;
+		}
+		usleep(10000);
+	}
+	snprintf(program, sizeof(program), "%s/program", hang->folder);
+	hang->program = fork();
+	if (hang->program == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(program, "sleep", "1000", (char *)NULL);
+		_exit(127);
+	}
+	for (int i = 0; i < PATIENCE_MS / 10; i++) {
+		char state[64];
+
+		status_field(hang->program, "State", state, sizeof(state));
+		if (state[0] == 'S' && find_program(hang->program, &hang->request))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static int set_up(void **state)
+{
+	static struct hang hang;
+
+	memset(&hang, 0, sizeof(hang));
+	*state = &hang;
+	if (!set_up_mount(&hang))
+		return 0;
+	hang.broker = start_broker(-1);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct hang *hang = *state;
+
+	if (hang->broker)
+		broker_stop(hang->broker);
+	if (hang->daemon > 0)
+		end_child(hang->daemon);
+	if (hang->program > 0)
+		end_child(hang->program);
+	if (hang->folder[0]) {
+		umount2(hang->folder, MNT_DETACH);
+		rmdir(hang->folder);
+	}
+	return 0;
+}
+
+static void begin_to_hang(const struct hang *hang)
+{
+	char path[128];
+	bool hangs = false;
+
+	snprintf(path, sizeof(path), "%s/hangs", hang->folder);
+	signal_child(hang->daemon, SIGUSR1);
+	for (int i = 0; i < PATIENCE_MS / 10 && !hangs; i++) {
+		hangs = access(path, F_OK) == 0;
+		if (!hangs)
+			usleep(10000);
+	}
+	assert_true(hangs);
+}
+
+static void other_requests_are_answered(void **state)
+{
+	struct hang *hang = *state;
+	struct broker_file_reply reply;
+	uint64_t cpu_ns, rss_bytes;
+	int fd;
+
+	if (!hang->broker)
+		skip();
+	assert_int_equal(ask_file(hang->broker, &hang->request, &fd), 0);
+	close(fd);
+	begin_to_hang(hang);
+	/* more than there are threads to begin with: others have to be started */
+	for (int i = 0; i < NR_STUCK - 1; i++) {
+		hang->request.tag = 100 + (uint64_t)i;
+		assert_int_equal(broker_file_ask(hang->broker, &hang->request), 0);
+	}
+	assert_int_equal(ask_kind(hang->broker, BROKER_SCAN, 0, &fd), 0);
+	close(fd);
+	assert_int_equal(broker_usage(hang->broker, &cpu_ns, &rss_bytes), 0);
+
+	/* the last thread; what comes now is refused and does not wait for ever */
+	assert_int_equal(broker_file_ask(hang->broker, &hang->request), 0);
+	usleep(200000);
+	assert_int_equal(ask_kind(hang->broker, BROKER_CPUS, 0, &fd), -EBUSY);
+	assert_int_equal(broker_usage(hang->broker, &cpu_ns, &rss_bytes), 0);
+	assert_false(broker_file_next(hang->broker, &reply));
+
+	/* the file system ends: each stuck request has its one answer, and all is well again */
+	end_child(hang->daemon);
+	hang->daemon = 0;
+	for (int i = 0; i < NR_STUCK; i++) {
+		assert_true(await_reply(hang->broker, &reply));
+		assert_true(reply.status < 0);
+		assert_int_equal(reply.fd, -1);
+	}
+	assert_false(broker_file_next(hang->broker, &reply));
+	assert_int_equal(ask_kind(hang->broker, BROKER_CPUS, 0, &fd), 0);
+	close(fd);
+}
+
+static void the_end_does_not_wait(void **state)
+{
+	struct hang *hang = *state;
+	pid_t pid, loader;
+	int sock, fd;
+
+	if (!hang->broker)
+		skip();
+	pid = broker_pid(hang->broker);
+	assert_int_equal(broker_start_loader(hang->broker, &sock, &loader), 0);
+	begin_to_hang(hang);
+	assert_int_equal(broker_file_ask(hang->broker, &hang->request), 0);
+	assert_int_equal(ask_kind(hang->broker, BROKER_CPUS, 0, &fd), 0);
+	close(fd);
+	usleep(100000);
+	hang->broker = broker_stop(hang->broker);
+	assert_true(await_end(loader));
+	assert_true(await_end(pid));
+	close(sock);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(other_requests_are_answered, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_end_does_not_wait, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Debug files from a server on this host: names come while the profile goes on,
+# nobody is asked who was not allowed to be, and a server that hangs holds up
+# nothing.
+
+. "${top_srcdir:-.}/tests/lib.sh"
+. "$top_srcdir/tests/live_lib.sh"
+need jq objcopy strip readelf python3
+need_sampling
+"$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1 || {
+	check 'a build without it says so' eval \
+		"'$STACKTOP' --debuginfod -b 2>&1 | grep -q 'built without debuginfod'"
+	finish
+}
+id=d$$
+
+cat >"$tmp/spin.c" <<-'EOF'
+	#include <unistd.h>
+	static __attribute__((noinline)) void work(unsigned n) { for (volatile unsigned i = 0; i < n; i++) ; }
+	int main(void) { for (;;) { work(500000); usleep(20000); } }
+EOF
+# stripped NAME FUNCTION: runs without symbols, which stand in $tmp/NAME.debug; its build-id in $build_id
+stripped()
+{
+	"$CC" -O1 -g "-Dwork=$2" -Wl,--build-id -o "$tmp/$1" "$tmp/spin.c" || skip 'no compiler'
+	objcopy --only-keep-debug "$tmp/$1" "$tmp/$1.debug"
+	strip "$tmp/$1"
+	build_id=$(readelf -n "$tmp/$1" | awk '/Build ID/ { print $3 }')
+	start "$tmp/$1"
+}
+stripped "$id-good" in_good
+good=$build_id
+stripped "$id-other" in_other # its debug file will be another one's
+other=$build_id
+stripped "$id-slow" in_slow
+slow=$build_id
+
+cat >"$tmp/server.py" <<-EOF
+	import http.server, socketserver, time
+	class Handler(http.server.BaseHTTPRequestHandler):
+	    def log_message(self, *words): pass
+	    def do_GET(self):
+	        open("$tmp/asked", "a").write(self.path + "\n")
+	        name = {"/buildid/$good/debuginfo": "$id-good", "/buildid/$other/debuginfo": "$id-good"}.get(self.path)
+	        if "$slow" in self.path:
+	            time.sleep(1000)
+	        if not name:
+	            self.send_error(404)
+	            return
+	        data = open("$tmp/" + name + ".debug", "rb").read()
+	        self.send_response(200)
+	        self.send_header("Content-Length", str(len(data)))
+	        self.end_headers()
+	        self.wfile.write(data)
+	class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+	    daemon_threads = True
+	server = Server(("127.0.0.1", 0), Handler)
+	open("$tmp/port", "w").write(str(server.server_port))
+	server.serve_forever()
+EOF
+: >"$tmp/asked"
+start python3 "$tmp/server.py"
+wait_for 20 test -s "$tmp/port" || skip 'no HTTP server here'
+url=http://127.0.0.1:$(cat "$tmp/port")
+
+begin()
+{
+	: >"$tmp/json"
+	start env -u XDG_CACHE_HOME "$@" -b --format=json -d 0.3 --window 3 >"$tmp/json" 2>"$tmp/err"
+	main=$last_pid
+}
+says() { tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | sed 's/,"tree":.*/}/' | jq -e "$1" >/dev/null 2>&1; }
+soon()
+{
+	wait_for 40 says "$1" && return
+	fail "$2: $(tail -n 1 "$tmp/json" | jq -c '[.notice, .health, [.functions[] | [.name, .object]][:12]]')"
+	tail -n 2 "$tmp/err"
+}
+end()
+{
+	local pids
+	pids=$(family "$main")
+	kill -TERM "$main"
+	# shellcheck disable=SC2086
+	wait_for 10 all_gone $pids || fail 'something stays'
+	wait "$main" 2>/dev/null
+}
+named() { echo "[.functions[] | select(.object == \"$1\" and .name == \"$2\")] | length == 1"; }
+unnamed() { echo "[.functions[] | select(.object == \"$1\")] | length > 0 and all(.[]; .name | startswith(\"$1+0x\"))"; }
+
+# Not asked for: nobody is asked.
+begin env "DEBUGINFOD_URLS=$url" "$STACKTOP"
+soon "$(unnamed "$id-good")" 'not in the profile'
+sleep 1
+says '.health.fetched == 0 and (.notice | test("debug file") | not)' || fail 'fetched without permission'
+end
+check 'nobody is asked unless that is allowed' test ! -s "$tmp/asked"
+
+begin env "DEBUGINFOD_URLS=$url" "$STACKTOP" --debuginfod
+soon "$(named "$id-good" in_good)" 'no name from the server'
+soon "$(unnamed "$id-other")" 'named by a file that is not its own'
+soon '.health.fetched >= 1 and .health.fetch_failed >= 1' 'not counted'
+soon '.notice | test("debug file of .* from 127.0.0.1:[0-9]+")' 'not told'
+# The slow one is asked for at last: everything goes on, and quitting does not wait for it.
+wait_for 40 grep -q "$slow" "$tmp/asked" || fail 'the slow one was never asked for'
+samples=$(tail -n 1 "$tmp/json" | jq .health.samples)
+soon ".health.samples > ${samples:-0} + 20" 'no samples while the server is slow'
+member "$main" stacktop-fetch >"$tmp/fetcher" || fail 'no fetcher'
+check 'the fetcher has no privilege' grep -qE '^CapPrm:\s0+$' "/proc/$(cat "$tmp/fetcher")/status"
+end
+wait_for 5 eval '! ls -d /tmp/stacktop-debuginfod.* 2>/dev/null | grep -q .' || echo 'note: a directory of a fetcher in /tmp'
+pass 'names from a server'
+
+# The person's own word counts more than the environment.
+begin env -u DEBUGINFOD_URLS "$STACKTOP" "--debuginfod=$url"
+soon "$(named "$id-good" in_good)" 'no name from a server that was named'
+end
+if [ -z "$(cat /etc/debuginfod/*.urls 2>/dev/null)" ]; then
+	env -u DEBUGINFOD_URLS "$STACKTOP" -b -n 1 --debuginfod >"$tmp/out" 2>&1
+	check 'without a server: status 1' test $? = 1
+	check 'without a server: told' grep -q 'no server is known' "$tmp/out"
+fi
+"$STACKTOP" -b -n 1 --debuginfod=nonsense >"$tmp/out" 2>&1
+check 'no URL: status 2' test $? = 2
+finish

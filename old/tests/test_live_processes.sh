@@ -1,0 +1,227 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Who stacktop's processes are and what they may do, read from /proc: started
+# by root, by root through sudo for one user and for another, with a screen and
+# in batch mode. And that none of them stays, however stacktop ends.
+
+. "${top_srcdir:-.}/tests/lib.sh"
+. "$top_srcdir/tests/live_lib.sh"
+need tmux setpriv
+need_sampling
+
+# DAC_READ_SEARCH KILL SETGID SETUID SETPCAP IPC_LOCK SYS_PTRACE SYSLOG PERFMON CHECKPOINT_RESTORE
+broker_caps=$((1 << 2 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 14 | 1 << 19 | 1 << 34 | 1 << 38 | 1 << 40))
+
+field() { sed -n "s/^$2:[[:space:]]*//p" "/proc/$1/status" | tr -s '\t ' ' ' | sed 's/ $//'; }
+
+# is PID FIELD VALUE
+is()
+{
+	local value
+	value=$(field "$1" "$2")
+	[ "$value" = "$3" ] || fail "$who: $(cat "/proc/$1/comm"): $2 is '$value' instead of '$3'"
+}
+
+# unprivileged PID UID GID GROUPS: no capability at all, now and for ever
+unprivileged()
+{
+	local set
+	is "$1" Uid "$2 $2 $2 $2"
+	is "$1" Gid "$3 $3 $3 $3"
+	is "$1" Groups "$4"
+	is "$1" NoNewPrivs 1
+	for set in CapInh CapPrm CapEff CapBnd CapAmb; do
+		is "$1" $set 0000000000000000
+	done
+}
+
+check_broker()
+{
+	local set value fd flags
+	is "$1" NoNewPrivs 1
+	is "$1" CapInh 0000000000000000
+	is "$1" CapAmb 0000000000000000
+	for set in CapPrm CapEff CapBnd; do
+		value=$((16#$(field "$1" $set)))
+		[ $((value & ~broker_caps)) = 0 ] || fail "$who: broker: $set has more than it needs: $value"
+		[ $((value >> 38 & 1)) = 1 ] || fail "$who: broker: no CAP_PERFMON in $set"
+	done
+	for fd in "/proc/$1/fd"/*; do
+		# With sanitizers it keeps standard error for their reports.
+		[ "${fd##*/}" = 2 ] && grep -q '^#define SANITIZED' "$top_builddir/config.h" && continue
+		case $(readlink "$fd") in
+		/dev/null | socket:* | anon_inode:\[signalfd\] | anon_inode:\[perf_event\]) ;;
+		"$PWD" | "$term_dir") [[ $who == @(root|'sudo from root'|'sudo from -1'),* ]] || # reports of root alone
+				fail "$who: broker holds a directory" ;;
+		/memfd:* | '') ;; # on their way to main
+		*)
+			# Files on their way to main, or held to be looked at. Not to be written to.
+			flags=$((8#$(sed -n 's/^flags:[[:space:]]*//p' "/proc/$1/fdinfo/${fd##*/}" 2>/dev/null || echo 0)))
+			[ $((flags & 3)) = 0 ] || fail "$who: broker may write to $(readlink "$fd")"
+			;;
+		esac
+	done
+}
+
+# Main holds no file of another program but read-only ones, on their way to a loader; it maps none.
+check_files()
+{
+	local pid=$1 fd link flags
+	for fd in "/proc/$pid/fd"/*; do
+		link=$(readlink "$fd")
+		flags=$((8#$(sed -n 's/^flags:[[:space:]]*//p' "/proc/$pid/fdinfo/${fd##*/}" 2>/dev/null || echo 0)))
+		case $link in
+		/dev/pts/* | /dev/null | socket:* | pipe:* | anon_inode:* | /memfd:* | /proc/kallsyms | '') ;;
+		"$tmp"/*.out | "$tmp"/*.err) ;; # standard output and error
+		/proc/*) fail "$who: main holds $link" ;;
+		*)
+			[ $((flags & 3)) = 0 ] || fail "$who: main may write to $link"
+			[ -f "$fd" ] || fail "$who: main holds $link, no regular file"
+			;;
+		esac
+	done
+	grep -q "$tmp/spin" "/proc/$pid/maps" && fail "$who: main has mapped a target's file"
+}
+
+# The same user must not be able to look into these processes: they hold files of others.
+check_closed_to()
+{
+	local pid
+	for pid in "${@:3}"; do
+		setpriv --reuid="$1" --regid="$2" --clear-groups ls "/proc/$pid/fd" >/dev/null 2>&1 &&
+			fail "$who: uid $1 can look into $(cat "/proc/$pid/comm")"
+	done
+}
+
+# check_family PID UID GID GROUPS [guard]
+check_family()
+{
+	local main=$1 broker loader guard
+	wait_for 10 member "$main" stacktop-loader >/dev/null || fail "$who: no loader"
+	broker=$(member "$main" stacktop-broker) || fail "$who: no broker"
+	loader=$(member "$main" stacktop-loader)
+	unprivileged "$main" "$2" "$3" "$4"
+	unprivileged "$loader" "$2" "$3" "$4"
+	[ -z "$has_seccomp" ] || is "$loader" Seccomp 2
+	check_broker "$broker"
+	check_files "$main"
+	check_closed_to "$2" "$3" "$main" "$broker" "$loader"
+	if [ -n "${5:-}" ]; then
+		guard=$(member "$main" stacktop-guard) || fail "$who: no guard"
+		unprivileged "$guard" "$2" "$3" "$4"
+		check_closed_to "$2" "$3" "$guard"
+	fi
+}
+
+has_seccomp=$(ldd "$STACKTOP" | grep libseccomp)
+groups_of() { id -G "$1" | tr -s ' ' '\n' | sort -n | paste -sd ' '; }
+
+# A target whose file nobody else has.
+cat >"$tmp/spin.c" <<-'EOF'
+	#include <unistd.h>
+	int main(void) { for (volatile unsigned n = 0;; n++) if (n % 1000000 == 0) usleep(5000); }
+EOF
+"$CC" -O1 -o "$tmp/spin" "$tmp/spin.c" 2>/dev/null || cp "$(command -v yes)" "$tmp/spin"
+start "$tmp/spin" >/dev/null
+
+# batch_as WHO UID GID GROUPS [NAME=VALUE...]
+batch_as()
+{
+	local uid=$2 gid=$3 groups=$4 pid pids
+	who="$1, batch"
+	start env "${@:5}" "$STACKTOP" -b -d 0.2 >"$tmp/batch.out" 2>"$tmp/batch.err"
+	pid=$last_pid
+	wait_for 10 test -s "$tmp/batch.out" || fail "$who: no output: $(cat "$tmp/batch.err")"
+	check_family "$pid" "$uid" "$gid" "$groups"
+	pids=$(family "$pid")
+	kill -TERM "$pid"
+	wait_for 5 all_gone $pids || fail "$who: something stays after SIGTERM"
+	pass "$who"
+}
+
+# run_as, the same: in batch mode and on a screen
+run_as()
+{
+	local uid=$2 gid=$3 groups=$4 pids
+	batch_as "$@"
+	who="$1, screen"
+	term_start 100x30 env "${@:5}" "$STACKTOP" -d 0.5
+	check_family "$term_pid" "$uid" "$gid" "$groups" guard
+	pids=$(family "$term_pid")
+	key q
+	term_end "$who: q" 0
+	wait_for 5 all_gone $pids || fail "$who: something stays after q"
+	pass "$who"
+}
+
+nobody=$(id -u nobody 2>/dev/null || echo 65534)
+nogroup=$(id -g nobody 2>/dev/null || echo 65534)
+run_as root "$nobody" "$nogroup" '' -u SUDO_UID -u SUDO_GID -u SUDO_USER
+run_as 'sudo from nobody' 65534 65534 "$(groups_of 65534 2>/dev/null || echo 65534)" \
+	SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody
+read -r name uid gid <<<"$(other_user)"
+[ -z "$name" ] || run_as "sudo from an ordinary user" "$uid" "$gid" "$(groups_of "$name")" \
+	"SUDO_UID=$uid" "SUDO_GID=$gid" "SUDO_USER=$name"
+# A number without a name is a user as well; root through sudo is just root.
+batch_as 'sudo from a user without a name' 54321 54322 54322 SUDO_UID=54321 SUDO_GID=54322
+# What no sudo sets is not believed.
+batch_as 'sudo from root' "$nobody" "$nogroup" '' SUDO_UID=0 SUDO_GID=0 SUDO_USER=root
+batch_as 'sudo from -1' "$nobody" "$nogroup" '' SUDO_UID=4294967295 SUDO_GID=4294967295
+
+# ends WHAT STATUS COMMAND...: the command makes stacktop on a screen end with it
+ends()
+{
+	local what=$1 status=$2 pids
+	shift 2
+	term_start 80x24 "$STACKTOP" -d 0.5
+	wait_for 10 member "$term_pid" stacktop-loader >/dev/null || fail "$what: no loader"
+	pids=$(family "$term_pid")
+	[ "$(echo $pids | wc -w)" = 4 ] || fail "$what: not four processes: $pids"
+	"$@"
+	term_end "$what" "$status"
+	wait_for 5 all_gone $pids || fail "$what: left running: $(ps -o pid,comm -p "$(echo $pids | tr ' ' ,)")"
+	pass "ends by $what"
+}
+send() { kill "-$1" "$term_pid"; }
+ends SIGTERM 143 send TERM
+ends SIGHUP 129 send HUP
+ends SIGINT 130 send INT
+ends Ctrl-C 130 key C-c
+ends SIGKILL 137 send KILL
+
+# The terminal itself vanishes: nobody is left to restore it for, and nothing stays.
+term_start 80x24 "$STACKTOP" -d 0.5
+pids=$(family "$term_pid")
+mux kill-server
+wait_for 5 all_gone $pids || fail "something stays when the terminal is gone"
+
+for signal in TERM:143 HUP:129 INT:130 KILL:137; do
+	start "$STACKTOP" -b -d 0.2 >"$tmp/end.out"
+	pid=$last_pid
+	wait_for 10 member "$pid" stacktop-loader >/dev/null
+	pids=$(family "$pid")
+	kill "-${signal%:*}" "$pid"
+	wait "$pid" 2>/dev/null
+	status=$?
+	[ $status = "${signal#*:}" ] || fail "batch: status $status after SIG${signal%:*}"
+	wait_for 5 all_gone $pids || fail "batch: something stays after SIG${signal%:*}"
+done
+pass 'ends of batch mode'
+
+# Variables that lead libraries to files, and to the network, are not followed with privileges.
+if command -v strace >/dev/null; then
+	mkdir -p "$tmp/evil/t" "$tmp/evil/x"
+	term_begin 80x24 strace -f -o "$tmp/trace" -e trace=openat,open,access,stat,newfstatat,readlink,connect \
+		env -u SUDO_UID "TERMINFO=$tmp/evil" "TERMINFO_DIRS=$tmp/evil" "TERMCAP=$tmp/evil/cap" \
+		"TERMPATH=$tmp/evil/path" "LOCPATH=$tmp/evil" "NLSPATH=$tmp/evil/%N" \
+		"DEBUGINFOD_URLS=http://127.0.0.1:9" "DEBUGINFOD_CACHE_PATH=$tmp/evil" "$STACKTOP" -d 0.5
+	see 'self' 30
+	key q
+	wait_for 15 term_ended || fail 'environment: it does not end'
+	grep -q '"stacktop' "$tmp/trace" || grep -q terminfo "$tmp/trace" || fail 'environment: nothing traced'
+	grep "$tmp/evil\|sin_addr\|sin6_addr" "$tmp/trace" | grep -v execve |
+		grep . && fail 'environment: a variable is followed'
+	pass 'environment'
+fi
+finish

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# A program of known shares (70/20/10 below one caller) shows these within
+# sampling error in all views, for fp and dwarf, -O0 and -O2, PIE, non-PIE,
+# static and stripped, gcc and clang. All variants run at once below one profile.
+
+. "${top_srcdir:-.}/tests/lib.sh"
+need jq gcc
+need_sampling
+
+src=$top_srcdir/tests/targets/shares.c
+variants=
+for cc in gcc clang; do
+	command -v $cc >/dev/null || continue
+	for opt in O0 O2; do
+		for kind in pie nopie static stripped; do
+			case $kind in
+			pie) flags="-fPIE -pie" ;;
+			nopie) flags="-fno-pie -no-pie" ;;
+			static) flags=-static ;;
+			stripped) flags=-s ;;
+			esac
+			name=sh$$-$cc-$opt-$kind
+			# shellcheck disable=SC2086
+			$cc -$opt -fno-omit-frame-pointer $flags -o "$tmp/$name" "$src" ||
+				skip "$cc $flags cannot build here"
+			variants="$variants $name"
+		done
+	done
+done
+pids=
+for v in $variants; do
+	start nice -n 10 "$tmp/$v" # so that who waits for this machine can go on
+	pids=$pids,$last_pid
+	[[ $v == *-gcc-O2-pie ]] && pie_pid=$last_pid
+done
+
+# near NAME PART WHOLE SHARE: PART is SHARE percent of WHOLE (nanoseconds, 250689 per sample)
+# within 4.5 standard deviations of a binomial share
+near()
+{
+	awk -v part="$2" -v whole="$3" -v s="$4" 'BEGIN {
+		n = whole / 250689; p = n ? 100 * part / whole : 0
+		d = 450 * sqrt(s / 100 * (1 - s / 100) / (n + 1))
+		exit !(n > 100 && p >= s - d && p <= s + d) }' ||
+		fail "$1: $2 of $3, not $4 %"
+}
+
+for mode in fp dwarf,4096; do
+	"$STACKTOP" -b --format=json -n 1 -d 8 --window 8 -F 3989 --call-graph $mode -p "${pids#,}" \
+		>"$tmp/json" 2>"$tmp/err" || fail "$mode: $(cat "$tmp/err")"
+	# Functions as "object name self", and callers of three as "object name total
+	# largest second": in a prologue the fp chain skips a caller, which makes a false one of few samples.
+	jq -r '.functions[] | select(.self > 0) | "\(.object) \(.name) \(.self)"' "$tmp/json" |
+		sort -k1,1 -k3,3nr >"$tmp/functions"
+	jq -r 'def walk: . as $n | ([.children[]? | select(.object == $n.object)] | sort_by(-.total)) as $c |
+			(if ($c | length) >= 3 then "\(.object) \(.name) \(.total) \($c[0].total) \($c[1].total)" else empty end),
+			(.children[]? | walk);
+		.tree | walk' "$tmp/json" | sort -k1,1 -k5,5nr >"$tmp/callers"
+	for v in $variants; do
+		{ read -r n70 s70; read -r n20 s20; read -r n10 s10; } < \
+			<(awk -v v="$v" '$1 == v { print $2, $3 }' "$tmp/functions" | head -n 3)
+		[ -n "$n10" ] || { fail "$mode $v: not three functions"; continue; }
+		sum=$(awk -v v="$v" '$1 == v { s += $3 } END { printf "%.0f", s }' "$tmp/functions")
+		near "$mode $v $n70" "$s70" "$sum" 70
+		near "$mode $v $n20" "$s20" "$sum" 20
+		near "$mode $v $n10" "$s10" "$sum" 10
+		case $v in
+		*stripped) # no names, but the same three sizes
+			[[ $n70 == "$v"+0x* ]] || fail "$mode $v: a stripped function is called $n70" ;;
+		*)
+			[ "$n70 $n20 $n10" = "work_70 work_20 work_10" ] ||
+				fail "$mode $v: names are $n70 $n20 $n10" ;;
+		esac
+		# In the tree one caller has all three below it.
+		read -r caller total largest < <(awk -v v="$v" '$1 == v { print $2, $3, $4 }' "$tmp/callers")
+		[ -n "$caller" ] || { fail "$mode $v: no caller of three"; continue; }
+		near "$mode $v tree $caller" "$largest" "$total" 70
+		[[ $v == *stripped || $caller == dispatch ]] || fail "$mode $v: caller is $caller"
+	done
+done
+pass "functions and tree of $(echo "$variants" | wc -w) programs"
+
+# The same rows as text, in the callers view: dispatch stands below work_70.
+"$STACKTOP" -b -n 1 -d 3 -p "$pie_pid" --view callers >"$tmp/callers" 2>&1 || fail "callers: $(cat "$tmp/callers")"
+grep -q 'work_70' "$tmp/callers" || fail "callers view: no work_70"
+"$STACKTOP" -b -n 1 -d 3 -p "$pie_pid" --view tree >"$tmp/tree" 2>&1 || fail "tree: $(cat "$tmp/tree")"
+for f in main dispatch work_70 work_20 work_10; do
+	grep -q "$f" "$tmp/tree" || fail "tree view: no $f"
+done
+finish

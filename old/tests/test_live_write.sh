@@ -1,0 +1,223 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# The write key of the running program: whose the file is and what is in it,
+# that it never goes over or through anything, and that what fails leaves a
+# message on the screen and nothing on the disk.
+
+. "${top_srcdir:-.}/tests/lib.sh"
+. "$top_srcdir/tests/live_lib.sh"
+need tmux mount
+need_sampling
+umask 0 # the mode of a report does not depend on it
+
+umount_all()
+{
+	umount -l "$tmp/full" "$tmp/sudo-full" 2>/dev/null
+	live_cleanup
+}
+trap umount_all EXIT
+
+# A program with a known chain, as the only thing that is sampled.
+cat >"$tmp/chain.c" <<-'EOF'
+	#include <unistd.h>
+	#define DEEP __attribute__((noinline))
+	DEEP void leaf(void) { for (volatile unsigned n = 0; n < 300000; n++) ; }
+	DEEP void branch_a(void) { leaf(); __asm__ volatile(""); }
+	DEEP void branch_b(void) { leaf(); leaf(); __asm__ volatile(""); }
+	int main(void) { for (;;) { branch_a(); branch_b(); usleep(3000); } }
+EOF
+"$CC" -O1 -o "$tmp/chain" "$tmp/chain.c" || skip 'no compiler'
+chmod 755 "$tmp/chain"
+start "$tmp/chain"
+chain=$last_pid
+
+# begin_in DIRECTORY [NAME=VALUE...]
+begin_in()
+{
+	term_dir=$1
+	term_start 120x30 env "${@:2}" "$STACKTOP" -d 0.3 -p "$chain"
+	see 'leaf +chain'
+	see 'last [2-9]' # names and tables have come
+}
+
+# answer NAME REGEX: press w, type the name (none: as offered), and see what is said
+answer()
+{
+	key w
+	see '^write to '
+	if [ -n "$1" ]; then
+		key C-u
+		key -l "$1"
+	fi
+	key Enter
+	see "$2"
+}
+
+# nothing_in DIRECTORY EXPECTED...: it holds just these
+nothing_in()
+{
+	local found
+	found=$(ls -A "$1" | sort | paste -sd ' ')
+	[ "$found" = "${*:2}" ] || fail "$1 holds '$found' instead of '${*:2}'"
+}
+
+# owned FILE UID: by the user alone, nobody else can read it
+owned()
+{
+	[ "$(stat -c '%u %a %h %F' "$1")" = "$2 600 1 regular file" ] ||
+		fail "$1: $(stat -c '%u %a %h %F' "$1") instead of $2 600"
+}
+
+# --- what is in it: settings, health, and all rows as folded, at full width -----------------
+
+check_report()
+{
+	local file=$1 nr_rows=$2 word
+	head -n 2 "$file" | grep -q "^stacktop .* pid $chain .* 999 Hz .* dwarf 16K .* complete [0-9.]*%" ||
+		fail "report: no settings: $(head -n 2 "$file")"
+	grep -qE '^[0-9]{4}-[0-9]{2}-[0-9]{2} .* event (cycles|cpu-clock), [0-9]+ samples' "$file" ||
+		fail 'report: no date, event and samples'
+	for word in samples lost cost; do
+		grep -q "^whole run: $word" "$file" || fail "report: no line on $word"
+	done
+	LC_ALL=C grep -q '[[:cntrl:]]' "$file" && fail 'report: control characters'
+	[ "$(sed '1,/^ *self%/d; /^$/d' "$file" | wc -l)" = "$nr_rows" ] ||
+		fail "report: $(sed '1,/^ *self%/d; /^$/d' "$file" | wc -l) rows, $nr_rows on the screen: $(cat "$file")"
+}
+# What the screen says of the list: "3/17" at the end of the second line
+rows_on_screen() { screen | sed -n '2s,.*[0-9]/\([0-9]*\) *$,\1,p'; }
+# Function names with their indent, of the screen or of a report
+functions_of() { sed -n 's/^ *[0-9.]* *[0-9.]* //; s/ *\(chain\|libc.*\|\[.*\]\|ld-.*\)\( .*\)*$//p'; }
+
+mkdir "$tmp/root" "$tmp/user"
+begin_in "$tmp/root" -u SUDO_UID -u SUDO_GID
+for view in 1 3 2; do
+	key "$view"
+	see "^ self"
+	[ "$view" = 1 ] || { key E; see 'branch_b'; }
+	[ "$view" != 3 ] || { key C; see_not 'branch_b'; key E; see 'branch_b'; }
+	key Space
+	see FROZEN
+	answer "view$view" "written: view$view"
+	wait_for 5 test -s "$tmp/root/view$view" || fail "view $view: no file"
+	check_report "$tmp/root/view$view" "$(rows_on_screen)"
+	screen | sed '1,/self%\|self▾/d' | functions_of | head -n 12 >"$tmp/on-screen"
+	sed '1,/^ *self%/d' "$tmp/root/view$view" | functions_of | head -n 12 >"$tmp/in-file"
+	grep -q leaf "$tmp/in-file" || fail "view $view: no leaf in the file"
+	cmp -s "$tmp/on-screen" "$tmp/in-file" ||
+		fail "view $view: the file is not the screen: $(diff "$tmp/on-screen" "$tmp/in-file")"
+	key Space
+	see live
+done
+key 3
+key C
+see_not branch_b
+answer folded 'written: folded'
+grep -q 'branch_b' "$tmp/root/folded" && fail 'a folded row is in the report'
+# The ending of the name chooses another format.
+answer x.folded 'written: x.folded'
+wait_for 5 test -s "$tmp/root/x.folded" || fail 'no folded stacks'
+grep -q '^chain;.*;main;branch_b;leaf [0-9]*$' "$tmp/root/x.folded" ||
+	fail "folded: $(head -n 3 "$tmp/root/x.folded")"
+answer x.json 'written: x.json'
+wait_for 5 test -s "$tmp/root/x.json" || fail 'no json'
+[ "$(wc -l <"$tmp/root/x.json") $(head -c 11 "$tmp/root/x.json")" = '1 {"version":' ] ||
+	fail "json: $(head -c 100 "$tmp/root/x.json")"
+pass 'what is in a report'
+
+# --- root itself: its own directory, the file is root's ---------------------------------------
+
+rm "$tmp/root"/*
+answer '' "written: stacktop-$(uname -n)-[0-9]{8}-[0-9]{6}.txt"
+owned "$tmp/root"/stacktop-*.txt 0
+rm "$tmp/root"/stacktop-*.txt
+echo kept >"$tmp/root/there"
+ln -s "$tmp/root/nowhere" "$tmp/root/link"
+ln -s "$tmp/root/there" "$tmp/root/link-there"
+mkfifo "$tmp/root/fifo"
+mkdir "$tmp/root/folder"
+for name in there link link-there fifo folder; do
+	answer "$name" "$name exists already: nothing written"
+done
+[ "$(cat "$tmp/root/there")" = kept ] || fail 'a file was overwritten'
+answer '..' '\.\. is not the name of a file'
+answer "$tmp/elsewhere" 'only into the directory where stacktop was started'
+key w
+see '^write to '
+key Escape
+see_not '^write to '
+key w
+see '^write to '
+key C-u
+key Enter
+see 'not written: no name'
+nothing_in "$tmp/root" fifo folder link link-there there
+nothing_in "$tmp/root/folder" ''
+key q
+term_end root 0
+pass 'root'
+
+# --- through sudo: as the caller, who may not write where root may ------------------------------
+
+chown 65534:65534 "$tmp/user"
+chmod 700 "$tmp/user"
+chmod 755 "$tmp/root"
+begin_in "$tmp/user" SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody
+answer '' 'written: stacktop-'
+owned "$tmp/user"/stacktop-*.txt 65534
+rm "$tmp/user"/stacktop-*.txt
+answer 'ä report' 'written: ä report'
+owned "$tmp/user/ä report" 65534
+ln -s "$tmp/user/nowhere" "$tmp/user/link"
+answer link 'link exists already: nothing written'
+answer "$tmp/root/mine" 'cannot write .*/root/mine: Permission denied; nothing written'
+answer nosuch/file 'cannot write nosuch/file: No such file or directory; nothing written'
+mkdir -m 777 "$tmp/user/folder"
+answer folder/inside 'written: folder/inside'
+owned "$tmp/user/folder/inside" 65534
+nothing_in "$tmp/user" folder link 'ä report'
+key q
+term_end sudo 0
+pass 'sudo'
+
+# --- no room, and no right --------------------------------------------------------------------
+
+# full DIRECTORY WHO [NAME=VALUE...]
+full()
+{
+	mkdir "$1"
+	if ! mount -t tmpfs -o "size=8k,mode=777" none "$1"; then
+		echo 'not tested: cannot mount'
+		return
+	fi
+	head -c 8192 /dev/zero >"$1/filled" 2>/dev/null
+	begin_in "$1" "${@:3}"
+	answer report 'cannot write report: No space left on device; nothing written'
+	nothing_in "$1" filled
+	rm "$1/filled"
+	mount -o remount,ro "$1"
+	answer report 'cannot write report: Read-only file system; nothing written'
+	mount -o remount,rw,size=4m "$1"
+	answer report 'written: report'
+	key q
+	term_end "$2 on a full disk" 0
+	mux kill-server
+	umount -l "$1"
+	pass "$2 on a full disk"
+}
+full "$tmp/full" root -u SUDO_UID -u SUDO_GID
+full "$tmp/sudo-full" sudo SUDO_UID=65534 SUDO_GID=65534
+
+# A directory that only root may write to, and one that is gone.
+begin_in "$tmp/root" SUDO_UID=65534 SUDO_GID=65534
+answer report 'cannot write report: Permission denied; nothing written'
+key q
+term_end 'no right' 0
+mkdir "$tmp/removed"
+begin_in "$tmp/removed" -u SUDO_UID
+rmdir "$tmp/removed"
+answer report 'cannot write report: No such file or directory; nothing written'
+key q
+term_end 'a directory that is gone' 0
+finish

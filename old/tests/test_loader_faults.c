@@ -1,0 +1,848 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Whatever a file, a signal or a hostile loader does: each request gets one
+ * answer, the fault is put on the right file, and other files go on.
+ */
+#include "config.h"
+
+#include "src/loader/debugdata.h"
+#include "src/loader/protocol.h"
+#include "src/loader/sandbox.h"
+#include "tests/loader_helpers.h"
+#include "unwind/table.h"
+
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#ifdef HAVE_LZMA
+#include <lzma.h>
+#endif
+
+#define GOOD 1u
+#define BAD  2u
+
+int known_function(int x);
+
+__attribute__((noinline)) int known_function(int x)
+{
+	volatile int sum = x;
+
+	return sum * 2 + 1;
+}
+
+struct fixture {
+	struct test_spawner spawner;
+	struct loader_client *client;
+};
+
+static int fixture_new(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->spawner.main = loader_main;
+	f->client = test_client(&f->spawner);
+	test_add(f->client, GOOD, "/proc/self/exe");
+	*state = f;
+	return 0;
+}
+
+static int fixture_free(void **state)
+{
+	struct fixture *f = *state;
+
+	loader_client_free(f->client);
+	free(f);
+	return 0;
+}
+
+static void assert_good_still_works(struct fixture *f)
+{
+	struct test_place place = test_place_of((const void *)known_function);
+	struct loader_name name = test_name(f->client, GOOD, place.off);
+
+	assert_non_null(name.name);
+	assert_string_equal(name.name, "known_function");
+}
+
+static uint64_t restarts_of(const struct fixture *f)
+{
+	struct loader_stats stats;
+
+	loader_stats(f->client, &stats);
+	return stats.restarts;
+}
+
+/* Kill the present loader and wait until it is dead, but leave it to the client to notice. */
+static void loader_kill(struct fixture *f)
+{
+	pid_t pid = loader_pid(f->client);
+	siginfo_t info;
+
+	assert_true(pid > 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+/* --- death and delay --- */
+
+/* Have the loader stopped with a request for BAD's table in its hands. */
+static void stop_in_request(struct fixture *f)
+{
+	test_warm_up(f->client);
+	test_add(f->client, BAD, "/proc/self/exe");
+	assert_int_equal(kill(loader_pid(f->client), SIGSTOP), 0);
+	assert_int_equal(loader_want_table(f->client, BAD), 0);
+	loader_tick(f->client, test_now(f->client));
+	assert_int_equal(loader_want_table(f->client, BAD), 0);
+	assert_int_equal(loader_want_names(f->client, BAD, (const uint64_t[]){4096}, 1), 0);
+}
+
+/* All three answers about BAD say STATUS, further ones too, and no loader sees it again. */
+static void assert_bad(struct fixture *f, enum loader_status status)
+{
+	struct loader_reply reply;
+
+	for (int i = 0; i < 3; i++) {
+		test_reply(f->client, &reply);
+		assert_int_equal(reply.module, BAD);
+		assert_int_equal(reply.status, status);
+		assert_int_equal(reply.blob_fd, -1);
+		if (reply.kind == LOADER_REPLY_NAMES) {
+			assert_int_equal(reply.nr_names, 1);
+			assert_true(reply.names[0].off == 4096);
+			assert_true(reply.names[0].func_off == UINT64_MAX);
+			assert_null(reply.names[0].name);
+		}
+	}
+	assert_int_equal(loader_want_calls(f->client, BAD), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.kind, LOADER_REPLY_CALLS);
+	assert_int_equal(reply.status, status);
+	assert_good_still_works(f);
+	assert_int_equal(restarts_of(f), 1);
+	assert_int_equal(f->spawner.nr_killed, 1);
+}
+
+static void a_killed_loader_is_replaced(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_reply reply;
+
+	stop_in_request(f);
+	loader_kill(f);
+	for (int i = 0; i < 3; i++) {
+		test_reply(f->client, &reply);
+		assert_int_equal(reply.module, BAD);
+		assert_int_equal(reply.status, LOADER_OK);
+		if (reply.blob_fd >= 0)
+			close(reply.blob_fd);
+	}
+	assert_good_still_works(f);
+	assert_int_equal(restarts_of(f), 1);
+}
+
+/* The first crash is enough. */
+static void a_file_that_crashes_the_loader_is_bad(void **state)
+{
+	struct fixture *f = *state;
+
+	stop_in_request(f);
+	assert_int_equal(kill(loader_pid(f->client), SIGILL), 0);
+	assert_int_equal(kill(loader_pid(f->client), SIGCONT), 0);
+	assert_bad(f, LOADER_CRASHED);
+}
+
+static void a_late_loader_is_replaced(void **state)
+{
+	struct fixture *f = *state;
+
+	stop_in_request(f);
+	loader_client_set_deadline(f->client, 50 * NS_PER_MSEC);
+	loader_tick(f->client, test_now(f->client) + LOADER_DEADLINE_NS);
+	loader_client_set_deadline(f->client, LOADER_DEADLINE_NS);
+	assert_bad(f, LOADER_TIMED_OUT);
+}
+
+/* Mount the helper's file system on DIR. Its pid, or 0 where that is not possible. */
+static pid_t fuse_start(const char *dir, const char *program)
+{
+	const char *top = getenv("top_builddir");
+	char helper[512];
+	pid_t pid;
+
+	snprintf(helper, sizeof(helper), "%s/tests/fuse_hang", top ? top : ".");
+	if (geteuid() != 0 || access(helper, X_OK) < 0 || access("/dev/fuse", R_OK | W_OK) < 0)
+		return 0;
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(helper, "fuse_hang", "-f", dir, (char *)NULL);
+		_exit(127);
+	}
+	while (access(program, R_OK) < 0) {
+		if (waitpid(pid, NULL, WNOHANG) != 0)
+			return 0;
+		usleep(10000);
+	}
+	return pid;
+}
+
+/* Its owner has the read and does not answer: not even SIGKILL ends the loader then. */
+static void a_stuck_file_system_is_left_behind(void **state)
+{
+	struct fixture *f = *state;
+	char *dir = test_dir_new(), program[64];
+	struct loader_reply reply;
+	pid_t daemon;
+
+	snprintf(program, sizeof(program), "%s/program", dir);
+	daemon = fuse_start(dir, program);
+	if (daemon == 0) {
+		rmdir(dir);
+		free(dir);
+		skip();
+	}
+	assert_good_still_works(f);
+	test_add(f->client, BAD, program);
+	assert_int_equal(kill(daemon, SIGUSR2), 0);
+	f->spawner.never_waits = true;
+	loader_client_set_deadline(f->client, 300 * NS_PER_MSEC);
+	assert_int_equal(loader_want_table(f->client, BAD), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.status, LOADER_TIMED_OUT);
+	loader_client_set_deadline(f->client, LOADER_DEADLINE_NS);
+	assert_good_still_works(f);
+	f->spawner.never_waits = false;
+	kill(daemon, SIGKILL);
+	waitpid(daemon, NULL, 0);
+	loader_drop_module(f->client, BAD);
+	umount2(dir, MNT_DETACH);
+	rmdir(dir);
+	free(dir);
+}
+
+static void a_loader_that_dies_idle_harms_no_file(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_good_still_works(f);
+	for (int i = 0; i < 3; i++) {
+		loader_kill(f);
+		assert_good_still_works(f);
+	}
+	assert_int_equal(restarts_of(f), 3);
+}
+
+/* A debug file is forgotten first: it may be what killed the loader. */
+static void a_debug_file_is_suspected_before_its_module(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t off = test_place_of((const void *)known_function).off;
+	struct loader_reply reply;
+
+	test_warm_up(f->client);
+	assert_int_equal(loader_add_debug(f->client, GOOD, open("/proc/self/exe", O_RDONLY)), 0);
+	assert_int_equal(kill(loader_pid(f->client), SIGSTOP), 0);
+	assert_int_equal(loader_want_names(f->client, GOOD, &off, 1), 0);
+	loader_tick(f->client, test_now(f->client));
+	loader_tick(f->client, test_now(f->client) + LOADER_DEADLINE_NS);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.status, LOADER_OK);
+	assert_int_equal(restarts_of(f), 1);
+}
+
+static void a_dropped_module_is_answered_once(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_reply reply;
+
+	test_warm_up(f->client);
+	test_add(f->client, BAD, "/proc/self/exe");
+	assert_int_equal(loader_want_table(f->client, BAD), 0);
+	loader_tick(f->client, test_now(f->client)); /* this one is with the loader now */
+	assert_int_equal(loader_want_calls(f->client, BAD), 0);
+	loader_drop_module(f->client, BAD);
+	for (int i = 0; i < 2; i++) {
+		test_reply(f->client, &reply);
+		assert_int_equal(reply.module, BAD);
+		assert_int_equal(reply.status, LOADER_FAILED);
+		assert_int_equal(reply.blob_fd, -1);
+	}
+	assert_int_equal(loader_want_table(f->client, BAD), -ENOENT);
+	assert_good_still_works(f);
+	assert_int_equal(restarts_of(f), 0);
+}
+
+static void without_a_loader_everything_is_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_reply reply;
+	uint64_t time_ns = now_ns();
+
+	f->spawner.main = NULL;
+	assert_int_equal(loader_want_table(f->client, GOOD), 0);
+	assert_int_equal(loader_want_calls(f->client, GOOD), 0);
+	while (!loader_next_reply(f->client, &reply)) {
+		loader_tick(f->client, time_ns);
+		time_ns += NS_PER_MSEC;
+	}
+	assert_int_equal(reply.status, LOADER_FAILED);
+	/* Not in a hurry: each attempt waits twice as long as the one before. */
+	assert_int_equal(f->spawner.nr_started, 6);
+	assert_true(time_ns - now_ns() > 2 * NS_PER_SEC);
+	assert_true(loader_next_reply(f->client, &reply));
+	assert_false(loader_next_reply(f->client, &reply));
+}
+
+/* --- hostile files --- */
+
+struct image {
+	uint8_t *data;
+	size_t len;
+};
+
+static struct image image_of_self(void)
+{
+	struct image image;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	char *data;
+
+	assert_int_equal(read_all(fd, 64 << 20, &data, &image.len), 0);
+	close(fd);
+	image.data = (uint8_t *)data;
+	return image;
+}
+
+/* Ask everything about a file with this content; every answer is as good as any other. */
+static void feed(struct fixture *f, const uint8_t *data, size_t len, unsigned int *outcomes)
+{
+	uint64_t off = test_place_of((const void *)known_function).off;
+	struct loader_reply reply;
+	struct table table;
+
+	assert_int_equal(loader_add_module(f->client, BAD, memfd_sealed("image", data, len)), 0);
+	assert_int_equal(loader_want_table(f->client, BAD), 0);
+	test_reply(f->client, &reply);
+	outcomes[reply.status]++;
+	if (reply.blob_fd >= 0) {
+		const void *blob;
+		size_t bytes;
+
+		assert_int_equal(memfd_map(reply.blob_fd, TABLE_BYTES_MAX, &blob, &bytes), 0);
+		assert_int_equal(table_open(blob, bytes, &table), 0);
+		munmap((void *)(uintptr_t)blob, bytes);
+		close(reply.blob_fd);
+	}
+	assert_int_equal(loader_want_calls(f->client, BAD), 0);
+	test_reply(f->client, &reply);
+	if (reply.blob_fd >= 0)
+		close(reply.blob_fd);
+	assert_int_equal(loader_want_names(f->client, BAD, &off, 1), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.nr_names, 1);
+	loader_drop_module(f->client, BAD);
+}
+
+static void truncated_files_are_survived(void **state)
+{
+	struct fixture *f = *state;
+	struct image image = image_of_self();
+	unsigned int outcomes[LOADER_STATUS_COUNT] = {0};
+
+	for (size_t len = 0; len < 256; len += 7)
+		feed(f, image.data, len, outcomes);
+	for (size_t len = 256; len < image.len; len += image.len / 150)
+		feed(f, image.data, len, outcomes);
+	assert_true(outcomes[LOADER_NOT_ELF] > 5);
+	assert_true(outcomes[LOADER_OK] > 20);
+	assert_good_still_works(f);
+	assert_int_equal(restarts_of(f), 0);
+	free(image.data);
+}
+
+static uint32_t random_next(uint32_t *seed)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return *seed >> 8;
+}
+
+/* Flip bytes in the headers, in the section headers, or anywhere. */
+static void flipped_files_are_survived(void **state)
+{
+	struct fixture *f = *state;
+	struct image image = image_of_self();
+	uint8_t *data = malloc(image.len);
+	unsigned int outcomes[LOADER_STATUS_COUNT] = {0};
+	uint32_t seed = 1;
+
+	for (int round = 0; round < 300; round++) {
+		memcpy(data, image.data, image.len);
+		for (int i = 0; i < 1 + round % 20; i++) {
+			size_t at = random_next(&seed) % image.len;
+
+			if (round % 3 == 0)
+				at %= 1024;
+			else if (round % 3 == 1)
+				at = image.len - 1 - at % 3000;
+			data[at] ^= (uint8_t)(1u << random_next(&seed) % 8);
+		}
+		feed(f, data, image.len, outcomes);
+	}
+	assert_true(outcomes[LOADER_OK] > 100);
+	assert_good_still_works(f);
+	assert_int_equal(restarts_of(f), 0);
+	free(data);
+	free(image.data);
+}
+
+#ifdef HAVE_LZMA
+
+/* Pack BYTES zeros as xz -1 would. */
+static struct image bomb_new(size_t bytes)
+{
+	static const uint8_t zeros[1 << 16];
+	struct image image = {malloc(1 << 20), 0};
+	lzma_stream stream = LZMA_STREAM_INIT;
+	lzma_ret r = LZMA_OK;
+
+	assert_int_equal(lzma_easy_encoder(&stream, 0, LZMA_CHECK_CRC32), LZMA_OK);
+	stream.next_out = image.data;
+	stream.avail_out = 1 << 20;
+	while (r == LZMA_OK) {
+		if (stream.avail_in == 0 && bytes > 0) {
+			stream.next_in = zeros;
+			stream.avail_in = MIN(bytes, sizeof(zeros));
+			bytes -= stream.avail_in;
+		}
+		r = lzma_code(&stream, bytes > 0 ? LZMA_RUN : LZMA_FINISH);
+	}
+	assert_int_equal(r, LZMA_STREAM_END);
+	image.len = stream.total_out;
+	lzma_end(&stream);
+	return image;
+}
+
+static void an_xz_bomb_is_refused(void **state)
+{
+	struct image bomb = bomb_new(256 << 20), small = bomb_new(1 << 20);
+	void *data;
+	size_t len;
+
+	(void)state;
+	assert_true(bomb.len < 100000);
+	assert_int_equal(debugdata_unpack(bomb.data, bomb.len, &data, &len), -EFBIG);
+	assert_int_equal(debugdata_unpack(bomb.data, bomb.len / 2, &data, &len), -EFBIG);
+	/* The same content, small: welcome. */
+	assert_int_equal(debugdata_unpack(small.data, small.len, &data, &len), 0);
+	assert_int_equal(len, 1 << 20);
+	free(data);
+	assert_int_equal(debugdata_unpack(small.data, small.len / 2, &data, &len), -EBADMSG);
+	assert_int_equal(debugdata_unpack("hello", 5, &data, &len), -EBADMSG);
+	free(bomb.data);
+	free(small.data);
+}
+
+/* In a file, it takes nothing away from the rest of the file. */
+static void a_file_with_an_xz_bomb_keeps_its_names(void **state)
+{
+	struct fixture *f = *state;
+	struct image bomb = bomb_new(256 << 20);
+	char *dir = test_dir_new(), path[4096];
+	struct loader_stats stats;
+	uint64_t before_ns;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/bomb", dir);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(bomb.data, 1, bomb.len, file), bomb.len);
+	fclose(file);
+	free(bomb.data);
+	if (!test_run("objcopy --add-section .gnu_debugdata=%s /proc/%d/exe %s/elf", path, getpid(),
+		      dir))
+		skip();
+	assert_good_still_works(f);
+	loader_stats(f->client, &stats);
+	before_ns = stats.cpu_ns;
+	snprintf(path, sizeof(path), "%s/elf", dir);
+	test_add(f->client, GOOD, path);
+	assert_good_still_works(f);
+	loader_stats(f->client, &stats);
+	assert_int_equal(stats.restarts, 0);
+	/* 18.9 s for libdw with 1 GiB: a bound on work done, not on the time of this machine. */
+	assert_true(stats.cpu_ns - before_ns < 4 * NS_PER_SEC);
+#ifndef SANITIZED
+	assert_true(stats.rss_bytes < 100 << 20);
+#endif
+	test_run("rm -rf %s", dir);
+	free(dir);
+}
+
+#endif
+
+/* --- hostile loaders --- */
+
+enum lie {
+	LIE_NO_HELLO,
+	LIE_WRONG_HELLO,
+	LIE_DIES,
+	LIE_SHORT_REPLY,
+	LIE_WRONG_SERIAL,
+	LIE_WRONG_KIND,
+	LIE_WRONG_STATUS,
+	LIE_LONG_BUILD_ID,
+	LIE_ENDLESS_DEBUGLINK,
+	LIE_HUGE_OUTPUT,
+	LIE_NO_OUTPUT,
+	LIE_SENDS_DESCRIPTORS,
+	LIE_TWO_REPLIES,
+	LIE_NAME_COUNT,
+	LIE_NAME_OFFSET,
+	LIE_NAME_TEXT,
+	LIE_NAME_BEHIND,
+	LIE_NAME_FROM,
+	LIE_NAME_LAST,
+	LIE_TABLE_UNCUT, /* from here on about a table */
+	LIE_TABLE_UNSEALED,
+	LIE_TABLE_KEEPS_MAPPING,
+	LIE_COUNT,
+};
+
+static enum lie present_lie;
+
+static void lie_in_names(struct protocol_names *head, const struct protocol_request *request)
+{
+	struct protocol_name *record = (struct protocol_name *)(head + 1);
+
+	head->nr = request->nr_offs + (present_lie == LIE_NAME_COUNT);
+	head->text_bytes = 4;
+	memcpy(record + 1, "abcd", 4); /* no end: harmless, as it is not read past the blob */
+	*record = (struct protocol_name){
+		.off = request->offs[0] + (present_lie == LIE_NAME_OFFSET),
+		.func_off = request->offs[0] + (present_lie == LIE_NAME_BEHIND),
+		.from = request->offs[0] + (present_lie == LIE_NAME_FROM),
+		.last = request->offs[0] - (present_lie == LIE_NAME_LAST),
+		.name = present_lie == LIE_NAME_TEXT ? 4 : 0,
+		.object = PROTOCOL_NO_TEXT,
+	};
+}
+
+static void lie_in_reply(struct protocol_reply *reply)
+{
+	reply->serial += present_lie == LIE_WRONG_SERIAL;
+	reply->kind += present_lie == LIE_WRONG_KIND;
+	if (present_lie == LIE_WRONG_STATUS)
+		reply->status = LOADER_TIMED_OUT;
+	if (present_lie == LIE_LONG_BUILD_ID)
+		reply->build_id_bytes = 21;
+	if (present_lie == LIE_ENDLESS_DEBUGLINK)
+		memset(reply->debuglink, 'x', sizeof(reply->debuglink));
+	if (present_lie == LIE_HUGE_OUTPUT)
+		reply->output_bytes = UINT64_MAX;
+	if (present_lie == LIE_NO_OUTPUT)
+		reply->output_bytes = 0;
+}
+
+/* A table's file: its length is true unless that is the lie. */
+static void lie_in_table(int output, uint64_t bytes)
+{
+	if (present_lie == LIE_TABLE_KEEPS_MAPPING)
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, output, 0);
+	if (present_lie != LIE_TABLE_UNCUT && ftruncate(output, (off_t)bytes) < 0)
+		_exit(1);
+	if (present_lie != LIE_TABLE_UNSEALED)
+		fcntl(output, F_ADD_SEALS, PROTOCOL_SEALS); /* refused while it is mapped */
+}
+
+static void lie_once(int sock, const struct protocol_request *request, int output,
+		     struct protocol_names *names)
+{
+	struct protocol_reply reply = {
+		.version = PROTOCOL_VERSION,
+		.kind = request->kind,
+		.serial = request->serial,
+		.status = LOADER_OK,
+		.output_bytes = sizeof(struct protocol_names) + sizeof(struct protocol_name) + 4,
+	};
+	size_t len = sizeof(reply) - (present_lie == LIE_SHORT_REPLY);
+
+	if (present_lie == LIE_DIES)
+		_exit(0);
+	if (request->kind == PROTOCOL_TABLE)
+		lie_in_table(output, reply.output_bytes);
+	else
+		lie_in_names(names, request);
+	lie_in_reply(&reply);
+	msg_send(sock, &reply, len, present_lie == LIE_SENDS_DESCRIPTORS ? sock : -1, 0);
+	if (present_lie == LIE_TWO_REPLIES)
+		msg_send(sock, &reply, len, -1, 0);
+}
+
+/* Speaks the protocol, but for one lie. */
+static int lying_main(int sock)
+{
+	struct protocol_hello hello = {.version = PROTOCOL_VERSION};
+	struct protocol_request request;
+	struct protocol_names *names = NULL;
+	int output = -1, fd;
+
+	if (present_lie == LIE_NO_HELLO)
+		return 0;
+	hello.version += present_lie == LIE_WRONG_HELLO;
+	msg_send(sock, &hello, sizeof(hello), -1, 0);
+	while (msg_recv(sock, &request, sizeof(request), &fd, 0) > 0) {
+		if (request.kind != PROTOCOL_ATTACH) {
+			lie_once(sock, &request, output, names);
+			close(output);
+		} else if (request.role == PROTOCOL_ROLE_NAMES) {
+			names = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			close(fd);
+		} else if (request.role == PROTOCOL_ROLE_OUTPUT) {
+			output = fd;
+		} else {
+			close(fd);
+		}
+	}
+	return 0;
+}
+
+/* From now on loaders tell LIE, or none (LIE_COUNT): a running one ends. */
+static void loaders_lie(struct fixture *f, enum lie lie)
+{
+	struct loader_reply reply;
+
+	if (loader_pid(f->client) > 0) {
+		loader_kill(f);
+		assert_false(loader_next_reply(f->client, &reply));
+		assert_int_equal(loader_pid(f->client), 0);
+	}
+	present_lie = lie;
+	f->spawner.main = lie == LIE_COUNT ? loader_main : lying_main;
+	f->spawner.nr_started = f->spawner.nr_killed = 0;
+}
+
+/* A death without a word may be an accident, and the file is tried again, not for ever; a lie is none. */
+static void a_file_that_is_the_end_of_loaders_is_bad(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t off = 4096;
+	struct loader_reply reply;
+
+	for (int lie = LIE_DIES; lie < LIE_COUNT; lie++) {
+		unsigned int wanted = lie == LIE_DIES ? 3 : 1;
+
+		loaders_lie(f, (enum lie)lie);
+		test_add(f->client, BAD, "/proc/self/exe");
+		if (lie >= LIE_TABLE_UNCUT)
+			assert_int_equal(loader_want_table(f->client, BAD), 0);
+		else
+			assert_int_equal(loader_want_names(f->client, BAD, &off, 1), 0);
+		test_reply(f->client, &reply);
+		assert_int_equal(reply.nr_names, lie < LIE_TABLE_UNCUT);
+		/* The first of two replies is good; the second one ends it. */
+		if (reply.status != (lie == LIE_TWO_REPLIES ? LOADER_OK : LOADER_CRASHED))
+			fail_msg("lie %d was believed", lie);
+		while (loader_pid(f->client) > 0)
+			assert_false(loader_next_reply(f->client, &reply));
+		assert_int_equal(f->spawner.nr_started, wanted);
+		assert_int_equal(f->spawner.nr_killed, wanted);
+		loaders_lie(f, LIE_COUNT);
+		assert_good_still_works(f);
+	}
+}
+
+static void a_loader_that_never_speaks_blames_no_file(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_reply reply;
+
+	for (int lie = LIE_NO_HELLO; lie <= LIE_WRONG_HELLO; lie++) {
+		loaders_lie(f, (enum lie)lie);
+		assert_int_equal(loader_want_table(f->client, GOOD), 0);
+		while (f->spawner.nr_killed < 2) {
+			loader_tick(f->client, test_now(f->client));
+			assert_false(loader_next_reply(f->client, &reply));
+			usleep(1000);
+		}
+		loaders_lie(f, LIE_COUNT);
+		test_reply(f->client, &reply);
+		assert_int_equal(reply.status, LOADER_OK);
+		close(reply.blob_fd);
+	}
+}
+
+/* --- confinement --- */
+
+static unsigned int status_field(pid_t pid, const char *name)
+{
+	char path[64], line[256];
+	unsigned int value = UINT32_MAX;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		if (strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ':')
+			value = (unsigned int)strtoul(line + strlen(name) + 1, NULL, 10);
+	fclose(file);
+	return value;
+}
+
+static void assert_limit(pid_t pid, const char *name, const char *value)
+{
+	char path[64], line[256];
+	size_t len = strlen(name);
+	bool is_found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", pid);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		if (strncmp(line, name, len) == 0 && line[len] == ' ') {
+			char *word = line + len + strspn(line + len, " ");
+
+			word[strcspn(word, " ")] = '\0';
+			assert_string_equal(word, value);
+			is_found = true;
+		}
+	fclose(file);
+	assert_true(is_found);
+}
+
+static void the_loader_is_confined(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_good_still_works(f);
+	assert_int_equal(status_field(loader_pid(f->client), "NoNewPrivs"), 1);
+	assert_limit(loader_pid(f->client), "Max file size", "0");
+	assert_limit(loader_pid(f->client), "Max core file size", "0");
+	assert_limit(loader_pid(f->client), "Max open files", "16");
+#ifndef SANITIZED
+	assert_limit(loader_pid(f->client), "Max address space", "1073741824");
+	assert_limit(loader_pid(f->client), "Max processes", "0");
+#endif
+#ifdef HAVE_SECCOMP
+	assert_int_equal(status_field(loader_pid(f->client), "Seccomp"), 2);
+#endif
+}
+
+#if defined(HAVE_SECCOMP) && !defined(SANITIZED)
+
+/* What each attempt of a captured loader comes to: an errno, or the signal that ended it. */
+enum attempt {
+	ATTEMPT_OPEN,
+	ATTEMPT_CREATE,
+	ATTEMPT_WRITE,
+	ATTEMPT_MAP_CODE,
+	ATTEMPT_PROTECT_CODE,
+	ATTEMPT_RAISE_LIMIT,
+	ATTEMPT_KILL,
+	ATTEMPT_SOCKET,
+	ATTEMPT_EXEC,
+	ATTEMPT_FORK,
+	ATTEMPT_PTRACE,
+	ATTEMPT_COUNT,
+};
+
+static enum attempt present_attempt;
+
+static long attempt_do(void)
+{
+	static char *const no_args[] = {NULL};
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	switch (present_attempt) {
+	case ATTEMPT_OPEN:
+		return open("/etc/passwd", O_RDONLY);
+	case ATTEMPT_CREATE:
+		return memfd_create("x", 0);
+	case ATTEMPT_WRITE:
+		return write(SANDBOX_SOCK_FD, "x", 1);
+	case ATTEMPT_MAP_CODE:
+		return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0) == MAP_FAILED
+			       ? -1
+			       : 0;
+	case ATTEMPT_PROTECT_CODE:
+		return mprotect(page, 4096, PROT_READ | PROT_EXEC);
+	case ATTEMPT_RAISE_LIMIT:
+		return setrlimit(RLIMIT_NOFILE, &limit);
+	case ATTEMPT_KILL:
+		return kill(getppid(), 0);
+	case ATTEMPT_SOCKET:
+		return socket(AF_INET, SOCK_STREAM, 0);
+	case ATTEMPT_EXEC:
+		return execve("/bin/true", no_args, no_args);
+	case ATTEMPT_FORK:
+		return fork();
+	default:
+		return syscall(SYS_ptrace, 16, getppid(), 0, 0);
+	}
+}
+
+/* Exit status: 0 it worked, 1 refused, 2 no sandbox. */
+static int captured_main(int sock)
+{
+	bool is_filtered;
+
+	if (sandbox_enter(sock, &is_filtered) < 0 || !is_filtered)
+		return 2;
+	return attempt_do() < 0 ? 1 : 0;
+}
+
+static void a_captured_loader_can_do_nothing(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ATTEMPT_COUNT; i++) {
+		struct test_spawner spawner = {.main = captured_main};
+		int sock, status;
+		pid_t pid;
+
+		present_attempt = (enum attempt)i;
+		test_start(&spawner, &sock, &pid);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		close(sock);
+		if (i < ATTEMPT_SOCKET && !(WIFEXITED(status) && WEXITSTATUS(status) == 1))
+			fail_msg("attempt %d: status %#x", i, status);
+		if (i >= ATTEMPT_SOCKET && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS))
+			fail_msg("attempt %d: status %#x", i, status);
+	}
+}
+
+#endif
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_new, fixture_free)
+	const struct CMUnitTest tests[] = {
+		TEST(a_killed_loader_is_replaced),
+		TEST(a_file_that_crashes_the_loader_is_bad),
+		TEST(a_late_loader_is_replaced),
+		TEST(a_stuck_file_system_is_left_behind),
+		TEST(a_loader_that_dies_idle_harms_no_file),
+		TEST(a_debug_file_is_suspected_before_its_module),
+		TEST(a_dropped_module_is_answered_once),
+		TEST(without_a_loader_everything_is_answered),
+		TEST(truncated_files_are_survived),
+		TEST(flipped_files_are_survived),
+#ifdef HAVE_LZMA
+		TEST(an_xz_bomb_is_refused),
+		TEST(a_file_with_an_xz_bomb_keeps_its_names),
+#endif
+		TEST(a_file_that_is_the_end_of_loaders_is_bad),
+		TEST(a_loader_that_never_speaks_blames_no_file),
+		TEST(the_loader_is_confined),
+#if defined(HAVE_SECCOMP) && !defined(SANITIZED)
+		TEST(a_captured_loader_can_do_nothing),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A real loader and real files: functions of libraries that this program has
+ * loaded are found under their names, a stripped function under its start, and
+ * a debug file is used only if it belongs to its file.
+ */
+#include "config.h"
+
+#include "tests/loader_helpers.h"
+#include "unwind/table.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <sys/auxv.h>
+
+#define MODULE 1u
+
+int main(void);
+int known_global(int x);
+int __known_alias(int x);
+
+/* What the tests look for. Volatile: so that each has a body of some length. */
+static __attribute__((noinline)) int known_local(int x)
+{
+	volatile int sum = 0;
+
+	for (int i = 0; i < x; i++)
+		sum += i * x;
+	return sum;
+}
+
+__attribute__((noinline)) int known_global(int x)
+{
+	volatile int sum = known_local(x);
+
+	return sum * 2 + 1;
+}
+
+int __known_alias(int x) __attribute__((alias("known_global")));
+
+struct fixture {
+	struct test_spawner spawner;
+	struct loader_client *client;
+	char *dir;
+	bool has_objcopy;
+};
+
+static int fixture_new(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->spawner.main = loader_main;
+	f->client = test_client(&f->spawner);
+	f->dir = test_dir_new();
+	f->has_objcopy = test_run("objcopy --version >%s/out 2>&1", f->dir);
+	*state = f;
+	return 0;
+}
+
+static int fixture_free(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_stats stats;
+
+	loader_stats(f->client, &stats);
+	assert_int_equal(stats.restarts, 0);
+	assert_int_equal(stats.queued, 0);
+	loader_client_free(f->client);
+	test_run("rm -rf %s", f->dir);
+	free(f->dir);
+	free(f);
+	return 0;
+}
+
+/* Copy this program to NAME in the test's directory, changed by objcopy with OPTIONS. */
+static void copy_self(const struct fixture *f, const char *name, const char *options)
+{
+	if (!f->has_objcopy)
+		skip();
+	assert_true(test_run("objcopy %s /proc/%d/exe %s/%s 2>%s/out", options, getpid(), f->dir,
+			     name, f->dir));
+}
+
+static const char *in_dir(const struct fixture *f, const char *name)
+{
+	static char path[4200];
+
+	snprintf(path, sizeof(path), "%s/%s", f->dir, name);
+	return path;
+}
+
+static void assert_named(struct loader_client *client, uint32_t module, const void *address,
+			 const char *name)
+{
+	struct test_place place = test_place_of(address);
+	struct loader_name found = test_name(client, module, place.off + 1);
+
+	if (name)
+		assert_non_null(found.name);
+	else
+		assert_null(found.name);
+	if (name)
+		assert_string_equal(found.name, name);
+	assert_true(found.func_off == place.off);
+	assert_true(found.func_vaddr == place.vaddr);
+	assert_null(found.object);
+}
+
+static void own_functions_have_names(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t end = test_place_of((const void *)known_local).off;
+
+	test_add(f->client, MODULE, "/proc/self/exe");
+	assert_named(f->client, MODULE, (const void *)known_local, "known_local");
+	assert_named(f->client, MODULE, (const void *)known_global, "known_global");
+	assert_named(f->client, MODULE, (const void *)main, "main");
+	/* Between functions and outside of the code nothing has a name. */
+	assert_true(test_name(f->client, MODULE, 0).func_off == UINT64_MAX);
+	assert_true(test_name(f->client, MODULE, UINT64_MAX).func_off == UINT64_MAX);
+	for (int i = 0; i < 4096; i++) {
+		struct loader_name name = test_name(f->client, MODULE, end + (uint64_t)i);
+
+		if (!name.name || strcmp(name.name, "known_local") != 0)
+			return;
+	}
+	fail_msg("known_local has no end");
+}
+
+static void library_functions_have_names(void **state)
+{
+	struct fixture *f = *state;
+	void *address = dlsym(RTLD_DEFAULT, "lsearch");
+	struct test_place place = test_place_of(address);
+
+	test_add(f->client, MODULE, place.path);
+	assert_named(f->client, MODULE, address, "lsearch");
+	assert_named(f->client, MODULE, dlsym(RTLD_DEFAULT, "hcreate_r"), "hcreate_r");
+	assert_named(f->client, MODULE, dlsym(RTLD_DEFAULT, "mkdtemp"), "mkdtemp");
+}
+
+static void assert_same(const struct loader_name *a, const struct loader_name *b)
+{
+	assert_true(a->func_off == b->func_off && a->func_vaddr == b->func_vaddr);
+	assert_true(a->from == b->from && a->last == b->last);
+}
+
+/* Whatever is said to have the same answer has it. */
+static void answers_hold_for_their_range(void **state)
+{
+	struct fixture *f = *state;
+	struct test_place place = test_place_of(dlsym(RTLD_DEFAULT, "lsearch"));
+	uint64_t off = place.off & ~0xfffull;
+	unsigned int nr_wide = 0;
+
+	test_add(f->client, MODULE, place.path);
+	for (int i = 0; i < 1000; i++) {
+		struct loader_name name, other;
+
+		name = test_name(f->client, MODULE, off);
+		assert_true(name.from <= off && off <= name.last);
+		other = test_name(f->client, MODULE, name.from);
+		assert_same(&other, &name);
+		other = test_name(f->client, MODULE, name.from + (name.last - name.from) / 2);
+		assert_same(&other, &name);
+		other = test_name(f->client, MODULE, name.last);
+		assert_same(&other, &name);
+		nr_wide += name.last - name.from >= 16;
+		off = name.last + 1;
+	}
+	assert_true(nr_wide > 50); /* the rest is padding */
+}
+
+static void cplusplus_functions_are_demangled(void **state)
+{
+	struct fixture *f = *state;
+	void *library = dlopen("libstdc++.so.6", RTLD_NOW);
+	void *address = library ? dlsym(library, "_ZNSt8ios_base4InitC1Ev") : NULL;
+
+	if (!address)
+		skip();
+	test_add(f->client, MODULE, test_place_of(address).path);
+#if defined(HAVE_LIBIBERTY) && defined(HAVE_LIBIBERTY_DEMANGLE_H)
+	assert_named(f->client, MODULE, address, "std::ios_base::Init::Init");
+#endif
+	dlclose(library);
+}
+
+static void a_batch_is_answered_in_its_order(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t offs[LOADER_NAMES_MAX];
+	struct test_place local = test_place_of((const void *)known_local);
+	struct test_place global = test_place_of((const void *)known_global);
+	struct loader_reply reply;
+
+	test_add(f->client, MODULE, "/proc/self/exe");
+	for (uint32_t i = 0; i < LOADER_NAMES_MAX; i++)
+		offs[i] = i % 2 ? local.off : global.off;
+	assert_int_equal(loader_want_names(f->client, MODULE, offs, LOADER_NAMES_MAX), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.status, LOADER_OK);
+	assert_int_equal(reply.nr_names, LOADER_NAMES_MAX);
+	for (uint32_t i = 0; i < LOADER_NAMES_MAX; i++)
+		assert_string_equal(reply.names[i].name, i % 2 ? "known_local" : "known_global");
+	assert_int_equal(loader_want_names(f->client, MODULE, NULL, 0), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.nr_names, 0);
+}
+
+static void a_stripped_function_is_known_by_its_start(void **state)
+{
+	struct fixture *f = *state;
+
+	copy_self(f, "stripped", "-S -x --strip-all");
+	test_add(f->client, MODULE, in_dir(f, "stripped"));
+	assert_named(f->client, MODULE, (const void *)known_local, NULL);
+	assert_named(f->client, MODULE, (const void *)main, NULL);
+}
+
+static void want_table(struct fixture *f, struct loader_reply *ret, struct table *ret_table)
+{
+	const void *blob;
+	size_t len;
+
+	assert_int_equal(loader_want_table(f->client, MODULE), 0);
+	test_reply(f->client, ret);
+	assert_int_equal(ret->kind, LOADER_REPLY_TABLE);
+	assert_int_equal(ret->status, LOADER_OK);
+	assert_int_equal(memfd_map(ret->blob_fd, TABLE_BYTES_MAX, &blob, &len), 0);
+	assert_int_equal(table_open(blob, len, ret_table), 0);
+	close(ret->blob_fd);
+}
+
+/* The vDSO comes as a memory file with a copy of it. */
+static void the_vdso_is_a_file_like_others(void **state)
+{
+	struct fixture *f = *state;
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+	void *library = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
+	void *address = library ? dlsym(library, "__vdso_clock_gettime") : NULL;
+	struct loader_reply reply;
+	struct table table;
+	uint64_t start, end;
+
+	if (!image || !address)
+		skip();
+	assert_int_equal(loader_add_module(f->client, MODULE, memfd_sealed("vdso", image, 8192)),
+			 0);
+	want_table(f, &reply, &table);
+	assert_true(table_func_of(&table, test_place_of(address).off, &start, &end));
+	assert_named(f->client, MODULE, address, "__vdso_clock_gettime");
+	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+}
+
+/* Each stub is named after what it jumps to; checked with what objdump makes of it. */
+static void stubs_are_named_after_their_targets(void **state)
+{
+	struct fixture *f = *state;
+	unsigned int nr = 0, right = 0;
+	char line[512], name[256], path[64];
+	uint64_t vaddr;
+	FILE *file;
+
+	if (!f->has_objcopy)
+		skip();
+	snprintf(path, sizeof(path), "/proc/%d/exe", getpid());
+	assert_true(test_run("objdump -d -j .plt -j .plt.sec -j .plt.got %s | grep '>:$' >%s", path,
+			     in_dir(f, "stubs")));
+	test_add(f->client, MODULE, path);
+	file = fopen(in_dir(f, "stubs"), "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		struct test_place place = test_place_of((const void *)main);
+		struct loader_name found;
+
+		/* "0000000000006050 <read@plt>:"; PLT0 has an offset, C++ does not occur. */
+		if (sscanf(line, "%" SCNx64 " <%255[^>]>:", &vaddr, name) != 2 ||
+		    strchr(name, '-') || !strchr(name, '@'))
+			continue;
+		found = test_name(f->client, MODULE, vaddr - place.vaddr + place.off);
+		nr++;
+		right += found.name && strcmp(found.name, name) == 0 && found.func_vaddr == vaddr;
+	}
+	fclose(file);
+	assert_true(nr > 20);
+	assert_int_equal(nr, right);
+}
+
+static void a_table_describes_its_file(void **state)
+{
+	struct fixture *f = *state;
+	struct test_place place = test_place_of((const void *)known_local);
+	struct loader_reply reply;
+	struct table table;
+	uint64_t start, end;
+
+	test_add(f->client, MODULE, "/proc/self/exe");
+	want_table(f, &reply, &table);
+	assert_true(reply.has_symtab);
+	assert_int_equal(table.machine, TABLE_MACHINE_X86_64);
+	assert_true(table_func_of(&table, place.off + 1, &start, &end));
+	assert_true(start == place.off);
+	/* The names come from the table that the loader kept. */
+	assert_named(f->client, MODULE, (const void *)known_local, "known_local");
+	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+}
+
+static void calls_are_found(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_reply reply;
+	struct stat st;
+
+	test_add(f->client, MODULE, "/proc/self/exe");
+	assert_int_equal(loader_want_calls(f->client, MODULE), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.kind, LOADER_REPLY_CALLS);
+	assert_int_equal(reply.status, LOADER_OK);
+	assert_int_equal(fstat(reply.blob_fd, &st), 0);
+	assert_true(st.st_size > 0 && st.st_size < 1 << 20);
+	assert_true(fcntl(reply.blob_fd, F_GET_SEALS) & F_SEAL_WRITE);
+	close(reply.blob_fd);
+}
+
+/* Write LEN bytes at offset AT of the file NAME. */
+static void patch(const struct fixture *f, const char *name, off_t at, const void *data, size_t len)
+{
+	int fd = open(in_dir(f, name), O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, data, len, at), len);
+	close(fd);
+}
+
+static void a_file_without_sections_has_a_table(void **state)
+{
+	static const char zeros[64];
+	struct fixture *f = *state;
+	struct loader_reply reply;
+	struct table table;
+
+	copy_self(f, "bare", "--strip-all");
+	patch(f, "bare", offsetof(Elf64_Ehdr, e_shoff), zeros, sizeof(Elf64_Off));
+	patch(f, "bare", offsetof(Elf64_Ehdr, e_shnum), zeros, 2 * sizeof(Elf64_Half));
+	test_add(f->client, MODULE, in_dir(f, "bare"));
+	want_table(f, &reply, &table);
+	assert_false(reply.has_symtab);
+	assert_int_equal(reply.build_id_bytes, 20);
+	assert_named(f->client, MODULE, (const void *)known_local, NULL);
+	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+}
+
+static void another_machine_has_names_only(void **state)
+{
+	static const Elf64_Half machine = EM_PPC64;
+	struct fixture *f = *state;
+	struct loader_reply reply;
+
+	copy_self(f, "foreign", "");
+	patch(f, "foreign", offsetof(Elf64_Ehdr, e_machine), &machine, sizeof(machine));
+	test_add(f->client, MODULE, in_dir(f, "foreign"));
+	assert_int_equal(loader_want_table(f->client, MODULE), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.status, LOADER_NO_CODE);
+	assert_int_equal(reply.blob_fd, -1);
+	assert_named(f->client, MODULE, (const void *)known_local, "known_local");
+}
+
+static void what_is_not_elf_is_called_so(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_reply reply;
+
+	for (int i = 0; i < 3; i++) {
+		static const char *const paths[] = {"/etc/passwd", "/dev/null", "/"};
+
+		test_add(f->client, MODULE, paths[i]);
+		assert_int_equal(loader_want_table(f->client, MODULE), 0);
+		test_reply(f->client, &reply);
+		assert_int_equal(reply.status, LOADER_NOT_ELF);
+		assert_true(test_name(f->client, MODULE, 4096).func_off == UINT64_MAX);
+	}
+}
+
+/* The head alone: what the kernel had mapped as code is not in the file. */
+static void what_was_cut_short_is_called_damaged(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_reply reply;
+	char *dir = test_dir_new(), path[256];
+
+	test_run("head -c 1024 /proc/%d/exe >%s/short", getpid(), dir);
+	snprintf(path, sizeof(path), "%s/short", dir);
+	test_add(f->client, MODULE, path);
+	assert_int_equal(loader_want_table(f->client, MODULE), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.status, LOADER_NOT_ELF);
+	test_run("rm -rf %s", dir);
+	free(dir);
+}
+
+/* The small image that distributions embed: the symbols alone, packed. */
+static void packed_symbols_are_found(void **state)
+{
+	struct fixture *f = *state;
+
+	copy_self(f, "mini", "--only-keep-debug");
+	if (!test_run("xz -k %s/mini", f->dir))
+		skip();
+	copy_self(f, "packed", "--strip-all");
+	assert_true(test_run("objcopy --add-section .gnu_debugdata=%s/mini.xz %s/packed", f->dir,
+			     f->dir));
+	test_add(f->client, MODULE, in_dir(f, "packed"));
+#ifdef HAVE_LZMA
+	assert_named(f->client, MODULE, (const void *)known_local, "known_local");
+#endif
+}
+
+static void add_debug(struct fixture *f, const char *name)
+{
+	int fd = open(in_dir(f, name), O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(loader_add_debug(f->client, MODULE, fd), 0);
+}
+
+/* Where the build-id of the file NAME is. */
+static off_t build_id_at(const struct fixture *f, const char *name)
+{
+	static const char note[] = "\4\0\0\0\24\0\0\0\3\0\0\0GNU"; /* with its NUL */
+	int fd = open(in_dir(f, name), O_RDONLY | O_CLOEXEC);
+	const char *found;
+	char *data;
+	size_t len;
+	off_t at;
+
+	assert_true(fd >= 0);
+	assert_int_equal(read_all(fd, 64 << 20, &data, &len), 0);
+	close(fd);
+	found = memmem(data, len, note, sizeof(note));
+	at = found ? found - data + (off_t)sizeof(note) : -1;
+	free(data);
+	return at;
+}
+
+static void a_debug_file_must_have_the_same_build_id(void **state)
+{
+	struct fixture *f = *state;
+	off_t at;
+
+	copy_self(f, "stripped", "--strip-all");
+	copy_self(f, "debug", "--only-keep-debug");
+	assert_true(test_run("cp %s/debug %s/wrong", f->dir, f->dir));
+	at = build_id_at(f, "wrong");
+	if (at < 0)
+		skip();
+	patch(f, "wrong", at, "wrong", 5);
+	test_add(f->client, MODULE, in_dir(f, "stripped"));
+	assert_named(f->client, MODULE, (const void *)known_local, NULL);
+	add_debug(f, "wrong");
+	assert_named(f->client, MODULE, (const void *)known_local, NULL);
+	add_debug(f, "debug");
+	assert_named(f->client, MODULE, (const void *)known_local, "known_local");
+}
+
+static void a_debuglink_must_have_the_right_checksum(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_reply reply;
+	struct table table;
+
+	copy_self(f, "x.debug", "--only-keep-debug -R .note.gnu.build-id");
+	copy_self(f, "linked", "--strip-all -R .note.gnu.build-id");
+	assert_true(test_run("cd %s && objcopy --add-gnu-debuglink=x.debug linked && "
+			     "cp x.debug wrong && echo >>wrong",
+			     f->dir));
+	test_add(f->client, MODULE, in_dir(f, "linked"));
+	want_table(f, &reply, &table);
+	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+	assert_string_equal(reply.debuglink, "x.debug");
+	assert_int_equal(reply.build_id_bytes, 0);
+	add_debug(f, "wrong");
+	assert_named(f->client, MODULE, (const void *)known_local, NULL);
+	add_debug(f, "x.debug");
+	assert_named(f->client, MODULE, (const void *)known_local, "known_local");
+}
+
+static void the_kernel_is_named_by_kallsyms(void **state)
+{
+	static const char text[] = "ffffffff81000000 T do_syscall_64\n"
+				   "ffffffff81000100 T ret\033[0mhostile\n"
+				   "ffffffffc0000100 t new_rule\t[nf_tables]\n";
+	struct fixture *f = *state;
+	struct loader_name name;
+
+	assert_int_equal(loader_add_module(f->client, LOADER_KERNEL,
+					   memfd_sealed("kallsyms", text, sizeof(text) - 1)),
+			 0);
+	name = test_name(f->client, LOADER_KERNEL, 0xffffffff81000010);
+	assert_string_equal(name.name, "do_syscall_64");
+	assert_string_equal(name.object, "");
+	assert_true(name.func_off == 0xffffffff81000000);
+	name = test_name(f->client, LOADER_KERNEL, 0xffffffff81000101);
+	assert_string_equal(name.name, "ret?[0mhostile");
+	name = test_name(f->client, LOADER_KERNEL, 0xffffffffc0000200);
+	assert_string_equal(name.object, "nf_tables");
+	name = test_name(f->client, LOADER_KERNEL, 0x1000);
+	assert_null(name.name);
+	assert_true(name.func_off == UINT64_MAX);
+	/* Added again, it is read anew. */
+	assert_int_equal(loader_add_module(f->client, LOADER_KERNEL,
+					   memfd_sealed("kallsyms", text + 33, sizeof(text) - 34)),
+			 0);
+	name = test_name(f->client, LOADER_KERNEL, 0xffffffff81000010);
+	assert_null(name.name);
+	/* The real one, if it can be read at all. */
+	if (access("/proc/kallsyms", R_OK) == 0) {
+		test_add(f->client, LOADER_KERNEL, "/proc/kallsyms");
+		test_name(f->client, LOADER_KERNEL, 0xffffffff81000010);
+	}
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_new, fixture_free)
+	const struct CMUnitTest tests[] = {
+		TEST(own_functions_have_names),
+		TEST(library_functions_have_names),
+		TEST(answers_hold_for_their_range),
+		TEST(cplusplus_functions_are_demangled),
+		TEST(a_batch_is_answered_in_its_order),
+		TEST(a_stripped_function_is_known_by_its_start),
+		TEST(the_vdso_is_a_file_like_others),
+		TEST(stubs_are_named_after_their_targets),
+		TEST(a_table_describes_its_file),
+		TEST(calls_are_found),
+		TEST(a_file_without_sections_has_a_table),
+		TEST(another_machine_has_names_only),
+		TEST(what_is_not_elf_is_called_so),
+		TEST(what_was_cut_short_is_called_damaged),
+		TEST(packed_symbols_are_found),
+		TEST(a_debug_file_must_have_the_same_build_id),
+		TEST(a_debuglink_must_have_the_right_checksum),
+		TEST(the_kernel_is_named_by_kallsyms),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A document of the real machine: a real parser takes it, docs/JSON describes exactly its fields, its sums agree.
+set -u
+
+command -v jq >/dev/null || {
+	echo "no jq"
+	exit 77
+}
+"$top_builddir/tests/have_perf" all || exit 77
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+status=0
+
+"$STACKTOP" --format=json -n 2 -d 0.5 >"$dir/out" || exit 1
+lines=$(wc -l <"$dir/out")
+[ "$lines" -eq 2 ] || {
+	echo "$lines lines for two documents"
+	exit 1
+}
+
+# Every field, once: those of documents, health, functions and nodes.
+jq -r '[keys_unsorted, (.health | keys_unsorted), (.functions[0] | keys_unsorted), (.tree | keys_unsorted)]
+	| flatten | .[]' "$dir/out" | sort -u >"$dir/written"
+sed -n '/^Machine and settings/,/^Example/p' "$top_srcdir/docs/JSON" | grep -oE '[a-z][a-z_]*' |
+	sort -u >"$dir/words"
+missing=$(comm -23 "$dir/written" "$dir/words")
+[ -z "$missing" ] || {
+	echo "docs/JSON lacks:" $missing
+	status=1
+}
+# The first column of docs/JSON: all of them are written.
+sed -n '/^Machine and settings/,/^Example/p' "$top_srcdir/docs/JSON" |
+	sed -n 's/^\([a-z][a-z_, ]*\)\( .*\)\{0,1\}$/\1/p' | sed 's/   *.*//' | tr -d ' ' | tr ',' '\n' |
+	grep -xE '[a-z_]+' | grep -v '^user$' | sort -u >"$dir/described"
+extra=$(comm -13 "$dir/written" "$dir/described")
+[ -z "$extra" ] || {
+	echo "docs/JSON describes what is not written:" $extra
+	status=1
+}
+
+expect()
+{
+	[ "$(jq -s "all(.[]; $2)" "$dir/out")" = true ] || {
+		echo "not so: $1"
+		status=1
+	}
+}
+expect "the tree holds all weight" '.tree.total == .total'
+expect "parts of a node do not exceed it" \
+	'[.tree | recurse(.children[]) | .total >= .self + ([.children[].total] | add // 0) - 0.001] | all'
+expect "self weights add up to the whole" \
+	'([.functions[].self] | add // 0) as $sum | $sum <= .total'
+expect "no function has more than the whole" '. as $d | all(.functions[]; .total <= $d.total and .self <= .total)'
+expect "each user stack is complete, stitched or incomplete" \
+	'.health | .user_stacks == .complete + .stitched + ([.incomplete[]] | add // 0)'
+expect "numbers are numbers" \
+	'[.time, .freq_achieved, .cpus, .health.samples, .health.own_cpu_percent, .health.rss_bytes] | all(type == "number")'
+exit $status

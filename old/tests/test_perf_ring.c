@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From a ring to the stage, on rings in plain memory: records that wrap at
+ * every place, sizes that lie, stacks that are not worth copying, a full stage.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/perf/attr.h"
+#include "src/perf/intake.h"
+#include "tests/perf_bytes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define RING_BYTES (64u << 10)
+#define NR_REGS	   17
+
+/* The writer's side of a ring. */
+static struct perf_event_mmap_page page;
+static uint8_t data[RING_BYTES];
+
+static void ring_write(const void *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		data[(page.data_head + i) % RING_BYTES] = ((const uint8_t *)bytes)[i];
+	page.data_head += len;
+}
+
+/* An intake with one set of one ring that starts at position START. */
+struct world {
+	struct intake intake;
+	struct event_set set;
+	struct set_ring ring;
+};
+
+static void world_init(struct world *world, uint64_t start, enum intake_format format,
+		       size_t stage_bytes)
+{
+	struct attr_plan plan = {
+		.freq_hz = 1000,
+		.mode = STACK_MODE_DWARF,
+		.stack_bytes = 16384,
+		.max_stack = 127,
+	};
+	struct perf_event_attr attr;
+
+	memset(world, 0, sizeof(*world));
+	memset(&page, 0, sizeof(page));
+	memset(data, 0xdb, sizeof(data));
+	page.data_head = start;
+	page.data_tail = start;
+	world->ring.ring = ring_over(&page, data, RING_BYTES);
+	world->ring.ring.tail = start;
+	world->set.rings = &world->ring;
+	world->set.nr_rings = 1;
+	world->set.format = (uint8_t)format;
+	world->intake.stage = stage_new(stage_bytes, 0);
+	attr_sampling(&plan, 1, &attr);
+	attr_format(&attr, plan.mode, &world->intake.formats[INTAKE_SAMPLES]);
+	world->intake.formats[INTAKE_SAMPLES].stack_is_trimmed = true;
+	attr_sideband(&ATTR_FEATURES_ALL, false, &attr);
+	attr_format(&attr, STACK_MODE_FP, &world->intake.formats[INTAKE_SIDEBAND]);
+}
+
+static void world_done(struct world *world)
+{
+	stage_free(world->intake.stage);
+}
+
+static int drain(struct world *world)
+{
+	int nr;
+
+	stage_begin(world->intake.stage);
+	nr = intake_drain(&world->intake, &world->set);
+	stage_order(world->intake.stage, UINT64_MAX);
+	assert_int_equal(page.data_tail, world->ring.ring.tail);
+	return nr;
+}
+
+static bool next(struct world *world, struct record *ret)
+{
+	struct staged staged;
+
+	if (!stage_next(world->intake.stage, &staged))
+		return false;
+	assert_int_equal((uintptr_t)staged.raw % 8, 0);
+	assert_int_equal(
+		record_decode(&world->intake.formats[staged.format], staged.raw, staged.bytes, ret),
+		0);
+	return true;
+}
+
+static void put_trailer(struct bytes *b, uint64_t time_ns)
+{
+	put_u32(b, 10);
+	put_u32(b, 11);
+	put_u64(b, time_ns);
+	put_u32(b, 1);
+	put_u32(b, 0);
+	put_u64(b, 66);
+	end_record(b);
+}
+
+static void make_comm(struct bytes *b, uint64_t time_ns)
+{
+	start_record(b, PERF_RECORD_COMM, 0);
+	put_u32(b, 10);
+	put_u32(b, 11);
+	put_string(b, "somebody");
+	put_trailer(b, time_ns);
+}
+
+static void make_lost(struct bytes *b, uint64_t time_ns, uint64_t count)
+{
+	start_record(b, PERF_RECORD_LOST, 0);
+	put_u64(b, 66);
+	put_u64(b, count);
+	put_trailer(b, time_ns);
+}
+
+static void make_throttle(struct bytes *b, uint32_t type, uint64_t time_ns)
+{
+	start_record(b, type, 0);
+	put_u64(b, time_ns);
+	put_u64(b, 66);
+	put_u64(b, 66);
+	put_trailer(b, time_ns);
+}
+
+/* A sample with NR_CHAIN addresses and SIZE bytes of stack of which DYN were copied. */
+static void make_sample(struct bytes *b, uint64_t time_ns, uint64_t nr_chain, uint64_t size,
+			uint64_t dyn)
+{
+	start_record(b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	put_u64(b, 66);
+	put_u64(b, 0x401000);
+	put_u32(b, 10);
+	put_u32(b, 11);
+	put_u64(b, time_ns);
+	put_u32(b, 1);
+	put_u32(b, 0);
+	put_u64(b, 1000000);
+	put_u64(b, nr_chain);
+	for (uint64_t i = 0; i < nr_chain; i++)
+		put_u64(b, 0x8000 + i);
+	put_u64(b, PERF_SAMPLE_REGS_ABI_64);
+	for (uint64_t i = 0; i < NR_REGS; i++)
+		put_u64(b, 0x5e60 + i);
+	put_u64(b, size);
+	for (uint64_t i = 0; i < size; i++)
+		put_fill(b, i < dyn ? (uint8_t)(i * 7) : 0xaa, 1);
+	if (size)
+		put_u64(b, dyn);
+	end_record(b);
+}
+
+static void check_stack(const struct record *record, uint64_t size, uint64_t dyn)
+{
+	assert_int_equal(record->kind, RECORD_SAMPLE);
+	assert_int_equal(record->sample.ip, 0x401000);
+	assert_int_equal(record->sample.regs[NR_REGS - 1], 0x5e60 + NR_REGS - 1);
+	assert_int_equal(record->sample.stack_bytes_reserved, size);
+	assert_int_equal(record->sample.stack_bytes, dyn);
+	for (uint64_t i = 0; i < dyn; i++)
+		assert_int_equal(record->sample.stack[i], (uint8_t)(i * 7));
+}
+
+/* Wherever the end of the ring cuts a record, it comes out whole. */
+static void records_wrap_at_every_place(void **state)
+{
+	static struct bytes sample, comm;
+
+	(void)state;
+	make_sample(&sample, 1000, 5, 128, 100);
+	make_comm(&comm, 999);
+	for (uint64_t back = 0; back <= sample.len + comm.len + 16; back += 8) {
+		struct world world;
+		struct record record;
+
+		world_init(&world, 3ull * RING_BYTES - back, INTAKE_SAMPLES, 1 << 20);
+		ring_write(sample.data, sample.len);
+		ring_write(comm.data, comm.len);
+		assert_int_equal(drain(&world), 2);
+		assert_true(next(&world, &record));
+		assert_int_equal(record.kind, RECORD_COMM);
+		assert_string_equal(record.comm.comm, "somebody");
+		assert_true(next(&world, &record));
+		assert_int_equal(record.sample.nr_callchain, 5);
+		assert_int_equal(record.sample.callchain[4], 0x8004);
+		check_stack(&record, 128, 100);
+		assert_false(next(&world, &record));
+		assert_int_equal(page.data_tail, page.data_head);
+		world_done(&world);
+	}
+}
+
+/* What the kernel did not write is not copied; what it did arrives, for each length. */
+static void stacks_are_trimmed_to_what_is_valid(void **state)
+{
+	static const uint64_t dyns[] = {0, 1, 7, 8, 9, 100, 16376, 16383, 16384, 16385, UINT64_MAX};
+	static struct bytes b;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(dyns); i++) {
+		uint64_t dyn = MIN(dyns[i], 16384ull);
+		struct world world;
+		struct record record;
+
+		world_init(&world, RING_BYTES - 512, INTAKE_SAMPLES, 1 << 20);
+		make_sample(&b, 1000, 3, 16384, dyns[i]);
+		ring_write(b.data, b.len);
+		assert_int_equal(drain(&world), 1);
+		assert_true(next(&world, &record));
+		check_stack(&record, 16384, dyn);
+		assert_in_range(world.intake.stats.bytes, dyn, dyn + 320);
+		world_done(&world);
+	}
+}
+
+/* Samples whose inner sizes lie are kept whole or refused by the decoder, never followed outside. */
+static void lying_sizes_inside_samples(void **state)
+{
+	static struct bytes b;
+	static const uint64_t lies[] = {0, 1, 8, 1000, 65536, 1ull << 32, 1ull << 61, UINT64_MAX};
+
+	(void)state;
+	for (size_t word = 1; word < 40; word++) {
+		for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
+			struct world world;
+			struct staged staged;
+
+			make_sample(&b, 1000, 3, 64, 32);
+			if (word * 8 + 8 > b.len)
+				continue;
+			world_init(&world, RING_BYTES - 128, INTAKE_SAMPLES, 1 << 20);
+			memcpy(b.data + word * 8, &lies[i], sizeof(lies[i]));
+			ring_write(b.data, b.len);
+			assert_int_equal(drain(&world), 1);
+			while (stage_next(world.intake.stage, &staged)) {
+				struct record record;
+
+				record_decode(&world.intake.formats[staged.format], staged.raw,
+					      staged.bytes, &record);
+			}
+			world_done(&world);
+		}
+	}
+}
+
+/* Samples shorter than their own fixed part. */
+static void short_samples(void **state)
+{
+	static struct bytes b;
+
+	(void)state;
+	for (size_t len = 8; len < 80; len += 8) {
+		struct world world;
+
+		world_init(&world, 0, INTAKE_SAMPLES, 1 << 20);
+		make_sample(&b, 1000, 0, 0, 0);
+		b.len = len;
+		end_record(&b);
+		ring_write(b.data, b.len);
+		assert_int_equal(drain(&world), 1);
+		assert_int_equal(page.data_tail, page.data_head);
+		world_done(&world);
+	}
+}
+
+/* After a size that cannot be, reading goes on at the head, and the damage is counted. */
+static void bad_headers_resynchronise(void **state)
+{
+	static const uint16_t sizes[] = {0, 1, 7, 9, 65528, 65535, 4096};
+	static struct bytes b;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct world world;
+		struct record record;
+
+		world_init(&world, 0, INTAKE_SAMPLES, 1 << 20);
+		make_comm(&b, 1000);
+		ring_write(b.data, b.len);
+		memcpy(b.data + 6, &sizes[i], sizeof(sizes[i]));
+		ring_write(b.data, b.len);
+		assert_int_equal(drain(&world), 1);
+		assert_int_equal(world.intake.stats.bad_records, 1);
+		assert_int_equal(page.data_tail, page.data_head);
+		assert_true(next(&world, &record));
+		make_comm(&b, 2000);
+		ring_write(b.data, b.len);
+		assert_int_equal(drain(&world), 1);
+		assert_true(next(&world, &record));
+		assert_int_equal(record.time_ns, 2000);
+		world_done(&world);
+	}
+}
+
+static void a_head_beyond_the_ring_resynchronises(void **state)
+{
+	struct world world;
+
+	(void)state;
+	world_init(&world, 0, INTAKE_SAMPLES, 1 << 20);
+	page.data_head = RING_BYTES + 8;
+	assert_int_equal(drain(&world), 0);
+	assert_int_equal(world.intake.stats.bad_records, 1);
+	assert_int_equal(page.data_tail, page.data_head);
+	page.data_head = 8; /* backwards */
+	assert_int_equal(drain(&world), 0);
+	assert_int_equal(world.intake.stats.bad_records, 2);
+	assert_int_equal(page.data_tail, 8);
+	world_done(&world);
+}
+
+static void losses_and_throttling_are_counted(void **state)
+{
+	static struct bytes b;
+
+	(void)state;
+	for (int is_sideband = 0; is_sideband < 2; is_sideband++) {
+		struct world world;
+
+		world_init(&world, 0, is_sideband ? INTAKE_SIDEBAND : INTAKE_SAMPLES, 1 << 20);
+		make_lost(&b, 1, 100);
+		ring_write(b.data, b.len);
+		make_lost(&b, 2, 23);
+		ring_write(b.data, b.len);
+		make_throttle(&b, PERF_RECORD_UNTHROTTLE, 500); /* its beginning was lost */
+		ring_write(b.data, b.len);
+		make_throttle(&b, PERF_RECORD_THROTTLE, 1000);
+		ring_write(b.data, b.len);
+		make_throttle(&b, PERF_RECORD_THROTTLE, 1500); /* an end was lost */
+		ring_write(b.data, b.len);
+		make_throttle(&b, PERF_RECORD_UNTHROTTLE, 4000);
+		ring_write(b.data, b.len);
+		assert_int_equal(drain(&world), 6);
+		assert_int_equal(world.intake.stats.lost, is_sideband ? 0 : 123);
+		assert_int_equal(world.intake.stats.lost_sideband, is_sideband ? 123 : 0);
+		assert_int_equal(world.intake.stats.throttled, 2);
+		assert_int_equal(world.intake.stats.throttled_ns, 3000);
+		world_done(&world);
+	}
+}
+
+/* A full stage drops samples and counts them; a mapping or a name waits in its ring instead. */
+static void a_full_stage_drops_samples_only(void **state)
+{
+	static struct bytes b;
+	struct world world;
+	struct record record;
+	int nr_seen = 0;
+
+	(void)state;
+	world_init(&world, 0, INTAKE_SAMPLES, 2048);
+	make_sample(&b, 1000, 3, 512, 512);
+	for (int i = 0; i < 5; i++)
+		ring_write(b.data, b.len);
+	assert_int_equal(drain(&world), 5);
+	assert_int_equal(world.intake.stats.dropped, 3);
+	while (next(&world, &record))
+		nr_seen++;
+	assert_int_equal(nr_seen, 2);
+	world_done(&world);
+
+	world_init(&world, 0, INTAKE_SIDEBAND, 160);
+	make_comm(&b, 1000);
+	for (int i = 0; i < 5; i++)
+		ring_write(b.data, b.len);
+	for (nr_seen = 0; drain(&world) > 0;)
+		while (next(&world, &record))
+			nr_seen++;
+	assert_int_equal(nr_seen, 5);
+	assert_int_equal(world.intake.stats.dropped, 0);
+	world_done(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_wrap_at_every_place),
+		cmocka_unit_test(stacks_are_trimmed_to_what_is_valid),
+		cmocka_unit_test(lying_sizes_inside_samples),
+		cmocka_unit_test(short_samples),
+		cmocka_unit_test(bad_headers_resynchronise),
+		cmocka_unit_test(a_head_beyond_the_ring_resynchronises),
+		cmocka_unit_test(losses_and_throttling_are_counted),
+		cmocka_unit_test(a_full_stage_drops_samples_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

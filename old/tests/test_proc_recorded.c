@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* In a recording a file is its path and what else is told of it; nothing of this machine is asked. */
+#include "config.h"
+
+#include "tests/proc_util.h"
+
+#include <errno.h>
+
+static int set_up(void **state)
+{
+	struct procs *procs = procs_new();
+
+	if (procs)
+		procs_set_recorded(procs);
+	*state = procs;
+	return procs ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	procs_free(*state);
+	return 0;
+}
+
+static void map_build(struct procs *procs, pid_t pid, uint64_t start, const char *path,
+		      uint8_t build_id)
+{
+	struct record record = {
+		.kind = RECORD_MMAP,
+		.pid = (uint32_t)pid,
+		.tid = (uint32_t)pid,
+		.mmap = {.start = start,
+			 .len = 0x1000,
+			 .is_exec = true,
+			 .build_id = {build_id},
+			 .build_id_bytes = 20,
+			 .filename = path},
+	};
+
+	assert_int_equal(procs_apply(procs, &record), 0);
+}
+
+static const struct module *sampled_module(struct procs *procs, pid_t pid, uint64_t pc)
+{
+	const struct process *process = procs_of_sample(procs, pid, pid, 0);
+	const struct unwind_map *map = unwind_map_of(process_space(process), pc);
+
+	assert_non_null(map);
+	return procs_module(procs, map->module->id);
+}
+
+static void a_path_alone_is_a_file(void **state)
+{
+	struct procs *procs = *state;
+	const struct module *a;
+
+	do_mmap(procs, 10, 0x1000, 0x1000, "/lib/\x1b[mliba.so", 0, 0);
+	do_mmap(procs, 10, 0x3000, 0x1000, "/lib/libb.so", 0, 0);
+	do_mmap(procs, 11, 0x9000, 0x1000, "/lib/\x1b[mliba.so", 0, 5);
+	do_mmap(procs, 11, 0xb000, 0x1000, "//anon", 0, 6);
+	do_mmap(procs, 11, 0xd000, 0x1000, "[heap]", 0, 6);
+	do_mmap(procs, 11, 0xf000, 0x1000, "[vdso]", 0, 6);
+	a = sampled_module(procs, 10, 0x1000);
+	assert_ptr_equal(a, sampled_module(procs, 11, 0x9000));
+	assert_ptr_not_equal(a, sampled_module(procs, 10, 0x3000));
+	/* Opened by what was told, shown without what a terminal would obey. */
+	assert_string_equal(a->raw_path, "/lib/\x1b[mliba.so");
+	assert_string_equal(a->name, "?[mliba.so");
+	assert_int_equal(a->unwind.state, STACK_END_PENDING);
+	assert_int_equal(sampled_module(procs, 11, 0xb000)->unwind.id, PROC_MODULE_JIT);
+	assert_int_equal(sampled_module(procs, 11, 0xd000)->unwind.id, PROC_MODULE_JIT);
+	assert_int_equal(sampled_module(procs, 11, 0xf000)->unwind.id, PROC_MODULE_VDSO);
+}
+
+static void what_contradicts_is_another_file(void **state)
+{
+	struct procs *procs = *state;
+
+	map_build(procs, 10, 0x1000, LIBC, 1);
+	map_build(procs, 10, 0x3000, LIBC, 2);
+	map_build(procs, 11, 0x1000, LIBC, 1);
+	map_build(procs, 11, 0x3000, "/opt/libc.so.6", 1);
+	assert_ptr_equal(sampled_module(procs, 10, 0x1000), sampled_module(procs, 11, 0x1000));
+	assert_ptr_not_equal(sampled_module(procs, 10, 0x1000), sampled_module(procs, 10, 0x3000));
+	assert_ptr_not_equal(sampled_module(procs, 10, 0x1000), sampled_module(procs, 11, 0x3000));
+	assert_int_equal(sampled_module(procs, 10, 0x3000)->build_id[0], 2);
+	assert_true(sampled_module(procs, 10, 0x3000)->told_build_id);
+
+	do_mmap(procs, 10, 0x5000, 0x1000, "/bin/prog", 7, 0);
+	do_mmap(procs, 10, 0x7000, 0x1000, "/bin/prog", 8, 0);
+	do_mmap(procs, 11, 0x5000, 0x1000, "/bin/prog", 7, 0);
+	assert_ptr_equal(sampled_module(procs, 10, 0x5000), sampled_module(procs, 11, 0x5000));
+	assert_ptr_not_equal(sampled_module(procs, 10, 0x5000), sampled_module(procs, 10, 0x7000));
+}
+
+static void nothing_of_this_machine_is_asked(void **state)
+{
+	struct procs *procs = *state;
+	struct module_want want;
+	uint64_t start_time;
+	pid_t pid;
+
+	procs_of_sample(procs, 4711, 4711, 1);
+	do_mmap(procs, 4711, 0x1000, 0x1000, LIBC, 9, 2);
+	procs_doubt(procs, 4711);
+	procs_mark_dirty(procs);
+	procs_of_sample(procs, 4711, 4711, 3);
+	assert_false(procs_next_maps_want(procs, 1000 * NS_PER_SEC, &pid, &start_time));
+	assert_false(procs_next_module_want(procs, &want));
+}
+
+/* Another event: the processes begin anew, the files stay as they are. */
+static void a_second_reading_finds_the_same_files(void **state)
+{
+	struct procs *procs = *state;
+	uint32_t nr, id;
+
+	do_exec(procs, 10, "first", 1);
+	do_mmap(procs, 10, 0x1000, 0x1000, LIBC, 9, 2);
+	id = sampled_module(procs, 10, 0x1000)->unwind.id;
+	do_exec(procs, 10, "second", 3);
+	nr = procs_nr_modules(procs);
+	procs_restart(procs);
+	assert_string_equal(procs_of_sample(procs, 10, 10, 1)->comm, ":10");
+	do_exec(procs, 10, "first", 1);
+	do_mmap(procs, 10, 0x1000, 0x1000, LIBC, 9, 2);
+	assert_string_equal(procs_of_sample(procs, 10, 10, 2)->comm, "first");
+	assert_int_equal(sampled_module(procs, 10, 0x1000)->unwind.id, id);
+	assert_int_equal(procs_nr_modules(procs), nr);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_path_alone_is_a_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_contradicts_is_another_file, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(nothing_of_this_machine_is_asked, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_second_reading_finds_the_same_files, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A snapshot of known stacks has the sums, names, order and process counts that they must have. */
+#include "config.h"
+
+#include "src/profile/profile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MSEC 1000000ull
+#define SEC  1000000000ull
+
+enum { KERNEL, PROGRAM, LIBC };
+
+static struct profile *profile_with_objects(void)
+{
+	struct profile *p = profile_new(&profile_config_default);
+
+	assert_non_null(p);
+	assert_int_equal(profile_object(p, KERNEL, "[kernel]", true), 0);
+	assert_int_equal(profile_object(p, PROGRAM, "prog", false), 0);
+	assert_int_equal(profile_object(p, LIBC, "libc.so.6", false), 0);
+	return p;
+}
+
+static void add(struct profile *p, uint64_t time_ns, uint32_t process, uint64_t weight,
+		const struct profile_frame *frames, uint32_t nr)
+{
+	const struct profile_sample sample = {
+		.time_ns = time_ns,
+		.process = process,
+		.weight = weight,
+		.mode = STACK_MODE_FP,
+		.end = STACK_END_ROOT,
+	};
+
+	assert_int_equal(profile_add(p, &sample, frames, nr, NULL), 0);
+}
+
+static const struct snap_func *find(const struct snapshot *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->nr_funcs; i++)
+		if (strcmp(snapshot_text(s, s->funcs[i].name), name) == 0)
+			return &s->funcs[i];
+	fail_msg("no function %s", name);
+	return NULL;
+}
+
+/* main calls a (70), b (20), c (10), from different addresses; b enters the kernel. */
+static void shares_are_exact(void **state)
+{
+	struct profile *p = profile_with_objects();
+	struct snapshot *s;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		uint64_t callee = i < 70 ? 0x200 : i < 90 ? 0x300 : 0x400;
+		struct profile_frame frames[] = {
+			{PROGRAM, 0x100 + i % 7}, {PROGRAM, callee + i % 5}, {KERNEL, 0xf00}};
+
+		add(p, i * MSEC, i % 3, 1000, frames, callee == 0x300 ? 3 : 2);
+	}
+	for (uint64_t i = 0; i < 7; i++) {
+		profile_name(p, PROGRAM, 0x100 + i, 0x100, 0x1100, "main", NULL);
+		profile_name(p, PROGRAM, 0x200 + i, 0x200, 0x1200, "a", NULL);
+		profile_name(p, PROGRAM, 0x300 + i, 0x300, 0x1300, "b", NULL);
+		profile_name(p, PROGRAM, 0x400 + i, 0x400, 0x1400, NULL, NULL);
+	}
+	profile_name(p, KERNEL, 0xf00, 0xf00, 0xf00, "do_sys", "[mod]");
+	profile_advance(p, SEC);
+	s = profile_snapshot(p, 10);
+	assert_non_null(s);
+	assert_int_equal(s->total, 100000);
+	assert_int_equal(s->nr_samples, 100);
+	assert_int_equal(s->nr_funcs, 5);
+	assert_int_equal(s->nr_nodes, 6);
+	assert_string_equal(snapshot_text(s, s->funcs[0].name), "a");
+	assert_int_equal(find(s, "main")->total, 100000);
+	assert_int_equal(find(s, "main")->self, 0);
+	assert_int_equal(find(s, "main")->nr_processes, 3);
+	assert_int_equal(find(s, "a")->self, 70000);
+	assert_int_equal(find(s, "b")->total, 20000);
+	assert_int_equal(find(s, "do_sys")->self, 20000);
+	assert_true(find(s, "do_sys")->is_kernel);
+	assert_string_equal(snapshot_text(s, find(s, "do_sys")->object), "[mod]");
+	assert_int_equal(find(s, "prog+0x1400")->self, 10000);
+	assert_false(find(s, "prog+0x1400")->is_named);
+	assert_int_equal(s->nodes[s->nodes[s->nodes[0].first_child].first_child].total, 70000);
+	assert_int_equal(s->window_start_ns, 0);
+	assert_int_equal(s->window_end_ns, SEC);
+	memset(s->text + s->nr_text, 'x', 10);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+static uint64_t share_of(const struct snapshot *s, uint32_t process, const char *func)
+{
+	uint64_t weight = 0;
+
+	for (uint32_t i = 0; i < s->nr_shares; i++) {
+		const struct snap_node *node = &s->nodes[s->shares[i].node];
+
+		assert_true(s->shares[i].process < s->nr_processes);
+		if (s->processes[s->shares[i].process].index == process &&
+		    strcmp(snapshot_text(s, s->funcs[node->func].name), func) == 0)
+			weight += s->shares[i].weight;
+	}
+	return weight;
+}
+
+/* Each process's part of each node is told, and the parts make the whole. */
+static void shares_of_processes_add_up(void **state)
+{
+	struct profile *p = profile_with_objects();
+	uint64_t left[8] = {0};
+	struct snapshot *s;
+
+	(void)state;
+	for (uint32_t i = 0; i < 90; i++) {
+		struct profile_frame frames[] = {{PROGRAM, 0x100}, {PROGRAM, 0x200 + i % 5}};
+
+		add(p, i * MSEC, 70 + i % 3, 1 + i % 3, frames, 1 + i % 2);
+	}
+	add(p, 100 * MSEC, 9, 4, NULL, 0);
+	profile_name(p, PROGRAM, 0x100, 0x100, 0x1100, "main", NULL);
+	for (uint64_t i = 0; i < 5; i++)
+		profile_name(p, PROGRAM, 0x200 + i, 0x200, 0x1200, "a", NULL);
+	profile_advance(p, SEC);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->nr_processes, 4);
+	assert_int_equal(s->nr_shares,
+			 7); /* two nodes by three processes, and one without a stack */
+	assert_int_equal(share_of(s, 70, "main"), 15);
+	assert_int_equal(share_of(s, 72, "a"), 45);
+	assert_int_equal(share_of(s, 9, "main"), 0);
+	for (uint32_t i = 0; i < s->nr_shares; i++)
+		left[s->shares[i].node] += s->shares[i].weight;
+	for (uint32_t i = 0; i < s->nr_nodes; i++)
+		assert_int_equal(left[i], s->nodes[i].self);
+	snapshot_free(s);
+	/* They follow the window. */
+	profile_set_window(p, SEC - 50 * MSEC);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(share_of(s, 70, "main"), 6);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+static void recursion_counts_once(void **state)
+{
+	struct profile *p = profile_with_objects();
+	struct profile_frame frames[] = {
+		{PROGRAM, 1}, {PROGRAM, 2}, {LIBC, 1}, {PROGRAM, 2}, {PROGRAM, 2}};
+	struct snapshot *s;
+
+	(void)state;
+	add(p, MSEC, 1, 5, frames, 5);
+	add(p, MSEC, 1, 3, frames, 3);
+	profile_name(p, PROGRAM, 2, 2, 2, "walk", NULL);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(find(s, "walk")->total, 8);
+	assert_int_equal(find(s, "walk")->self, 5);
+	assert_int_equal(find(s, "walk")->nr_processes, 1);
+	assert_int_equal(find(s, "libc.so.6")->total, 8);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+/* Stacks of one process that begin alike, and then have the same offset in another module. */
+static void modules_are_told_apart(void **state)
+{
+	struct profile *p = profile_with_objects();
+	struct profile_frame frames[] = {{PROGRAM, 1}, {PROGRAM, 2}};
+	struct snapshot *s;
+
+	(void)state;
+	add(p, MSEC, 1, 5, frames, 2);
+	frames[1].module = LIBC;
+	add(p, MSEC, 1, 3, frames, 2);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(find(s, "prog")->self, 5);
+	assert_int_equal(find(s, "libc.so.6")->self, 3);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+static void stacks_without_frames_stay_in_the_total(void **state)
+{
+	struct profile *p = profile_with_objects();
+	struct profile_frame unknown = {99, 1};
+	struct snapshot *s;
+
+	(void)state;
+	add(p, MSEC, 1, 5, NULL, 0);
+	add(p, MSEC, 2, 7, &unknown, 1);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->total, 12);
+	assert_int_equal(find(s, "[no stack]")->self, 5);
+	assert_int_equal(find(s, "[unknown]")->self, 7);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+static void an_empty_profile_has_a_root(void **state)
+{
+	struct profile *p = profile_with_objects();
+	struct snapshot *s;
+
+	(void)state;
+	profile_advance(p, 5 * SEC);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->nr_nodes, 1);
+	assert_int_equal(s->nr_funcs, 0);
+	assert_int_equal(s->total, 0);
+	assert_int_equal(s->nodes[0].first_child, SNAPSHOT_NONE);
+	assert_int_equal(s->window_start_ns, s->window_end_ns);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+/* Each frame is handed out once, in batches of one module, the modules in turn. */
+static void unnamed_frames_are_handed_out_once(void **state)
+{
+	struct profile *p = profile_with_objects();
+	uint64_t offs[4];
+	uint32_t module, seen[3] = {0}, last = UINT32_MAX, nr;
+
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++) {
+		struct profile_frame frames[] = {{PROGRAM, i}, {LIBC, i}};
+
+		add(p, MSEC, 1, 1, frames, 2);
+		add(p, MSEC, 1, 1, frames, 2);
+	}
+	assert_int_equal(profile_nr_unnamed(p), 20);
+	while ((nr = profile_unnamed(p, &module, offs, 4)) > 0) {
+		if (seen[PROGRAM] < 8)
+			assert_int_not_equal(module, last);
+		last = module;
+		for (uint32_t i = 0; i < nr; i++)
+			assert_int_equal(offs[i], seen[module]++);
+	}
+	assert_int_equal(seen[PROGRAM], 10);
+	assert_int_equal(seen[LIBC], 10);
+	assert_int_equal(profile_nr_unnamed(p), 20);
+	profile_name(p, LIBC, 3, UINT64_MAX, 0, NULL, NULL);
+	profile_name(p, LIBC, 3, 0, 0, "better", NULL);
+	assert_int_equal(profile_nr_unnamed(p), 19);
+	profile_free(p);
+}
+
+static void keys_stay_and_text_is_clean(void **state)
+{
+	struct profile *p = profile_with_objects();
+	struct profile_frame frames[] = {{PROGRAM, 1}, {PROGRAM, 2}};
+	struct snapshot *a, *b;
+
+	(void)state;
+	add(p, MSEC, 1, 5, frames, 2);
+	profile_name(p, PROGRAM, 1, 1, 1, "\033[31mevil", NULL);
+	a = profile_snapshot(p, 0);
+	assert_string_equal(snapshot_text(a, find(a, "?[31mevil")->name), "?[31mevil");
+	frames[0].off = 9;
+	add(p, MSEC, 1, 50, frames, 1);
+	b = profile_snapshot(p, 0);
+	assert_int_equal(find(a, "?[31mevil")->key, find(b, "?[31mevil")->key);
+	assert_int_equal(find(a, "prog")->key, find(b, "prog")->key);
+	profile_object(p, PROGRAM, "renamed", false);
+	snapshot_free(b);
+	b = profile_snapshot(p, 0);
+	assert_int_equal(find(a, "prog")->key, find(b, "renamed")->key);
+	snapshot_free(a);
+	snapshot_free(b);
+	profile_free(p);
+}
+
+/* Without a log nothing leaves: not by time, and not when there is no more room. */
+static void a_whole_recording_stays(void **state)
+{
+	struct profile_config config = profile_config_recording;
+	struct profile *p;
+	struct profile_stats stats;
+	struct snapshot *s;
+	uint64_t weight = 0;
+
+	(void)state;
+	config.nodes_max = config.frames_max = 1024;
+	p = profile_new(&config);
+	assert_non_null(p);
+	profile_object(p, PROGRAM, "prog", false);
+	for (uint32_t i = 0; i < 3000; i++) {
+		struct profile_frame frames[] = {
+			{PROGRAM, 0x10000 + i}, {PROGRAM, 0x20000 + i / 2}, {PROGRAM, 0x100}};
+
+		frames[0].off = i % 2 ? frames[0].off : 0x200;
+		add(p, SEC + i * 60 * SEC, i, 5, frames, i % 2 ? 3 : 1);
+	}
+	profile_name(p, PROGRAM, 0x100, 0x100, 0x1100, "leaf", NULL);
+	profile_set_window(p, SEC);
+	profile_set_mode(p, STACK_MODE_LBR);
+	profile_advance(p, 1000000 * SEC);
+	s = profile_snapshot(p, 0);
+	assert_non_null(s);
+	assert_int_equal(s->nr_samples, 3000);
+	assert_int_equal(s->total, 15000);
+	assert_int_equal(s->window_start_ns, SEC);
+	assert_int_equal(s->window_end_ns, SEC + 2999 * 60 * SEC);
+	/* The innermost function is right also where its callers found no room. */
+	assert_int_equal(find(s, "leaf")->self, 7500);
+	assert_in_range(s->nr_processes, 1000, 1025); /* and the others as one */
+	for (uint32_t i = 0; i < s->nr_shares; i++)
+		weight += s->shares[i].weight;
+	assert_int_equal(weight, 15000);
+	profile_stats(p, &stats);
+	assert_in_range(stats.evicted, 1000, 2999);
+	assert_true(stats.nodes <= 1024 && stats.frames <= 1024);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+/* Another event of the recording: the samples go, the names stay, nothing is asked twice. */
+static void a_cleared_profile_keeps_its_names(void **state)
+{
+	struct profile *p = profile_new(&profile_config_recording);
+	struct profile_frame frames[] = {{PROGRAM, 0x100}, {PROGRAM, 0x200}};
+	struct snapshot *s;
+
+	(void)state;
+	assert_non_null(p);
+	profile_object(p, PROGRAM, "prog", false);
+	add(p, SEC, 1, UINT64_MAX, frames, 2);
+	add(p, SEC, 1, 1, frames, 1);
+	profile_name(p, PROGRAM, 0x100, 0x100, 0x1100, "main", NULL);
+	profile_name(p, PROGRAM, 0x200, 0x200, 0x1200, "a", NULL);
+	profile_clear(p);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->total, 0);
+	assert_int_equal(s->nr_samples, 0);
+	assert_int_equal(s->nr_nodes, 1);
+	snapshot_free(s);
+	add(p, 7 * SEC, 0, 3, frames, 2);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->total, 3);
+	assert_int_equal(find(s, "a")->self, 3);
+	assert_int_equal(s->nr_shares, 1);
+	assert_int_equal(s->window_start_ns, 7 * SEC);
+	assert_int_equal(profile_nr_unnamed(p), 0);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shares_are_exact),
+		cmocka_unit_test(shares_of_processes_add_up),
+		cmocka_unit_test(recursion_counts_once),
+		cmocka_unit_test(modules_are_told_apart),
+		cmocka_unit_test(stacks_without_frames_stay_in_the_total),
+		cmocka_unit_test(an_empty_profile_has_a_root),
+		cmocka_unit_test(unnamed_frames_are_handed_out_once),
+		cmocka_unit_test(keys_stay_and_text_is_clean),
+		cmocka_unit_test(a_whole_recording_stays),
+		cmocka_unit_test(a_cleared_profile_keeps_its_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

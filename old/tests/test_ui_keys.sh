@@ -1,0 +1,326 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Every key of the table at three sizes: what it changes on the screen, and what
+# it sends to the engine.
+
+. "${top_srcdir:-.}/tests/ui_lib.sh"
+
+views() {
+	see 'Functions'
+	key 2
+	see 'callers'
+	key 3
+	see 'what it calls'
+	key 1
+	see_not 'what it calls'
+	key Tab
+	see 'callers'
+	key Tab
+	see 'what it calls'
+	key Tab
+	see_not 'what it calls'
+	cursor_on leaf_70
+}
+
+moving() {
+	key Down
+	cursor_on leaf_20
+	key End
+	until_true "End did not leave leaf_20" cursor_not leaf_20
+	key Home
+	cursor_on leaf_70
+	key Up
+	cursor_on leaf_70
+	key NPage
+	until_true "PgDn did not move" cursor_not leaf_70
+	key PPage
+	cursor_on leaf_70
+	# Long names scroll sideways.
+	key Right
+	see_not leaf_70
+	key Left
+	see leaf_70
+	# Escape lets go of the row.
+	key Down
+	cursor_on leaf_20
+	key Escape
+	cursor_on leaf_70
+}
+cursor_not() { local line; line=$(cursor_line); [[ -n $line && $line != *"$1"* ]]; }
+
+# The screen's delay has passed at least twice.
+some_snapshots() {
+	local nr
+	nr=$(grep -c '^snapshot' "$work/log")
+	until_true "no more snapshots are asked for" more_snapshots $((nr + $1))
+}
+more_snapshots() { [ "$(grep -c '^snapshot' "$work/log")" -ge "$1" ]; }
+
+sorting() {
+	see 'self▾'
+	key s
+	see 'total▾'
+	key s
+	see 'function▾'
+	key s
+	# The column of objects may have no room.
+	see_not 'function▾'
+	key s
+	see 'self▾'
+}
+searching() {
+	key /
+	key -l 'leaf_10'
+	key Enter
+	cursor_on leaf_10
+	key Escape
+	key /
+	key -l 'leaf_'
+	key Enter
+	cursor_on leaf_20
+	key n
+	cursor_on leaf_10
+	key N
+	cursor_on leaf_20
+	# Up brings the last one back, the cursor keys edit, Esc cancels.
+	key /
+	key Up
+	key -l zzx
+	key BSpace
+	key Left
+	key Home
+	key End
+	key -l y
+	see '/leaf_zzy'
+	key Escape
+	see_not '/leaf_zzy'
+	key /
+	key -l 'no such name'
+	key Enter
+	see 'not found: no such name'
+	key Escape
+	# Into folded subtrees.
+	key 3
+	key /
+	key -l 'vfs_read'
+	key Enter
+	cursor_on vfs_read
+	key C
+	key Escape
+	key 1
+	cursor_on leaf_70
+}
+
+folding() {
+	key 3
+	see 'what it calls'
+	key C
+	see_not leaf_70
+	key Escape
+	key E
+	see leaf_70
+	key C
+	see_not leaf_70
+	key e
+	see leaf_70
+	key e
+	see_not leaf_70
+	key Enter
+	see main
+	key Enter
+	see_not main
+	key +
+	see main
+	key -
+	see_not main
+	key Right
+	see main
+	key Right
+	cursor_on main
+	key Left
+	key Left
+	see_not ' main'
+	key E
+	key /
+	key -l leaf_20
+	key Enter
+	cursor_on leaf_20
+	key C
+	key Escape
+	key 1
+	see_not 'what it calls'
+	# Enter on a function shows who calls it.
+	key Down
+	cursor_on leaf_20
+	key Enter
+	cursor_on leaf_20
+	see work
+	key C
+	key Escape
+	key 1
+	key Escape
+}
+
+kernel() {
+	key /
+	key -l nf_hook
+	key Enter
+	cursor_on nf_hook
+	# Where no column of objects tells the kernel, a mark does.
+	[ "$size" != 40x10 ] || cursor_on 'nf_hook [k]'
+	key k
+	see 'kernel off'
+	until_true "a kernel function is still there" cursor_not nf_hook
+	key n
+	see 'not found: nf_hook'
+	key k
+	see_not 'kernel off'
+	key n
+	cursor_on nf_hook
+	key Escape
+}
+
+engine_keys() {
+	key f
+	see_command 'mode 0'
+	see 'fp'
+	key d
+	see_command 'mode 1'
+	key l
+	see_command 'mode 2'
+	see 'lbr: this CPU keeps no'
+	key ]
+	see_command 'stack_bytes 32768'
+	key ]
+	see_command 'stack_bytes 65528'
+	key ]
+	see 'the largest already'
+	key [
+	key [
+	key [
+	see_command 'stack_bytes 8192'
+	key [
+	see_command 'stack_bytes 4096'
+	key [
+	see 'the smallest already'
+	key Space
+	see_command 'freeze 1'
+	see 'FROZEN'
+	key Space
+	see_command 'freeze 0'
+	see_not 'FROZEN'
+	# Two at once: the second does not wait to see what the first has done.
+	key Space Space
+	see_not 'FROZEN'
+	key z
+	see_command 'zero 0'
+}
+
+writing() {
+	rm -f "$work"/stacktop-* "$work"/mine.txt "$work"/slow
+	key w
+	see 'fakehost-20261121-170448.txt'
+	key Enter
+	see 'written: '
+	[ -s "$work/stacktop-fakehost-20261121-170448.txt" ] || fail "no report was written"
+	grep -q '^leaf_70$' "$work/stacktop-fakehost-20261121-170448.txt" || fail "no rows in it"
+	grep -q '::operator\[\]_END$' "$work/stacktop-fakehost-20261121-170448.txt" ||
+		fail "names are cut in it"
+	key w
+	see 'write to'
+	key Enter
+	see 'cannot write'
+	key w
+	key C-u
+	key -l 'mine.txx'
+	key BSpace
+	key -l t
+	key Enter
+	see 'written: mine.txt'
+	[ -s "$work/mine.txt" ] || fail "no report under the name typed in"
+	key w
+	key C-u
+	key -l "slow"
+	key Enter
+	see 'the disk is full'
+	# The ending of the name chooses the format; the rest is text.
+	key w
+	key C-u
+	key -l "$size.kept"
+	key Enter
+	see "written: $size.kept"
+	grep -qE '^kept functions [0-9]+ program$' "$work/$size.kept" || fail "no other format"
+	key w
+	see 'write to'
+	key Escape
+	see_not 'write to'
+}
+
+helping() {
+	for k in '?' h F1; do
+		key "$k"
+		see 'the keys and what'
+		key Down
+		key PPage
+		key q
+		see_not 'the keys and what'
+	done
+	key h
+	key End
+	see 'total%'
+	key Escape
+	see_not 'the keys and'
+}
+
+# Keys of later releases and of nobody say nothing.
+unknown() {
+	local before after
+	key Space
+	see FROZEN
+	some_snapshots 2
+	before=$(screen)
+	key b '<' '>' '\' t p o c i A W '=' 4 5 6 7 y F5 M-x C-t
+	some_snapshots 2
+	after=$(screen)
+	[ "$before" = "$after" ] || fail "an unknown key changed the screen"
+	nr_checks=$((nr_checks + 1))
+	key Space
+	see_not FROZEN
+}
+
+for size in 80x24 200x50 40x10; do
+	start "$size" --delay 100
+	views
+	moving
+	sorting
+	searching
+	folding
+	kernel
+	engine_keys
+	writing
+	helping
+	unknown
+	key C-l
+	see leaf_70
+	key q
+	see_end 0
+	echo "$size: every key"
+done
+
+# The cursor follows its item while rows change places.
+start 80x24 --delay 100 --moves
+key /
+key -l mover_a
+key Enter
+cursor_on mover_a
+some_snapshots 6
+cursor_on mover_a
+key Escape
+cursor_on leaf_70
+key q
+see_end 0
+
+start 80x24
+key C-c
+see_end 130
+echo "$nr_checks checks"

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Every row of real files says what libdw says. Both answers are evaluated on
+ * the same registers and the same stack, so that it does not matter how each of
+ * them writes an equal rule down. With paths as arguments ("make check-tables"):
+ * every row of every ELF file in and below them.
+ */
+#include "config.h"
+
+#include "src/base/hash.h"
+#include "src/base/util.h"
+#include "tests/unwind_elf.h"
+#include "unwind/arch.h"
+#include "unwind/table_format.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define STACK_BYTES (8u << 20)
+#define STACK_BASE  0x7ff000000000ull
+#define STACK_SP    (STACK_BASE + (1u << 20))
+#define CHECKS_MAX  20000 /* rows of one file: all of the small ones, a sample of the others */
+
+static uint8_t *stack;
+static bool every_row;
+
+static uint64_t memory_word(uint64_t addr)
+{
+	return STACK_BASE + (3u << 20) + (hash_u64(addr) & 0xffff8);
+}
+
+static bool memory_read(uint64_t addr, uint64_t *ret)
+{
+	if (addr - STACK_BASE > STACK_BYTES - 8)
+		return false;
+	memcpy(ret, stack + (addr - STACK_BASE), 8);
+	return true;
+}
+
+/* What libdw's operations give: a value, or nothing (undefined, or not evaluable here). */
+struct answer {
+	bool is_known;
+	uint64_t value;
+};
+
+/* Enough of a DWARF machine for libdw's decoded operations. */
+static struct answer evaluate(const Dwarf_Op *ops, size_t nr, const uint64_t *regs, uint64_t cfa,
+			      bool is_location)
+{
+	uint64_t s[32] = {0};
+	int d = -1;
+
+	if (is_location)
+		s[++d] = 0; /* never underflows below */
+	for (size_t i = 0; i < nr; i++) {
+		const Dwarf_Op *op = &ops[i];
+		uint64_t a = d >= 0 ? s[d] : 0, b = d >= 1 ? s[d - 1] : 0;
+
+		if (d > 28)
+			return (struct answer){0};
+		if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31)
+			s[++d] = op->atom - DW_OP_lit0;
+		else if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg16)
+			s[++d] = regs[op->atom - DW_OP_breg0] + op->number;
+		else if (op->atom == DW_OP_bregx)
+			s[++d] = regs[op->number] + op->number2;
+		else if (op->atom == DW_OP_call_frame_cfa)
+			s[++d] = cfa;
+		else if (op->atom == DW_OP_plus_uconst)
+			s[d] = a + op->number;
+		else if (op->atom == DW_OP_regx)
+			return (struct answer){true, regs[op->number]};
+		else if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg16)
+			return (struct answer){true, regs[op->atom - DW_OP_reg0]};
+		else if (op->atom == DW_OP_stack_value)
+			return (struct answer){true, a};
+		else if (op->atom == DW_OP_deref && !memory_read(a, &s[d]))
+			return (struct answer){0};
+		else if (op->atom == DW_OP_deref)
+			continue;
+		else if (op->atom >= DW_OP_const1u && op->atom <= DW_OP_consts)
+			s[++d] = op->number;
+		else if (op->atom == DW_OP_plus)
+			s[--d] = b + a;
+		else if (op->atom == DW_OP_minus)
+			s[--d] = b - a;
+		else if (op->atom == DW_OP_and)
+			s[--d] = b & a;
+		else if (op->atom == DW_OP_shl)
+			s[--d] = b << a;
+		else if (op->atom == DW_OP_mul)
+			s[--d] = b * a;
+		else if (op->atom == DW_OP_ge)
+			s[--d] = (int64_t)b >= (int64_t)a;
+		else
+			return (struct answer){0};
+	}
+	if (is_location && !memory_read(s[d], &s[d]))
+		return (struct answer){0};
+	return (struct answer){d >= 0, s[MAX(d, 0)]};
+}
+
+static struct answer oracle_cfa(Dwarf_Frame *frame, const uint64_t *regs)
+{
+	Dwarf_Op *ops;
+	size_t nr;
+
+	if (dwarf_frame_cfa(frame, &ops, &nr) != 0 || nr == 0)
+		return (struct answer){0};
+	return evaluate(ops, nr, regs, 0, false);
+}
+
+/* *ret_is_undefined: libdw says so, rather than not knowing. */
+static struct answer oracle_reg(Dwarf_Frame *frame, int reg, const uint64_t *regs, uint64_t cfa,
+				bool *ret_is_undefined)
+{
+	Dwarf_Op mem[3], *ops;
+	size_t nr;
+
+	*ret_is_undefined = false;
+	if (dwarf_frame_register(frame, reg, mem, &ops, &nr) != 0)
+		return (struct answer){0};
+	if (nr == 0 && !ops)
+		return (struct answer){true, regs[reg]};
+	if (nr == 0) {
+		*ret_is_undefined = true;
+		return (struct answer){0};
+	}
+	return evaluate(ops, nr, regs, cfa, true);
+}
+
+static void make_cursor(struct unwind_cursor *c, uint64_t pc)
+{
+	memset(c, 0, sizeof(*c));
+	for (int i = 0; i < X86_NR_REGS; i++)
+		c->regs[i] = STACK_SP + (2u << 20) + 8 * (uint64_t)(i * 977);
+	c->regs[X86_RSP] = STACK_SP;
+	c->regs[X86_RIP] = pc;
+	c->known = (1ull << X86_NR_REGS) - 1;
+	c->is_exact = true;
+	c->keep_saved = true;
+	c->data = stack;
+	c->base = STACK_BASE;
+	c->readable = STACK_BYTES - 7;
+}
+
+struct counts {
+	const char *path;
+	uint64_t rows, slow, fdes_skipped, bytes;
+	uint64_t checked, gaps, own, skipped, lost, failed;
+};
+
+static void differ(struct counts *n, uint64_t vaddr, const char *what, uint64_t ours,
+		   uint64_t theirs)
+{
+	if (n->failed++ < 10)
+		print_message("%s: %#lx: %s %#lx, libdw %#lx\n", n->path, vaddr, what, ours,
+			      theirs);
+}
+
+static void compare_regs(struct counts *n, uint64_t vaddr, Dwarf_Frame *frame, uint64_t cfa,
+			 const uint64_t *before, const struct unwind_cursor *c, bool is_signal)
+{
+	static const uint8_t kept[] = {X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15};
+	struct answer a;
+	bool undefined;
+
+	for (size_t i = 0; i < sizeof(kept); i++) {
+		a = oracle_reg(frame, kept[i], before, cfa, &undefined);
+		if (a.is_known && cursor_knows(c, kept[i]) && c->regs[kept[i]] != a.value)
+			differ(n, vaddr, "register", c->regs[kept[i]], a.value);
+		if (a.is_known && !cursor_knows(c, kept[i]) && kept[i] == X86_RBP)
+			differ(n, vaddr, "lost register", kept[i], a.value);
+		else if (a.is_known && !cursor_knows(c, kept[i]))
+			n->lost++; /* a slot too far for its byte in saved[] */
+	}
+	for (int reg = 0; is_signal && reg < X86_RIP; reg++) {
+		a = oracle_reg(frame, reg, before, cfa, &undefined);
+		if (a.is_known && c->regs[reg] != a.value)
+			differ(n, vaddr, "signal register", c->regs[reg], a.value);
+	}
+}
+
+/* One row, at one address that it covers. */
+static void compare(struct counts *n, const struct table *table, const struct table_rule *rule,
+		    Dwarf_CFI *cfi, uint64_t vaddr)
+{
+	Dwarf_Frame *frame = NULL;
+	struct unwind_cursor c;
+	struct answer cfa, sp, ra;
+	uint64_t before[X86_NR_REGS];
+	bool ra_undefined, sp_undefined;
+	enum step s;
+
+	if (dwarf_cfi_addrframe(cfi, vaddr, &frame) != 0) {
+		if (rule->cfa_op == RULE_CFA_GAP)
+			n->gaps++;
+		else if (rule->cfa_op == RULE_CFA_SP || rule->cfa_op == RULE_CFA_ROOT ||
+			 rule->cfa_op == RULE_CFA_SIGNAL)
+			n->own++;
+		else
+			differ(n, vaddr, "a rule where libdw has none", rule->cfa_op, 0);
+		return;
+	}
+	if (rule->cfa_op == RULE_CFA_GAP) {
+		differ(n, vaddr, "gap", 0, 0);
+		free(frame);
+		return;
+	}
+	make_cursor(&c, vaddr);
+	memcpy(before, c.regs, sizeof(before));
+	cfa = oracle_cfa(frame, before);
+	ra = oracle_reg(frame, X86_RIP, before, cfa.value, &ra_undefined);
+	/* The same as the CFA in all but hand-made context switches (longjmp). */
+	sp = oracle_reg(frame, X86_RSP, before, cfa.value, &sp_undefined);
+	/* As a leaf, a register is not read from a slot below the stack; libdw would. */
+	c.is_exact = cfa.value <= STACK_SP;
+	s = arch_x86_64.step(&c, table, rule);
+	n->checked++;
+	if (s == STEP_ROOT) {
+		if (!ra_undefined)
+			differ(n, vaddr, "root", 0, ra.value);
+	} else if (s == STEP_OK || s == STEP_SIGNAL) {
+		if (!cfa.is_known || !sp.is_known || sp.value != c.regs[X86_RSP])
+			differ(n, vaddr, "stack pointer", c.regs[X86_RSP], sp.value);
+		if (!ra.is_known || ra.value != c.regs[X86_RIP])
+			differ(n, vaddr, "return address", c.regs[X86_RIP], ra.value);
+		compare_regs(n, vaddr, frame, cfa.value, before, &c, s == STEP_SIGNAL);
+	} else if (cfa.is_known && ra.is_known && cfa.value % 8 == 0 && cfa.value >= STACK_SP &&
+		   cfa.value < STACK_BASE + STACK_BYTES) {
+		differ(n, vaddr, "step failed", s, cfa.value);
+	} else {
+		n->skipped++;
+	}
+	free(frame);
+}
+
+static uint64_t vaddr_of(const struct unwind_elf *e, uint64_t off)
+{
+	for (size_t i = 0; i < e->input.nr_segments; i++)
+		if (off - e->segments[i].file_off < e->segments[i].bytes)
+			return off - e->segments[i].file_off + e->segments[i].vaddr;
+	return 0;
+}
+
+static uint64_t row_off(const struct table *t, uint32_t page, uint32_t row)
+{
+	return t->header->base + ((uint64_t)page << TABLE_PAGE_BITS) +
+	       (t->rows[row] >> TABLE_RULE_BITS);
+}
+
+static void compare_rows(const struct unwind_elf *e, const struct table *t, Dwarf_CFI *cfi,
+			 struct counts *n)
+{
+	uint32_t every = every_row ? 1 : MAX(t->header->nr_rows / CHECKS_MAX, 1u);
+	uint64_t prev_off = 0;
+	uint32_t prev_row = 0;
+
+	for (uint32_t page = 0; page < t->header->nr_pages; page++) {
+		for (uint32_t row = t->pages[page]; row < t->pages[page + 1]; row++) {
+			uint64_t off = row_off(t, page, row);
+			const struct table_rule *rule = &t->rules[t->rows[row] & TABLE_RULE_MASK];
+
+			assert_ptr_equal(table_row(t, off), &t->rows[row]);
+			if (row > 0) /* the last byte of the row before */
+				assert_ptr_equal(table_row(t, off - 1), &t->rows[prev_row]);
+			if (row % every == 0 && vaddr_of(e, off)) {
+				compare(n, t, rule, cfi, vaddr_of(e, off));
+				if (row > 0 && vaddr_of(e, off - 1) && off - 1 > prev_off)
+					compare(n, t,
+						&t->rules[t->rows[prev_row] & TABLE_RULE_MASK], cfi,
+						vaddr_of(e, off - 1));
+			}
+			prev_off = off;
+			prev_row = row;
+		}
+	}
+}
+
+/* False: not a program or library of this machine. Without CFI there is nothing to compare. */
+static bool compare_file(const char *path, struct counts *n)
+{
+	struct cfi_stats stats;
+	struct unwind_elf e;
+	struct table table;
+	Dwarf_CFI *cfi;
+	void *blob;
+	size_t len;
+
+	*n = (struct counts){.path = path};
+	if (!unwind_elf_open(path, &e))
+		return false;
+	if (e.input.nr_segments == 0) { /* relocatable: .o and .ko */
+		unwind_elf_close(&e);
+		return false;
+	}
+	cfi = dwarf_getcfi_elf(e.elf);
+	assert_int_equal(cfi_compile(&e.input, &blob, &len, &stats), 0);
+	assert_int_equal(table_open(blob, len, &table), 0);
+	assert_int_equal(stats.rows, table_nr_rows(&table));
+	n->rows = stats.rows;
+	n->slow = stats.slow_rows;
+	n->fdes_skipped = stats.fdes_skipped;
+	n->bytes = len;
+	if (cfi) {
+		compare_rows(&e, &table, cfi, n);
+		dwarf_cfi_end(cfi);
+	}
+	free(blob);
+	unwind_elf_close(&e);
+	return true;
+}
+
+static void print_counts(const struct counts *n)
+{
+	print_message("%s: %lu rows, %lu slow; %lu checked, %lu gaps, %lu own, %lu not evaluable, "
+		      "%lu lost, %lu FDEs skipped, %lu different\n",
+		      n->path, n->rows, n->slow, n->checked, n->gaps, n->own, n->skipped, n->lost,
+		      n->fdes_skipped, n->failed);
+}
+
+static void rows_equal_libdw(void **state)
+{
+	static const char *const paths[] = {
+		"/proc/self/exe",
+		"/lib/x86_64-linux-gnu/libc.so.6",
+		"/lib64/ld-linux-x86-64.so.2",
+		"/lib/x86_64-linux-gnu/libm.so.6",
+		"/lib/x86_64-linux-gnu/libpthread.so.0",
+		"/lib/x86_64-linux-gnu/libncursesw.so.6",
+		"/lib/x86_64-linux-gnu/libgcc_s.so.1",
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+		"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+		"/usr/lib/x86_64-linux-gnu/libffi.so.8",
+		"/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0",
+		"/usr/lib/x86_64-linux-gnu/libLLVM-15.so.1",
+		"/usr/lib/gcc/x86_64-linux-gnu/12/cc1",
+		"/usr/lib64/libc.so.6",
+		"/lib/ld-musl-x86_64.so.1",
+		"/usr/bin/python3",
+		"/bin/bash",
+		"/usr/bin/perf",
+		"/usr/bin/gdb",
+		"/usr/bin/busybox",
+		"/sbin/ldconfig", /* static */
+	};
+	uint64_t files = 0;
+	struct counts n;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		if (!compare_file(paths[i], &n))
+			continue;
+		files++;
+		print_counts(&n);
+		assert_int_equal(n.failed, 0);
+		assert_true(n.skipped * 1000 <= n.checked + 1000);
+		assert_true(n.lost * 1000 <= n.checked + 1000);
+	}
+	assert_true(files >= 1);
+}
+
+static struct counts total;
+static uint64_t total_files;
+
+/* Files with anything unusual are named, the others only counted. */
+static int compare_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	struct counts n;
+
+	(void)ftw;
+	if (type != FTW_F || !S_ISREG(st->st_mode) || !compare_file(path, &n))
+		return 0;
+	if (n.failed > 0 || n.fdes_skipped > 0 || n.lost * 1000 > n.checked + 1000)
+		print_counts(&n);
+	total_files++;
+	total.rows += n.rows;
+	total.slow += n.slow;
+	total.fdes_skipped += n.fdes_skipped;
+	total.bytes += n.bytes;
+	total.checked += n.checked;
+	total.gaps += n.gaps;
+	total.own += n.own;
+	total.skipped += n.skipped;
+	total.lost += n.lost;
+	total.failed += n.failed;
+	return 0;
+}
+
+static int make_stack(void **state)
+{
+	(void)state;
+	stack = malloc(STACK_BYTES);
+	if (!stack)
+		return -1;
+	for (size_t i = 0; i < STACK_BYTES; i += 8) {
+		uint64_t word = memory_word(STACK_BASE + i);
+
+		memcpy(stack + i, &word, 8);
+	}
+	return 0;
+}
+
+static int free_stack(void **state)
+{
+	(void)state;
+	free(stack);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(rows_equal_libdw, make_stack, free_stack),
+	};
+	void *no_state = NULL;
+
+	if (argc < 2)
+		return cmocka_run_group_tests(tests, NULL, NULL);
+	make_stack(&no_state);
+	every_row = true;
+	for (int i = 1; i < argc; i++)
+		nftw(argv[i], compare_entry, 32, FTW_PHYS);
+	total.path = "all";
+	print_counts(&total);
+	print_message("%lu files, %lu bytes of tables\n", total_files, total.bytes);
+	free_stack(&no_state);
+	return total.failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a machine must be able to do for walk.c: one file per machine. Private
+ * to unwind/. The cursor is the state of one walk; its reads never leave the
+ * copied stack.
+ */
+#ifndef ST_UNWIND_ARCH_H
+#define ST_UNWIND_ARCH_H
+
+#include "src/base/util.h"
+#include "unwind/table_format.h"
+#include "unwind/unwind.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* No frame is that large: a CFA so far up comes from a wrong register. */
+#define FRAME_BYTES_MAX (1ull << 30)
+
+struct unwind_cursor {
+	uint64_t regs[UNWIND_REGS_MAX];
+	uint64_t known;	 /* bit n: regs[n] is the register's value in this frame */
+	bool is_exact;	 /* pc is an instruction about to run, not a return address */
+	bool keep_saved; /* restore the callee-saved registers too: some rule needs one */
+	bool read_above; /* a read failed just above the copy, not below or far away */
+	bool had_signal; /* a signal frame was stepped over */
+	const uint8_t *data;
+	uint64_t base;
+	uint64_t readable; /* one more than the offset of the last u64 in the copy */
+	uint64_t used;	   /* end of the highest read, from base */
+};
+
+enum step {
+	STEP_OK,     /* the cursor is the caller's frame, at its return address */
+	STEP_SIGNAL, /* the cursor is the interrupted frame */
+	STEP_ROOT,
+	STEP_OUTSIDE,	 /* a read outside the copy */
+	STEP_BAD,	 /* cannot be right */
+	STEP_NEEDS_REGS, /* a callee-saved register that was not restored: again, with keep_saved */
+};
+
+/* Where a step that no CFI backs would lead. */
+struct step_guess {
+	uint64_t pc, sp, fp;
+	uint64_t end; /* of the highest read, from the copy's base */
+};
+
+struct unwind_arch {
+	enum table_machine machine;
+	unsigned int pc_reg, sp_reg, nr_regs;
+	enum step (*step)(struct unwind_cursor *c, const struct table *table,
+			  const struct table_rule *rule);
+	/* Could the exact pc be where a system call returns to? */
+	bool (*after_syscall)(const struct unwind_cursor *c);
+	/* A frame-pointer step, or (at the leaf) a function that has pushed nothing yet. */
+	bool (*guess_fp)(const struct unwind_cursor *c, struct step_guess *ret);
+	bool (*guess_leaf)(const struct unwind_cursor *c, struct step_guess *ret);
+	void (*take_guess)(struct unwind_cursor *c, const struct step_guess *guess);
+};
+
+extern const struct unwind_arch arch_x86_64;
+
+static inline bool cursor_peek(const struct unwind_cursor *c, uint64_t addr, uint64_t *ret)
+{
+	uint64_t at = addr - c->base;
+
+	if (at >= c->readable)
+		return false;
+	memcpy(ret, c->data + at, sizeof(*ret));
+	return true;
+}
+
+static inline bool cursor_read(struct unwind_cursor *c, uint64_t addr, uint64_t *ret)
+{
+	uint64_t at = addr - c->base;
+
+	if (unlikely(!cursor_peek(c, addr, ret))) {
+		c->read_above = at < FRAME_BYTES_MAX;
+		return false;
+	}
+	c->used = MAX(c->used, at + sizeof(*ret));
+	return true;
+}
+
+static inline bool cursor_knows(const struct unwind_cursor *c, unsigned int reg)
+{
+	return c->known >> reg & 1;
+}
+
+/*
+ * Evaluate the DWARF expression EXPR for the frame of C, with PUSH on the stack
+ * first if not NULL. STEP_OK, OUTSIDE, BAD or NEEDS_REGS (*ret_reg says which).
+ */
+enum step expr_eval(struct unwind_cursor *c, const uint8_t *expr, size_t bytes,
+		    const uint64_t *push, uint64_t *ret, unsigned int *ret_reg);
+
+/*
+ * The row of a RULE_CFA_SLOW rule. On STEP_OK and STEP_SIGNAL, RET has the
+ * caller's registers, RET_KNOWN which of them the row gives or leaves as they
+ * were, *ret_cfa and *ret_ra_reg the rest; C is unchanged. STEP_NEEDS_REGS
+ * comes with *ret_reg.
+ */
+enum step slow_step(struct unwind_cursor *c, const struct table *table,
+		    const struct table_rule *rule, const struct unwind_arch *arch, uint64_t *ret,
+		    uint64_t *ret_known, uint64_t *ret_cfa, unsigned int *ret_ra_reg,
+		    unsigned int *ret_reg);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The bytes of a calls blob: for each KiB of code, the file offsets just after
+ * something that decodes as a call, as distances. Private to unwind/.
+ *
+ *	header
+ *	page[nr_pages + 1]	u32: index of the page's first distance
+ *	delta[nr_deltas]	u8: to the next return address, counted from one
+ *				byte before the page; 255 is 254 and no address
+ */
+#ifndef ST_UNWIND_CALLS_FORMAT_H
+#define ST_UNWIND_CALLS_FORMAT_H
+
+#include <stdint.h>
+
+#define CALLS_MAGIC	 0x31637473u /* "stc1" */
+#define CALLS_PAGE_BITS	 10
+#define CALLS_PAGE_BYTES (1u << CALLS_PAGE_BITS)
+#define CALLS_SKIP	 255
+#define CALLS_SKIP_BYTES 254
+#define CALLS_BYTES_MAX	 (256u << 20)
+
+struct calls_header {
+	uint32_t magic;
+	uint32_t nr_pages;
+	uint64_t base; /* file offset of page 0, a multiple of the page size */
+	uint64_t nr_deltas;
+	uint64_t reserved;
+};
+_Static_assert(sizeof(struct calls_header) == 32, "no padding");
+
+#endif

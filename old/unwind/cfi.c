@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The compiler: descriptions in file order become disjoint ranges in code
+ * order, each range's program is run, its rows become rules, and the builder
+ * lays them out. .eh_frame wins over .debug_frame, and both over what synth.c
+ * recognises. Knows no file and no libelf; runs in the loader.
+ */
+#include "config.h"
+
+#include "unwind/cfi.h"
+
+#include "src/base/util.h"
+#include "src/base/vec.h"
+#include "unwind/cfa.h"
+#include "unwind/lower.h"
+#include "unwind/synth.h"
+#include "unwind/table_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CFA_STEPS_MAX (1ull << 27) /* some five times what Chrome has */
+#define RANGES_MAX    (16u << 20)
+
+struct compile {
+	const struct cfi_input *input;
+	lower_fn *lower;
+	struct cfi_frames eh, debug, synth;
+	struct table_builder *builder;
+	struct cfa_run run;
+	struct cfi_stats stats;
+	/* The rows of the FDE at hand: given to the builder when its program ended well. */
+	struct fde_row {
+		uint64_t off;
+		uint32_t rule;
+	} * rows;
+	size_t nr_rows, cap_rows;
+	const struct cfi_cie *cie;
+	const struct cfi_fde *fde;
+};
+
+static int fde_cmp(const void *a, const void *b)
+{
+	const struct cfi_fde *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->insns < y->insns ? -1 : x->insns > y->insns;
+}
+
+/* Sort by start; of equal starts the later stays; cut what reaches into the next one. */
+static void make_disjoint(struct cfi_frames *f)
+{
+	bool is_sorted = true;
+	size_t nr = 0;
+
+	for (size_t i = 1; i < f->nr_fdes && is_sorted; i++)
+		is_sorted = fde_cmp(&f->fdes[i - 1], &f->fdes[i]) <= 0;
+	if (!is_sorted)
+		qsort(f->fdes, f->nr_fdes, sizeof(*f->fdes), fde_cmp);
+	for (size_t i = 0; i < f->nr_fdes; i++) {
+		if (i + 1 < f->nr_fdes) {
+			if (f->fdes[i].start == f->fdes[i + 1].start)
+				continue;
+			f->fdes[i].end = MIN(f->fdes[i].end, f->fdes[i + 1].start);
+		}
+		f->fdes[nr++] = f->fdes[i];
+	}
+	f->nr_fdes = nr;
+}
+
+struct ranges {
+	struct cfi_fde *v;
+	size_t nr, cap;
+};
+
+static int ranges_add(struct ranges *r, const struct cfi_fde *fde, uint64_t start, uint64_t end)
+{
+	int ret;
+
+	if (start >= end)
+		return 0;
+	ret = vec_reserve(&r->v, &r->cap, r->nr + 1, RANGES_MAX);
+	if (ret < 0)
+		return ret;
+	r->v[r->nr] = *fde;
+	r->v[r->nr].start = start;
+	r->v[r->nr++].end = end;
+	return 0;
+}
+
+/*
+ * Both lists sorted and disjoint: BASE becomes all of BASE, and of FILL what
+ * BASE leaves open. FILL is consumed; its CIE numbers are raised by CIE_SHIFT.
+ */
+static int merge(struct ranges *base, struct cfi_frames *fill, uint32_t cie_shift)
+{
+	struct ranges all = {0};
+	size_t b = 0;
+	int r = 0;
+
+	if (fill->nr_fdes == 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < fill->nr_fdes; i++) {
+		struct cfi_fde fde = fill->fdes[i];
+		/* The last base range may reach over the fill before this one into it. */
+		uint64_t at = b > 0 ? MAX(fde.start, base->v[b - 1].end) : fde.start;
+
+		fde.cie += cie_shift;
+		for (; r == 0 && b < base->nr && base->v[b].start < fde.end; b++) {
+			r = ranges_add(&all, &fde, at, base->v[b].start);
+			if (r == 0)
+				r = ranges_add(&all, &base->v[b], base->v[b].start, base->v[b].end);
+			at = MAX(at, base->v[b].end);
+		}
+		if (r == 0)
+			r = ranges_add(&all, &fde, at, fde.end);
+	}
+	for (; r == 0 && b < base->nr; b++)
+		r = ranges_add(&all, &base->v[b], base->v[b].start, base->v[b].end);
+	free(base->v);
+	*base = all;
+	free(fill->fdes);
+	fill->fdes = NULL;
+	fill->nr_fdes = fill->cap_fdes = 0;
+	return r;
+}
+
+/* All covered code in order; .debug_frame's CIEs are numbered after .eh_frame's. */
+static int collect(struct compile *c, struct ranges *ret)
+{
+	int r = cfi_scan(c->input, &c->input->eh_frame, true, &c->eh);
+
+	if (r == 0)
+		r = cfi_scan(c->input, &c->input->debug_frame, false, &c->debug);
+	if (r < 0)
+		return r;
+	c->stats.fdes = c->eh.nr_fdes + c->debug.nr_fdes;
+	c->stats.fdes_skipped = c->eh.nr_skipped + c->debug.nr_skipped;
+	make_disjoint(&c->eh);
+	make_disjoint(&c->debug);
+	*ret = (struct ranges){.v = c->eh.fdes, .nr = c->eh.nr_fdes, .cap = c->eh.cap_fdes};
+	c->eh.fdes = NULL;
+	r = merge(ret, &c->debug, (uint32_t)c->eh.nr_cies);
+	if (r == 0)
+		r = synth_find(c->input, ret->v, ret->nr, &c->synth);
+	make_disjoint(&c->synth);
+	return r < 0 ? r : merge(ret, &c->synth, 0);
+}
+
+static int rule_of(struct compile *c, const struct cfa_row *row)
+{
+	struct build_rule rule;
+	uint8_t *aux = NULL;
+	size_t aux_bytes = 0;
+	int r = 0;
+
+	c->lower(row, c->cie->ra_reg, c->cie->is_signal, &rule);
+	if (rule.rule.cfa_op == RULE_CFA_SLOW) {
+		r = slow_encode(row, c->cie->ra_reg, c->cie->is_signal, &aux, &aux_bytes);
+		if (r == -EBADMSG) {
+			rule = (struct build_rule){.rule.cfa_op = RULE_CFA_BAD};
+			r = 0;
+		}
+		c->stats.slow_rows++;
+	}
+	if (r == 0)
+		r = table_builder_rule(c->builder, &rule, aux, aux_bytes);
+	free(aux);
+	if (r == -E2BIG) { /* out of rules: the code stays uncovered rather than the file */
+		rule = (struct build_rule){.rule.cfa_op = RULE_CFA_GAP};
+		r = table_builder_rule(c->builder, &rule, NULL, 0);
+	}
+	return r;
+}
+
+static int row_add(void *arg, uint64_t start, uint64_t end, const struct cfa_row *row)
+{
+	struct compile *c = arg;
+	uint64_t off = start - c->fde->shift;
+	int rule, r;
+
+	if (end - c->fde->shift <= c->fde->start) /* before the part that is wanted */
+		return 0;
+	rule = rule_of(c, row);
+	if (rule < 0)
+		return rule;
+	r = vec_reserve(&c->rows, &c->cap_rows, c->nr_rows + 1, RANGES_MAX);
+	if (r < 0)
+		return r;
+	c->rows[c->nr_rows++] =
+		(struct fde_row){.off = MAX(off, c->fde->start), .rule = (uint32_t)rule};
+	return 0;
+}
+
+static int compile_synth(struct compile *c, const struct cfi_fde *fde)
+{
+	struct build_rule rule;
+	int id;
+
+	synth_rule((enum synth_rule)fde->cie, &rule);
+	id = table_builder_rule(c->builder, &rule, NULL, 0);
+	return id < 0 ? id : table_builder_row(c->builder, fde->start, (uint32_t)id);
+}
+
+static int compile_fde(struct compile *c, const struct cfi_fde *fde)
+{
+	bool is_eh = fde->cie < c->eh.nr_cies;
+	int r;
+
+	c->fde = fde;
+	c->cie = is_eh ? &c->eh.cies[fde->cie] : &c->debug.cies[fde->cie - c->eh.nr_cies];
+	c->nr_rows = 0;
+	r = cfa_run(&c->run, c->cie, fde, fde->begin + fde->shift, fde->end + fde->shift,
+		    is_eh ? &c->input->eh_frame : &c->input->debug_frame, row_add, c);
+	if (r == -EBADMSG) {
+		c->stats.fdes_skipped++;
+		return table_builder_row(c->builder, fde->start, 0);
+	}
+	for (size_t i = 0; r == 0 && i < c->nr_rows; i++)
+		r = table_builder_row(c->builder, c->rows[i].off, c->rows[i].rule);
+	return r;
+}
+
+/* One entry for each function, though its ranges may be several. */
+static int add_func(struct compile *c, const struct ranges *ranges, size_t i)
+{
+	const struct cfi_fde *v = ranges->v;
+	size_t last = i;
+
+	if (i > 0 && v[i - 1].begin == v[i].begin && v[i - 1].end == v[i].start)
+		return 0;
+	while (last + 1 < ranges->nr && v[last + 1].begin == v[i].begin &&
+	       v[last + 1].start == v[last].end)
+		last++;
+	return table_builder_func(c->builder, v[i].start, v[last].end);
+}
+
+static int compile_ranges(struct compile *c, const struct ranges *ranges)
+{
+	uint64_t first = ranges->nr ? ranges->v[0].start : 0;
+	uint64_t end = ranges->nr ? ranges->v[ranges->nr - 1].end : 0;
+	int r = table_builder_new(c->input->machine, first, end, &c->builder);
+
+	for (size_t i = 0; r == 0 && i < ranges->nr; i++) {
+		const struct cfi_fde *fde = &ranges->v[i];
+
+		r = fde->insns ? compile_fde(c, fde) : compile_synth(c, fde);
+		if (r == 0)
+			r = add_func(c, ranges, i);
+		if (r == 0 && (i + 1 == ranges->nr || ranges->v[i + 1].start > fde->end))
+			r = table_builder_row(c->builder, fde->end, 0);
+	}
+	return r;
+}
+
+static void compile_done(struct compile *c)
+{
+	table_builder_free(c->builder);
+	cfi_frames_done(&c->eh);
+	cfi_frames_done(&c->debug);
+	cfi_frames_done(&c->synth);
+	free(c->rows);
+}
+
+static bool segments_are_sane(const struct cfi_input *input)
+{
+	uint64_t end;
+
+	if (input->nr_segments > CFI_SEGMENTS_MAX)
+		return false;
+	for (size_t i = 0; i < input->nr_segments; i++) {
+		const struct cfi_segment *seg = &input->segments[i];
+
+		if (__builtin_add_overflow(seg->file_off, seg->bytes, &end) ||
+		    __builtin_add_overflow(seg->vaddr, seg->bytes, &end))
+			return false;
+	}
+	return true;
+}
+
+int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
+		struct cfi_stats *ret_stats)
+{
+	struct compile c = {.input = input, .lower = lower_of(input->machine)};
+	struct ranges ranges = {0};
+	int r;
+
+	if (!c.lower || !segments_are_sane(input) ||
+	    (input->addr_bytes != 4 && input->addr_bytes != 8))
+		return -EINVAL;
+	c.run = (struct cfa_run){.input = input, .steps_left = CFA_STEPS_MAX};
+	r = collect(&c, &ranges);
+	if (r == 0)
+		r = compile_ranges(&c, &ranges);
+	if (r == 0)
+		r = table_builder_finish(c.builder, ret_blob, ret_len);
+	if (r == 0) {
+		c.stats.rows = table_builder_nr_rows(c.builder);
+		c.stats.rules = table_builder_nr_rules(c.builder);
+		*ret_stats = c.stats;
+	}
+	free(ranges.v);
+	compile_done(&c);
+	return r;
+}

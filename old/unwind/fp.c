@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Chains that others have walked, the kernel by frame pointers or the CPU by
+ * its branch records, in the form of unwind_dwarf. Neither can tell a root from
+ * a chain that was lost; the outermost frame's rule can.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "unwind/table_format.h"
+#include "unwind/unwind.h"
+
+const struct unwind_map *unwind_frame_of(const struct unwind_space *space, uint64_t pc,
+					 bool is_return, const struct unwind_map *hint,
+					 struct unwind_frame *frame)
+{
+	uint64_t at = pc - is_return;
+	const struct unwind_map *map = hint;
+
+	if (!map || at - map->start >= map->end - map->start)
+		map = unwind_map_of(space, at);
+	*frame = (struct unwind_frame){
+		.pc = pc,
+		.off = map ? pc - map->start + map->file_off : pc,
+		.module = map && map->module ? map->module->id : UNWIND_NO_MODULE,
+		.is_return = is_return,
+	};
+	return map;
+}
+
+/* Is the outermost frame one that nobody called? Else, or when nobody can tell, the end is CUT. */
+static enum stack_end end_of(const struct unwind_map *map, const struct unwind_frame *frame,
+			     enum stack_end cut)
+{
+	struct unwind_module *module = map ? map->module : NULL;
+	const struct table_rule *rule;
+	bool is_root;
+
+	if (!module)
+		return cut;
+	module->wants_table = true;
+	if (!module->has_table)
+		return module->state == STACK_END_PENDING ? STACK_END_PENDING : cut;
+	rule = table_find(&module->table, frame->off - frame->is_return);
+	is_root = rule && rule->cfa_op == RULE_CFA_ROOT;
+	if (cut == STACK_END_STITCHED)
+		return is_root ? cut : STACK_END_LBR_DEPTH;
+	return is_root ? STACK_END_ROOT : cut;
+}
+
+static void take_chain(const struct unwind_space *space, const uint64_t *ips, uint64_t nr,
+		       bool has_returns, enum stack_end cut, struct unwind_frame *frames,
+		       struct unwind_result *ret)
+{
+	const struct unwind_map *map = NULL, *last = NULL;
+	uint32_t kept = (uint32_t)MIN(nr, (uint64_t)UNWIND_FRAMES_MAX);
+
+	for (uint32_t i = 0; i < kept; i++) {
+		map = unwind_frame_of(space, ips[i], has_returns && i > 0, last, &frames[i]);
+		last = map ? map : last;
+	}
+	*ret = (struct unwind_result){
+		.nr_frames = kept, .end = cut, .end_module = UNWIND_NO_MODULE};
+	if (kept < nr)
+		ret->end = STACK_END_DEPTH;
+	else if (kept > 0 && cut != STACK_END_DEPTH)
+		ret->end = end_of(map, &frames[kept - 1], cut);
+	if (kept > 0)
+		ret->end_module = frames[kept - 1].module;
+}
+
+void unwind_fp(const struct unwind_space *space, const uint64_t *ips, uint64_t nr, uint64_t max_ips,
+	       struct unwind_frame *frames, struct unwind_result *ret)
+{
+	enum stack_end cut = max_ips && nr >= max_ips ? STACK_END_TRUNCATED : STACK_END_FP;
+
+	take_chain(space, ips, nr, true, cut, frames, ret);
+}
+
+void unwind_lbr(const struct unwind_space *space, const uint64_t *ips, uint64_t nr,
+		enum stack_end cut, struct unwind_frame *frames, struct unwind_result *ret)
+{
+	take_chain(space, ips, nr, false, cut, frames, ret);
+}

@@ -1,0 +1,84 @@
+noinst_LIBRARIES += libunwind-st.a
+libunwind_st_a_SOURCES = \
+	unwind/arch.h \
+	unwind/calls.c unwind/calls_build.c unwind/calls_format.h \
+	unwind/cfa.c unwind/cfa.h \
+	unwind/cfi.c unwind/cfi.h \
+	unwind/cfi_parse.c unwind/cfi_parse.h \
+	unwind/dwarf_op.h \
+	unwind/expr.c \
+	unwind/fp.c \
+	unwind/lbr.c unwind/lbr.h \
+	unwind/lower.c unwind/lower.h unwind/lower_x86_64.c \
+	unwind/slow.c \
+	unwind/stitch.c unwind/stitch.h \
+	unwind/synth.c unwind/synth.h \
+	unwind/table.c unwind/table.h unwind/table_format.h \
+	unwind/table_build.c unwind/table_build.h \
+	unwind/unwind.h \
+	unwind/walk.c \
+	unwind/x86_64.c unwind/x86_64_abi.h
+
+UNIT_TESTS += tests/test_unwind_rows
+tests_test_unwind_rows_SOURCES = tests/test_unwind_rows.c tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_rows_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_rows_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS)
+
+# Every row of all that this machine runs: some minutes. docs/HACKING tells what it finds.
+check-tables: tests/test_unwind_rows$(EXEEXT)
+	tests/test_unwind_rows$(EXEEXT) /usr/bin /usr/sbin /usr/lib
+.PHONY: check-tables
+
+UNIT_TESTS += tests/test_unwind_steps
+tests_test_unwind_steps_SOURCES = tests/test_unwind_steps.c tests/unwind_elf.c tests/unwind_elf.h \
+	tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_steps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_steps_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS) -lpthread
+
+UNIT_TESTS += tests/test_unwind_singlestep
+tests_test_unwind_singlestep_SOURCES = tests/test_unwind_singlestep.c tests/unwind_elf.c \
+	tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_singlestep_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_singlestep_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,lazy
+tests_test_unwind_singlestep_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS) -lm -ldl
+
+UNIT_TESTS += tests/test_unwind_shadow
+tests_test_unwind_shadow_SOURCES = tests/test_unwind_shadow.c tests/unwind_elf.c \
+	tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_shadow_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_shadow_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+# Without sanitizers: their start takes millions of instructions.
+TEST_HELPERS += tests/stepped
+tests_stepped_SOURCES = tests/stepped.c
+tests_stepped_CFLAGS =
+tests_stepped_LDFLAGS = -Wl,-z,lazy
+tests_stepped_LDADD = -lm
+
+UNIT_TESTS += tests/test_unwind_cfi
+tests_test_unwind_cfi_SOURCES = tests/test_unwind_cfi.c tests/cfi_fixture.c tests/cfi_fixture.h \
+	tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_cfi_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_cfi_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_entries
+tests_test_unwind_entries_SOURCES = tests/test_unwind_entries.c tests/cfi_fixture.c tests/cfi_fixture.h \
+	tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_entries_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_entries_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_table
+tests_test_unwind_table_SOURCES = tests/test_unwind_table.c tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_table_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_table_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_lbr
+tests_test_unwind_lbr_SOURCES = tests/test_unwind_lbr.c
+tests_test_unwind_lbr_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_unwind_lbr_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_unwind_stitch
+tests_test_unwind_stitch_SOURCES = tests/test_unwind_stitch.c tests/unwind_elf.c tests/unwind_elf.h \
+	tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_stitch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_stitch_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)

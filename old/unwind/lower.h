@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From a complete row of call-frame information to one rule of the table: what
+ * a machine's frames look like is known here, one file per machine. Private to
+ * the compiler.
+ */
+#ifndef ST_UNWIND_LOWER_H
+#define ST_UNWIND_LOWER_H
+
+#include "unwind/cfa.h"
+#include "unwind/table_build.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Fill RET (zeroed by the callee). cfa_op RULE_CFA_SLOW: only the whole row says it. */
+typedef void lower_fn(const struct cfa_row *row, uint32_t ra_reg, bool is_signal,
+		      struct build_rule *ret);
+
+lower_fn lower_x86_64;
+
+/* The lowering for MACHINE, or NULL. */
+lower_fn *lower_of(enum table_machine machine);
+
+/*
+ * The form of a RULE_CFA_SLOW row in aux. slow.c reads it:
+ *
+ *	u8 is_signal, u8 ra_reg, u8 nr_regs
+ *	the CFA: u8 kind; VAL_OFFSET: u8 reg, u64 off; VAL_EXPR: u32 bytes, bytes
+ *	nr_regs times: u8 reg, u8 kind, then by kind: u64 off or u32 bytes, bytes
+ *
+ * Returns 0 and a heap block, -EBADMSG (no such row can be said), or -ENOMEM.
+ */
+int slow_encode(const struct cfa_row *row, uint32_t ra_reg, bool is_signal, uint8_t **ret,
+		size_t *ret_bytes);
+
+#endif

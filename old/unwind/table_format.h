@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The bytes of an unwind table. Private to unwind/: the builder writes them,
+ * table.c checks and searches them, the per-architecture steps read the rules.
+ *
+ *	header
+ *	page[nr_pages + 1]	u32: index of the first row of each KiB of code
+ *	row[nr_rows]		u32: offset in the page (10 bits), rule (21 bits)
+ *	rule[nr_rules]		16 bytes
+ *	saved[nr_rules][8]	s8: slots of callee-saved registers
+ *	func[nr_funcs]		u64: start (40 bits), length (24 bits)
+ *	aux[aux_bytes]		whole rows for the evaluator (slow.c)
+ *
+ * A row holds from its offset to the next row, across pages; where no FDE
+ * covers the code, a row says so (RULE_CFA_GAP). The first row stands at the
+ * first byte of page 0, so that a search always finds one.
+ */
+#ifndef ST_UNWIND_TABLE_FORMAT_H
+#define ST_UNWIND_TABLE_FORMAT_H
+
+#include "src/base/util.h"
+#include "unwind/table.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define TABLE_MAGIC   0x31627473u /* "stb1" */
+#define TABLE_VERSION 1
+
+#define TABLE_PAGE_BITS	 10
+#define TABLE_PAGE_BYTES (1u << TABLE_PAGE_BITS)
+#define TABLE_RULE_BITS	 21
+#define TABLE_RULE_MASK	 ((1u << TABLE_RULE_BITS) - 1)
+#define TABLE_RULES_MAX	 65536
+#define TABLE_SAVED_REGS 8
+
+#define TABLE_FUNC_LEN_BITS  24
+#define TABLE_FUNC_LEN_MAX   ((1u << TABLE_FUNC_LEN_BITS) - 1) /* then: up to the next one */
+#define TABLE_FUNC_START_MAX ((1ull << 40) - 1)
+
+struct table_header {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t machine; /* enum table_machine */
+	uint64_t base;	  /* file offset of page 0, a multiple of the page size */
+	uint64_t end;	  /* file offset after the last covered byte */
+	uint64_t bytes;	  /* of the whole blob */
+	uint32_t nr_pages;
+	uint32_t nr_rows;
+	uint32_t nr_rules;
+	uint32_t nr_funcs;
+	uint64_t aux_bytes;
+	uint64_t reserved;
+};
+_Static_assert(sizeof(struct table_header) == 64, "one cache line");
+
+/* How the canonical frame address (the caller's stack pointer) is found. */
+enum rule_cfa {
+	RULE_CFA_SP,	   /* sp + cfa_off */
+	RULE_CFA_FP,	   /* fp + cfa_off */
+	RULE_CFA_DEREF_SP, /* *(sp + cfa_off) + x */
+	RULE_CFA_DEREF_FP, /* *(fp + cfa_off) + x */
+	RULE_CFA_REG,	   /* register cfa_reg + cfa_off */
+	RULE_CFA_PLT,	   /* sp + cfa_off + ((pc & 15) >= x ? 8 : 0) */
+	RULE_CFA_SIGNAL,   /* a signal frame of the psABI: every register from the ucontext */
+	RULE_CFA_ROOT,	   /* the outermost function: nobody called it */
+	RULE_CFA_GAP,	   /* no FDE covers this */
+	RULE_CFA_SLOW,	   /* the whole row is in aux at x, cfa_off bytes long */
+	RULE_CFA_BAD,	   /* a row that cannot be right */
+	RULE_CFA_COUNT,
+};
+
+/* What happens to the frame pointer. */
+enum rule_fp {
+	RULE_FP_SAME,  /* unchanged */
+	RULE_FP_CFA,   /* saved at CFA + fp_off */
+	RULE_FP_FP,    /* saved at fp + fp_off (realigned frames) */
+	RULE_FP_REG,   /* in register fp_off */
+	RULE_FP_UNDEF, /* lost */
+	RULE_FP_COUNT,
+};
+
+/* Where the return address is. */
+enum rule_ra {
+	RULE_RA_CFA8, /* at CFA - 8 */
+	RULE_RA_CFA,  /* at CFA + x */
+	RULE_RA_REG,  /* in register x */
+	RULE_RA_PC,   /* pc + x */
+	RULE_RA_COUNT,
+};
+
+struct table_rule {
+	uint8_t cfa_op; /* enum rule_cfa */
+	uint8_t cfa_reg;
+	uint8_t fp_op; /* enum rule_fp */
+	uint8_t ra_op; /* enum rule_ra */
+	int32_t cfa_off;
+	int32_t fp_off;
+	int32_t x;
+};
+_Static_assert(sizeof(struct table_rule) == 16, "four rules per cache line");
+
+/* saved[]: multiples of 8 bytes from the CFA (or as the machine's file says), or one of these. */
+#define SAVED_SAME INT8_MAX /* the register still holds the caller's value */
+#define SAVED_LOST INT8_MIN /* not expressible in a byte */
+
+typedef int32_t table_lanes __attribute__((vector_size(16)));
+
+/*
+ * The row of file offset OFF, for table_find and what needs to know where a gap
+ * begins. Counts the rows of the page that begin at OFF or before, four at a
+ * time: a page has some 16, and a binary search waits for each of its loads.
+ */
+static inline const uint32_t *table_row(const struct table *table, uint64_t off)
+{
+	uint64_t rel = off - table->base;
+	table_lanes end, row, left = {0, -1, -2, -3}, count = {0};
+	const uint32_t *page, *first;
+	int32_t nr;
+
+	if (rel >= table->span)
+		return NULL;
+	page = &table->pages[rel >> TABLE_PAGE_BITS];
+	first = table->rows + page[0];
+	nr = (int32_t)(page[1] - page[0]);
+	end = (table_lanes){0} +
+	      (int32_t)((rel & (TABLE_PAGE_BYTES - 1)) << TABLE_RULE_BITS | TABLE_RULE_MASK);
+	left += nr;
+	for (int32_t i = 0; i < nr; i += 4, left -= 4) {
+		memcpy(&row, first + i, sizeof(row)); /* may reach into the rules: they follow */
+		count -= (row < end) & (left > 0);
+	}
+	return first + (count[0] + count[1] + count[2] + count[3]) - 1;
+}
+
+/* As table_find, but a gap is a rule like another; NULL outside the table. */
+static inline const struct table_rule *table_rule_at(const struct table *table, uint64_t off)
+{
+	const uint32_t *row = table_row(table, off);
+
+	return row ? &table->rules[*row & TABLE_RULE_MASK] : NULL;
+}
+
+/* The same, by what the table remembers: a word has the offset plus one (0: free) above the rule. */
+static inline const struct table_rule *table_rule_recent(const struct table *table, uint64_t off)
+{
+	const uint32_t *row;
+	uint64_t *recent;
+
+	if (unlikely(!table->recent))
+		return table_rule_at(table, off);
+	recent = &table->recent[off * 0x9e3779b97f4a7c15ull >> table->recent_shift];
+	if (likely(*recent >> TABLE_RULE_BITS == off + 1))
+		return &table->rules[*recent & TABLE_RULE_MASK];
+	row = table_row(table, off);
+	if (!row)
+		return NULL;
+	*recent = (off + 1) << TABLE_RULE_BITS | (*row & TABLE_RULE_MASK);
+	return &table->rules[*row & TABLE_RULE_MASK];
+}
+
+static inline const int8_t *table_saved(const struct table *table, const struct table_rule *rule)
+{
+	return (const int8_t *)table->saved + (rule - table->rules) * TABLE_SAVED_REGS;
+}
+
+#endif

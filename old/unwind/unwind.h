@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Unwinding one user stack from a copy of its registers and its memory. No
+ * allocation, no lock, no system call; knows no perf. The engine calls it for
+ * every sample, on the engine thread.
+ */
+#ifndef ST_UNWIND_UNWIND_H
+#define ST_UNWIND_UNWIND_H
+
+#include "src/base/stack.h"
+#include "unwind/table.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define UNWIND_FRAMES_MAX 1024
+#define UNWIND_NO_MODULE  UINT32_MAX
+
+/* DWARF register numbers of x86-64 (psABI figure 3.36), as indices of unwind_regs.r. */
+enum {
+	X86_RAX,
+	X86_RDX,
+	X86_RCX,
+	X86_RBX,
+	X86_RSI,
+	X86_RDI,
+	X86_RBP,
+	X86_RSP,
+	X86_R8,
+	X86_R9,
+	X86_R10,
+	X86_R11,
+	X86_R12,
+	X86_R13,
+	X86_R14,
+	X86_R15,
+	X86_RIP,
+	X86_NR_REGS
+};
+
+#define UNWIND_REGS_MAX 34 /* aarch64 has x0-x30, sp, pc */
+
+struct unwind_regs {
+	uint64_t r[UNWIND_REGS_MAX]; /* by DWARF number; the machine's pc last */
+};
+
+/* The copied stack: bytes at addresses [base, base + bytes). */
+struct unwind_stack {
+	const uint8_t *data;
+	uint64_t base;
+	uint64_t bytes;
+	bool is_cut; /* the copy was as large as asked for: the stack may go on */
+};
+
+/* The calls blob of cfi_compile_calls, checked. */
+struct calls {
+	const struct calls_header *header;
+	const uint32_t *pages;
+	const uint8_t *deltas;
+};
+int calls_open(const void *blob, size_t len, struct calls *ret);
+/* Is OFF (file offset) the address just after a call instruction? */
+bool calls_check(const struct calls *calls, uint64_t off);
+
+/* What unwinding needs to know of an ELF file; shared by all processes that map it. */
+struct unwind_module {
+	uint32_t id;
+	bool has_table;	   /* table is valid */
+	bool has_calls;	   /* calls is valid */
+	bool wants_table;  /* set by unwinding: a stack leads into this file */
+	bool wants_calls;  /* set by unwinding: an unverified frame-pointer step needs calls */
+	bool calls_failed; /* there will be none */
+	/* without a table: PENDING (one will come), NO_FILE, BAD_FILE, JIT, ARCH ... */
+	enum stack_end state;
+	struct table table;
+	struct calls calls;
+};
+
+/* One executable mapping of a process. */
+struct unwind_map {
+	uint64_t start, end;
+	uint64_t file_off; /* of start */
+	struct unwind_module *module;
+};
+
+/* The executable mappings of a process, sorted by address, not overlapping. */
+struct unwind_space {
+	const struct unwind_map *maps;
+	uint32_t nr_maps;
+};
+
+struct unwind_frame {
+	/*
+	 * virtual address: exact for the innermost frame, above signal frames and
+	 * from branch records, else the return address
+	 */
+	uint64_t pc;
+	uint64_t off;	 /* file offset of pc in the module; pc itself without a module */
+	uint64_t sp;	 /* of unwind_dwarf: the stack pointer in this frame, else 0 */
+	uint32_t module; /* unwind_module.id or UNWIND_NO_MODULE */
+	bool is_return;	 /* look up function and rule at off - 1 */
+};
+
+struct unwind_result {
+	uint32_t nr_frames;
+	enum stack_end end;
+	uint32_t end_module; /* the module at fault, or UNWIND_NO_MODULE */
+	uint32_t bytes_used; /* how far into the copy reads went */
+};
+
+/*
+ * Unwind from REGS and STACK through SPACE. FRAMES (room for
+ * UNWIND_FRAMES_MAX) gets the frames innermost first; the first one is
+ * regs' pc itself. The stack ends with exactly one reason (stack.h): ROOT only
+ * if every step was verified: CFA grows and is aligned, the return address is
+ * in an executable mapping, and frame-pointer steps come just after a call.
+ */
+void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *regs,
+		  const struct unwind_stack *stack, struct unwind_frame *frames,
+		  struct unwind_result *ret);
+
+/*
+ * The same form for return addresses that the kernel walked (mode fp): IPS
+ * innermost first, the first exact. End: FP, or ROOT when the outermost frame
+ * is a root by its module's table, or PENDING while that table is missing.
+ * MAX_IPS is the kernel's limit (TRUNCATED when NR reaches it).
+ */
+void unwind_fp(const struct unwind_space *space, const uint64_t *ips, uint64_t nr, uint64_t max_ips,
+	       struct unwind_frame *frames, struct unwind_result *ret);
+
+/*
+ * The same for call sites from branch records (lbr.h): all of IPS are exact, a
+ * call site is the call itself. The end is CUT unless the outermost frame is a
+ * root. A STITCHED stack stays that, unless it is known not to end in one.
+ */
+void unwind_lbr(const struct unwind_space *space, const uint64_t *ips, uint64_t nr,
+		enum stack_end cut, struct unwind_frame *frames, struct unwind_result *ret);
+
+/* The mapping that holds PC, or NULL. */
+const struct unwind_map *unwind_map_of(const struct unwind_space *space, uint64_t pc);
+
+/*
+ * A frame at PC that nobody unwound, its sp 0. HINT is a mapping that PC may well
+ * be in, or NULL. Returns the one it is in, or NULL.
+ */
+const struct unwind_map *unwind_frame_of(const struct unwind_space *space, uint64_t pc,
+					 bool is_return, const struct unwind_map *hint,
+					 struct unwind_frame *frame);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The walk from the sampled registers to the root, the same for every machine:
+ * which mapping, which rule, is the step believable, why does it end here. The
+ * steps themselves are in the machine's file (arch.h). Called for every sample;
+ * no allocation, no lock.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "unwind/arch.h"
+#include "unwind/unwind.h"
+
+#include <string.h>
+
+/* A signal frame and its saved vector registers lie within this below the interrupted frame. */
+#define SIGNAL_FRAME_BYTES_MAX (64u << 10)
+
+#define LEAF_GAP_BYTES 32
+
+struct walk {
+	const struct unwind_space *space;
+	const struct unwind_stack *stack;
+	const struct unwind_arch *arch;
+	const struct unwind_map *last_map;
+	struct unwind_cursor cursor;
+	struct unwind_frame *frames;
+	struct unwind_result *result;
+};
+
+/* Not an end: the walk goes on, or must be done again with more registers. */
+enum { WALK_ON = -1, WALK_AGAIN = -2 };
+
+const struct unwind_map *unwind_map_of(const struct unwind_space *space, uint64_t pc)
+{
+	const struct unwind_map *map = space->maps;
+	uint32_t nr = space->nr_maps;
+
+	while (nr > 0) {
+		uint32_t half = (nr + 1) >> 1;
+
+		map += half & -(uint32_t)(map[half - 1].start <= pc);
+		nr -= half;
+	}
+	return map > space->maps && pc < map[-1].end ? &map[-1] : NULL;
+}
+
+static inline const struct unwind_map *map_of(struct walk *w, uint64_t pc)
+{
+	const struct unwind_map *map = w->last_map;
+
+	if (map && pc - map->start < map->end - map->start)
+		return map;
+	map = unwind_map_of(w->space, pc);
+	if (map)
+		w->last_map = map;
+	return map;
+}
+
+static int end_at(struct walk *w, enum stack_end end, const struct unwind_module *module)
+{
+	w->result->end_module = module ? module->id : UNWIND_NO_MODULE;
+	return (int)end;
+}
+
+/* A read left the copy: was the copy too small, or does the stack go on elsewhere? */
+static int end_outside(struct walk *w, const struct unwind_module *module)
+{
+	const struct unwind_cursor *c = &w->cursor;
+	uint64_t above = c->regs[w->arch->sp_reg] - (c->base + w->stack->bytes);
+	uint64_t at = c->regs[w->arch->sp_reg] - c->base;
+
+	if (c->had_signal) {
+		bool is_near = at <= w->stack->bytes || above < SIGNAL_FRAME_BYTES_MAX;
+
+		if (!is_near || !w->stack->is_cut)
+			return end_at(w, STACK_END_ALTSTACK, module);
+	}
+	if (!c->read_above)
+		return end_at(w, STACK_END_BAD_CFI, module);
+	return end_at(w, STACK_END_TRUNCATED, module);
+}
+
+/* Does the word that GUESS found in the stack look like a return address? */
+static int check_guess(struct walk *w, const struct step_guess *guess)
+{
+	const struct unwind_map *map = unwind_map_of(w->space, guess->pc - 1);
+	struct unwind_module *module = map ? map->module : NULL;
+
+	if (!module || module->calls_failed)
+		return (int)STACK_END_NO_CFI;
+	if (!module->has_calls) {
+		/* There will never be any for what is no file, or a bad one. */
+		if (!module->has_table && module->state != STACK_END_PENDING)
+			return end_at(w, module->state, module);
+		module->wants_calls = true;
+		return end_at(w, STACK_END_PENDING, module);
+	}
+	if (!calls_check(&module->calls, guess->pc - map->start + map->file_off))
+		return (int)STACK_END_NO_CFI;
+	return WALK_ON;
+}
+
+static bool is_gap(const struct table *table, uint64_t off)
+{
+	const struct table_rule *rule = table_rule_at(table, off);
+
+	return !rule || rule->cfa_op == RULE_CFA_GAP;
+}
+
+/*
+ * May code at OFF have pushed nothing yet? At the first byte of its hole a
+ * function begins; and a hole of a few instructions is one that somebody cut
+ * out of a function with nothing on the stack (after the system call in clone).
+ */
+static bool is_leaf_gap(const struct table *table, uint64_t off)
+{
+	uint64_t below = 1, above = 1;
+
+	if (off == 0 || !is_gap(table, off - 1))
+		return true;
+	while (below <= LEAF_GAP_BYTES && below <= off && is_gap(table, off - below))
+		below++;
+	while (above <= LEAF_GAP_BYTES && is_gap(table, off + above))
+		above++;
+	return below + above <= LEAF_GAP_BYTES;
+}
+
+/* No FDE covers the code at OFF: go on only by a step that the caller's code confirms. */
+static int step_gap(struct walk *w, const struct unwind_module *module, uint64_t off)
+{
+	struct unwind_cursor *c = &w->cursor;
+	struct step_guess guess;
+	int r = (int)STACK_END_NO_CFI;
+
+	if (c->is_exact && is_leaf_gap(&module->table, off) && w->arch->guess_leaf(c, &guess))
+		r = check_guess(w, &guess);
+	if (r == (int)STACK_END_NO_CFI && w->arch->guess_fp(c, &guess))
+		r = check_guess(w, &guess);
+	if (r == WALK_ON)
+		w->arch->take_guess(c, &guess);
+	else if (r == (int)STACK_END_NO_CFI)
+		end_at(w, STACK_END_NO_CFI, module);
+	return r;
+}
+
+static int step_rule(struct walk *w, const struct unwind_module *module,
+		     const struct table_rule *rule, struct unwind_frame *frame)
+{
+	struct unwind_cursor *c = &w->cursor;
+
+	switch (w->arch->step(c, &module->table, rule)) {
+	case STEP_OK:
+		/* Threads of some C libraries and musl's start-up code are called from 0. */
+		return c->regs[w->arch->pc_reg] ? WALK_ON : end_at(w, STACK_END_ROOT, module);
+	case STEP_SIGNAL:
+		frame->is_return = false; /* nobody called it: the kernel put its address there */
+		return WALK_ON;
+	case STEP_ROOT:
+		return end_at(w, STACK_END_ROOT, module);
+	case STEP_OUTSIDE:
+		return end_outside(w, module);
+	case STEP_NEEDS_REGS:
+		return WALK_AGAIN;
+	default:
+		return end_at(w, STACK_END_BAD_CFI, module);
+	}
+}
+
+/*
+ * Code may end with its last system call, as signal trampolines do: where it
+ * would return to is nobody's code, but the call's rule is known.
+ */
+static const struct table_rule *rule_of_syscall(struct walk *w, const struct table *table,
+						uint64_t off)
+{
+	const struct table_rule *rule;
+
+	if (!w->arch->after_syscall(&w->cursor))
+		return NULL;
+	rule = table_rule_at(table, off - 1);
+	return rule && rule->cfa_op != RULE_CFA_GAP ? rule : NULL;
+}
+
+/* Deliver the frame at the cursor and step to its caller. */
+static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
+{
+	struct unwind_cursor *c = &w->cursor;
+	uint64_t pc = c->regs[w->arch->pc_reg];
+	bool is_exact = c->is_exact;
+	const struct unwind_map *map = map_of(w, pc - !is_exact);
+	struct unwind_module *module = map ? map->module : NULL;
+	const struct table_rule *rule;
+	struct unwind_frame *frame;
+	uint64_t off;
+	int r;
+
+	if (!map && !is_exact)
+		return end_at(w, STACK_END_BAD_RA, caller_of);
+	if (w->result->nr_frames == UNWIND_FRAMES_MAX)
+		return end_at(w, STACK_END_DEPTH, NULL);
+	off = map ? pc - map->start + map->file_off : pc;
+	frame = &w->frames[w->result->nr_frames++];
+	frame->pc = pc;
+	frame->off = off;
+	frame->sp = c->regs[w->arch->sp_reg];
+	frame->module = module ? module->id : UNWIND_NO_MODULE;
+	frame->is_return = !is_exact;
+	if (!map)
+		return end_at(w, STACK_END_NO_MAP, NULL);
+	if (!module)
+		return end_at(w, STACK_END_JIT, NULL);
+	if (!module->has_table) {
+		module->wants_table = true;
+		return end_at(w, module->state, module);
+	}
+	if (module->table.machine != w->arch->machine)
+		return end_at(w, STACK_END_ARCH, module);
+	rule = table_rule_recent(&module->table, off - !is_exact);
+	if (unlikely(!rule || rule->cfa_op == RULE_CFA_GAP)) {
+		rule = is_exact ? rule_of_syscall(w, &module->table, off) : NULL;
+		if (!rule)
+			return step_gap(w, module, off);
+		r = step_rule(w, module, rule, frame);
+		frame->is_return = true;
+		return r;
+	}
+	return step_rule(w, module, rule, frame);
+}
+
+static void cursor_begin(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
+{
+	struct unwind_cursor *c = &w->cursor;
+
+	memcpy(c->regs, regs->r, sizeof(c->regs));
+	c->known = (1ull << w->arch->nr_regs) - 1;
+	c->is_exact = true;
+	c->keep_saved = keep_saved;
+	c->read_above = false;
+	c->had_signal = false;
+	c->data = w->stack->data;
+	c->base = w->stack->base;
+	c->readable = w->stack->bytes >= 8 ? w->stack->bytes - 7 : 0;
+	c->used = 0;
+}
+
+static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
+{
+	const struct unwind_module *module = NULL;
+	int r;
+
+	cursor_begin(w, regs, keep_saved);
+	w->result->nr_frames = 0;
+	w->last_map = NULL;
+	do {
+		r = walk_frame(w, module);
+		module = w->last_map ? w->last_map->module : NULL;
+	} while (r == WALK_ON);
+	return r;
+}
+
+void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *regs,
+		  const struct unwind_stack *stack, struct unwind_frame *frames,
+		  struct unwind_result *ret)
+{
+	struct walk w = {.space = space,
+			 .stack = stack,
+			 .arch = &arch_x86_64,
+			 .frames = frames,
+			 .result = ret};
+	int r;
+
+	ret->end_module = UNWIND_NO_MODULE;
+	r = walk(&w, regs, false);
+	if (r == WALK_AGAIN)
+		r = walk(&w, regs, true);
+	ret->end = r == WALK_AGAIN ? STACK_END_BAD_CFI : (enum stack_end)r;
+	ret->bytes_used = (uint32_t)MIN(w.cursor.used, UINT32_MAX);
+}
