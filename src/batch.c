@@ -17,6 +17,7 @@
 #include "src/out/out.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +49,9 @@ struct batch {
 	bool is_settling;    /* the last block is due, but waits for names and tables */
 	bool is_asked;	     /* a snapshot is on its way */
 	bool is_done;
-	int signal; /* that ends us, 0: none */
-	int error;  /* of the stream */
+	int signal;		/* that ends us, 0: none */
+	uint64_t lost, dropped; /* so far */
+	int error;		/* of the stream */
 };
 
 void batch_signals(sigset_t *ret)
@@ -189,6 +191,8 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 	if (!snapshot)
 		return;
 	b->is_asked = false;
+	b->lost = snapshot->health.lost + snapshot->health.lost_samples;
+	b->dropped = snapshot->health.dropped;
 	if (b->config->options->format == OPTIONS_SAMPLES) {
 		take_samples(b, snapshot, time_ns);
 	} else if (b->closing_ns) {
@@ -338,12 +342,27 @@ static int wait_for_command(struct batch *b, struct err *err)
 	return status;
 }
 
+/* Formats for programs have no place for it. */
+static void say_losses(const struct batch *b)
+{
+	enum options_format format = b->config->options->format;
+	char text[ERR_TEXT_MAX];
+
+	if ((format != OPTIONS_FOLDED && format != OPTIONS_SAMPLES) || (!b->lost && !b->dropped))
+		return;
+	snprintf(text, sizeof(text), "not all is in the output: lost %" PRIu64 ", dropped %" PRIu64,
+		 b->lost, b->dropped);
+	b->config->say(text);
+}
+
 static int finish(struct batch *b, struct err *err)
 {
 	const struct options *o = b->config->options;
 
 	channel_send(b->channel, (struct command){.kind = COMMAND_QUIT});
 	take_messages(b);
+	if (b->error == 0)
+		say_losses(b);
 	if (b->error < 0 && b->error != -EPIPE && b->signal != SIGHUP) {
 		err_set(err, b->error, "cannot write %s: %s",
 			o->output ? "the file given by -o" : "the output", strerror(-b->error));

@@ -80,6 +80,20 @@ compare()
 for file in "$data"/recordings/* "$data"/stacks/*/perf.data; do
 	[ -e "$file" ] && compare "${file#"$data/"}" "$file"
 done
+# A loss has no place in these lines: it is told beside them.
+if perf record -q -m 1 -F 4000 --call-graph dwarf,65000 -e cpu-clock -a -o "$dir/lossy" -- sleep 0.5 >/dev/null 2>&1 &&
+	perf report -D -i "$dir/lossy" 2>/dev/null | grep -aq 'PERF_RECORD_LOST:'; then
+	for format in folded samples; do
+		"$STACKTOP" -i "$dir/lossy" --format=$format 2>&1 >/dev/null |
+			grep -q 'not all is in the output: lost [1-9]' || {
+			echo "$format: a loss is not told"
+			failures=$((failures + 1))
+		}
+	done
+else
+	echo "no loss: not tested that it is told"
+fi
+
 # What perf records for itself besides is no event to choose.
 if perf record -q -a -e cpu-clock -o "$dir/all" -- sleep 0.2 >/dev/null 2>&1; then
 	nr=$("$STACKTOP" -i "$dir/all" --format=json | grep -o '"shown":' | wc -l)
