@@ -40,6 +40,7 @@ struct recorded {
 	struct kernel_part *parts; /* of the kernel, as they came */
 	size_t nr_parts, cap_parts;
 	uint64_t kernel_text;
+	struct recording_build_id kernel_id; /* as its mapping tells, if it does */
 	char trouble[ERR_TEXT_MAX];
 };
 
@@ -157,6 +158,8 @@ static void take_kernel_map(struct recorded *r, const struct record_mmap *mmap)
 		return;
 	if (strncmp(name, "[kernel.kallsyms]", strlen("[kernel.kallsyms]")) == 0) {
 		r->kernel_text = mmap->file_off;
+		memcpy(r->kernel_id.build_id, mmap->build_id, sizeof(r->kernel_id.build_id));
+		r->kernel_id.build_id_bytes = mmap->build_id_bytes;
 		name = "kernel";
 	} else if (strncmp(name, "[guest", strlen("[guest")) == 0) {
 		return;
@@ -186,17 +189,25 @@ uint64_t recorded_kernel_text(const struct recorded *r)
 	return r->kernel_text;
 }
 
+/* Modules are of the kernel, too. */
+static bool is_kernel_image(const struct recording_build_id *id)
+{
+	return id->is_kernel && (strncmp(id->path, "[kernel", strlen("[kernel")) == 0 ||
+				 strstr(id->path, "/vmlinux"));
+}
+
 const struct recording_build_id *recorded_build_id(const struct recorded *r, const char *path)
 {
 	const struct recording_info *info = recording_info(r->recording);
 
+	if (!path && r->kernel_id.build_id_bytes > 0)
+		return &r->kernel_id;
 	for (uint32_t i = 0; i < info->nr_build_ids; i++) {
 		const struct recording_build_id *id = &info->build_ids[i];
 
 		if (id->build_id_bytes == 0)
 			continue;
-		if (path ? strcmp(id->path, path) == 0
-			 : id->is_kernel && strncmp(id->path, "[kernel", strlen("[kernel")) == 0)
+		if (path ? strcmp(id->path, path) == 0 : is_kernel_image(id))
 			return id;
 	}
 	return NULL;
