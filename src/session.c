@@ -150,6 +150,14 @@ static int open_output(struct session *s, struct err *err)
 	return 0;
 }
 
+static int explain_input(const struct session *s, int code, struct err *err)
+{
+	err_set(err, code, "cannot open %s: %s", s->file, strerror(-code));
+	if (code == -EACCES && !s->workers.was_root)
+		err_hint(err, "what root has recorded is root's: sudo stacktop -i %s", s->file);
+	return code;
+}
+
 /*
  * The person named the file, so it is opened as whom they called us; what the
  * file names is not.
@@ -163,9 +171,7 @@ static int open_input(struct session *s, struct err *err)
 	text_sanitize(name, strlen(name), s->file, sizeof(s->file));
 	if (strcmp(name, "-") != 0) {
 		s->input_fd = open(name, O_RDONLY | O_NOCTTY | O_CLOEXEC);
-		if (s->input_fd < 0)
-			return err_set(err, -errno, "cannot open %s: %s", s->file, strerror(errno));
-		return 0;
+		return s->input_fd >= 0 ? 0 : explain_input(s, -errno, err);
 	}
 	snprintf(s->file, sizeof(s->file), "standard input");
 	if (isatty(STDIN_FILENO)) {
