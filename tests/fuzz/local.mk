@@ -2,6 +2,7 @@
 FUZZ_TARGETS = \
 	tests/fuzz/fuzz_broker \
 	tests/fuzz/fuzz_cfi \
+	tests/fuzz/fuzz_lbr \
 	tests/fuzz/fuzz_loader \
 	tests/fuzz/fuzz_options \
 	tests/fuzz/fuzz_proc \
@@ -18,6 +19,9 @@ tests_fuzz_fuzz_broker_LDADD = $(LINK_BROKER)
 tests_fuzz_fuzz_cfi_SOURCES = tests/fuzz/fuzz_cfi.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_cfi_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_cfi_LDADD = $(LINK_LOADER)
+tests_fuzz_fuzz_lbr_SOURCES = tests/fuzz/fuzz_lbr.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_lbr_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_lbr_LDADD = $(LINK_UNWIND)
 tests_fuzz_fuzz_loader_SOURCES = tests/fuzz/fuzz_loader.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_loader_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_loader_LDADD = $(LINK_LOADER)
