@@ -199,7 +199,7 @@ static void take_record(struct engine *engine, const struct record *record,
 /* Work on all records up to the source's horizon; split the time spent by timing a few of them. */
 static void take_records(struct engine *engine)
 {
-	uint64_t begin_ns = now_ns(), spent_ns;
+	uint64_t begin_ns = now_ns();
 	uint64_t unwind_ns = 0, timed_ns = 0;
 	struct record record;
 
@@ -215,15 +215,7 @@ static void take_records(struct engine *engine)
 		unwind_ns += unwound_ns - start_ns;
 		timed_ns += now_ns() - start_ns;
 	}
-	spent_ns = now_ns() - begin_ns;
-	if (timed_ns > 0) {
-		uint64_t share_ns =
-			(uint64_t)((double)spent_ns * (double)unwind_ns / (double)timed_ns);
-
-		engine->cost.stage_ns[HEALTH_STAGE_UNWIND] += share_ns;
-		spent_ns -= MIN(share_ns, spent_ns);
-	}
-	engine->cost.stage_ns[HEALTH_STAGE_PROFILE] += spent_ns;
+	cost_records(&engine->cost, now_ns() - begin_ns, unwind_ns, timed_ns);
 }
 
 static void follow_losses(struct engine *engine)

@@ -216,6 +216,11 @@ int targets_ask(struct broker *broker, const struct broker_file_request *request
 
 /* --- report.c --- */
 
+/*
+ * SPENT_NS passed in work on records; of the TIMED_NS in which a few of them were timed UNWIND_NS went
+ * into unwinding.
+ */
+void cost_records(struct cost *cost, uint64_t spent_ns, uint64_t unwind_ns, uint64_t timed_ns);
 /* Look at own CPU time, memory and the achieved rate once a second. */
 void cost_update(struct engine *engine, uint64_t time_ns);
 /* The snapshot of now with everything filled in; NULL: no memory. */

@@ -18,8 +18,9 @@
 
 #define PART_NS		(20 * NS_PER_MSEC) /* read for so long before looking at commands */
 #define LOOK_EVERY	32		   /* at the clock, after so many records */
-#define HELD_MAX_NS	(30 * NS_PER_SEC)  /* loaders are killed long before */
-#define WAIT_MS		20		   /* for an answer, before looking at deadlines again */
+#define TIME_EVERY	16		  /* one sample in so many, to tell unwinding from adding */
+#define HELD_MAX_NS	(30 * NS_PER_SEC) /* loaders are killed long before */
+#define WAIT_MS		20		  /* for an answer, before looking at deadlines again */
 #define SAMPLES_WAIT_NS (100 * NS_PER_MSEC)
 #define IDLE_MS		1000
 #define SWEEP_RECORDS	65536
@@ -33,7 +34,8 @@ struct replay {
 	uint64_t held_ns;    /* since when it waits */
 	uint64_t settled_ns; /* since when all that is read waits for names; 0: not yet */
 	uint64_t nr_records;
-	uint64_t asked_ns; /* since when a snapshot is asked for; 0: it is not */
+	uint64_t unwind_ns, timed_ns; /* of a few samples: in unwinding, and in all */
+	uint64_t asked_ns;	      /* since when a snapshot is asked for; 0: it is not */
 };
 
 struct replay *replay_new(void)
@@ -53,9 +55,13 @@ struct replay *replay_free(struct replay *replay)
 static bool finish_held(struct engine *engine, uint64_t time_ns)
 {
 	struct replay *r = engine->replay;
+	bool is_timed = r->nr_records % TIME_EVERY == 0;
+	uint64_t start_ns = is_timed ? now_ns() : 0;
 	struct stack_made made;
 
 	stack_path(engine, r->process, &r->input, &made);
+	if (is_timed)
+		r->unwind_ns += now_ns() - start_ns;
 	if (made.end == STACK_END_PENDING) {
 		engine->look_for_wants = true;
 		if (time_ns < r->held_ns + HELD_MAX_NS)
@@ -65,6 +71,8 @@ static bool finish_held(struct engine *engine, uint64_t time_ns)
 	}
 	r->is_held = false;
 	engine_add(engine, &r->held, r->process, &r->input, &made, NULL);
+	if (is_timed)
+		r->timed_ns += now_ns() - start_ns;
 	return true;
 }
 
@@ -96,29 +104,47 @@ static bool is_full(const struct engine *engine)
 	return engine->samples && samples_are_full(engine->samples);
 }
 
-/*
- * Work on what is there; on a sample that waits only if something has HAPPENED. False: nothing can be
- * done for now, whatever is read.
- */
-static bool take_part(struct engine *engine, uint64_t time_ns, bool happened)
+enum part {
+	PART_WAITS, /* nothing can be done for now, whatever is read */
+	PART_MORE,  /* the time is up */
+	PART_EMPTY, /* all that was read is done */
+};
+
+/* Work on what is there; on a sample that waits only if something has HAPPENED. */
+static enum part take_records(struct engine *engine, uint64_t time_ns, bool happened)
 {
 	uint64_t until_ns = time_ns + PART_NS;
 	struct record record;
 
 	if (engine->replay->is_held && (!happened || !finish_held(engine, time_ns)))
-		return false;
+		return PART_WAITS;
 	for (uint32_t i = 1; !is_full(engine) && source_next(engine->source, &record); i++) {
 		sweep(engine, &record);
 		if (record.kind != RECORD_SAMPLE)
 			engine_follow(engine, &record);
 		else if (!take_sample(engine, &record, time_ns))
-			return false;
+			return PART_WAITS;
 		if (i % LOOK_EVERY == 0 && now_ns() >= until_ns)
-			return true;
+			return PART_MORE;
 	}
-	if (is_full(engine) || source_is_over(engine->source))
-		return false;
-	return source_drain(engine->source, 0) > 0;
+	return is_full(engine) || source_is_over(engine->source) ? PART_WAITS : PART_EMPTY;
+}
+
+/* Work on what is there, and read more. False: nothing can be done for now. */
+static bool take_part(struct engine *engine, uint64_t time_ns, bool happened)
+{
+	struct replay *r = engine->replay;
+	uint64_t begin_ns = now_ns(), drain_ns;
+	enum part part = take_records(engine, time_ns, happened);
+	bool has_read = false;
+
+	drain_ns = now_ns();
+	cost_records(&engine->cost, drain_ns - begin_ns, r->unwind_ns, r->timed_ns);
+	if (part == PART_EMPTY) {
+		has_read = source_drain(engine->source, 0) > 0;
+		engine->cost.stage_ns[HEALTH_STAGE_DRAIN] += now_ns() - drain_ns;
+	}
+	return part == PART_MORE || has_read;
 }
 
 /* --- commands --- */
@@ -180,6 +206,10 @@ static void look_whether_over(struct engine *engine, struct channel *channel, ui
 	r->is_held = false; /* reading was stopped at it */
 	engine->is_over =
 		profile_nr_unnamed(engine->profile) == 0 || time_ns >= r->settled_ns + HELD_MAX_NS;
+	if (engine->is_over) { /* the picture of the whole tells of the cost of the whole */
+		engine->cost.next_ns = 0;
+		cost_update(engine, now_ns());
+	}
 	/* Nobody else knows when that is. Single samples are for whom they are asked. */
 	if (engine->is_over && !engine->samples)
 		engine_post(engine, channel, time_ns);

@@ -88,6 +88,18 @@ static void cost_rate(struct cost *cost, uint64_t elapsed_ns)
 	cost->freq_achieved_hz = (double)most * (double)NS_PER_SEC / (double)elapsed_ns;
 }
 
+void cost_records(struct cost *cost, uint64_t spent_ns, uint64_t unwind_ns, uint64_t timed_ns)
+{
+	if (timed_ns > 0) {
+		uint64_t share_ns =
+			(uint64_t)((double)spent_ns * (double)unwind_ns / (double)timed_ns);
+
+		cost->stage_ns[HEALTH_STAGE_UNWIND] += share_ns;
+		spent_ns -= MIN(share_ns, spent_ns);
+	}
+	cost->stage_ns[HEALTH_STAGE_PROFILE] += spent_ns;
+}
+
 void cost_update(struct engine *engine, uint64_t time_ns)
 {
 	struct cost *c = &engine->cost;
