@@ -136,6 +136,47 @@ static void prologue_body_and_epilogue(void **state)
 	assert_int_equal(stats.slow_rows, 0);
 }
 
+/* clang before 17: the body's row stands up to the end. */
+static void epilogues_without_rows(void **state)
+{
+	static const uint32_t code[] = {
+		0xa9bd7bfd, /* stp x29, x30, [sp, #-48]! */
+		0xa90153f3, /* stp x19, x20, [sp, #16] */
+		0x910003fd, /* mov x29, sp */
+		INSN_NOP,
+		0xa94153f3, /* ldp x19, x20, [sp, #16] */
+		0xa8c37bfd, /* ldp x29, x30, [sp], #48 */
+		0xd65f03c0, /* ret */
+		INSN_NOP,   /* the body goes on */
+		0xa9407bfd,
+		0xa94153f3, /* ldp x29, x30, [sp]; ldp x19, x20, [sp, #16] */
+		0xf94013f5, /* ldr x21, [sp, #32] */
+		0x9100c3ff, /* add sp, sp, #48 */
+		0xd50323bf, /* autiasp */
+		0x14000040, /* b: a tail call */
+		0xa8c27bfd,
+		0xd65f03c0, /* ldp x29, x30, [sp], #32; ret: of another frame than the row's */
+		INSN_NOP,
+	};
+	/* How far sp is below the CFA where x30 is the return address. */
+	static const int left[ARRAY_SIZE(code)] = {-1, -1, -1, -1, -1, -1, 0,  -1, -1,
+						   48, 48, 48, 0,  0,  -1, -1, -1};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(code); i++)
+		put_insn(0x100 + 4 * i, code[i]);
+	ONE_FUNCTION(ADVANCE | 12, DEF_CFA, A64_X29, 48, OFFSET | A64_X29, 6, OFFSET | A64_X30, 5);
+	for (size_t i = 3; i < ARRAY_SIZE(code); i++) {
+		bool is_freed = left[i] >= 0;
+
+		regs.r[A64_X29] = STACK + 0x80; /* the caller's, once it is freed */
+		stack_words[0x88 / 8] = is_freed ? 0x1234 : CALLER;
+		regs.r[A64_X30] = is_freed ? CALLER : 0x5678;
+		expect_caller(4 * i);
+		assert_int_equal(frames[1].sp, is_freed ? STACK + (uint64_t)left[i] : STACK + 0xb0);
+	}
+}
+
 /* Frames of three functions, each found by the x29 that the one before has saved. */
 static void frame_pointers_are_restored(void **state)
 {
@@ -443,6 +484,7 @@ int main(void)
 		TEST(leaf_returns_by_x30),
 		TEST(callers_that_cannot_be),
 		TEST(prologue_body_and_epilogue),
+		TEST(epilogues_without_rows),
 		TEST(frame_pointers_are_restored),
 		TEST(signatures_are_taken_off),
 		TEST(roots),

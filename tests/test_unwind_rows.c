@@ -190,7 +190,7 @@ struct counts {
 	const char *path;
 	const struct machine *machine;
 	uint64_t rows, slow, fdes_skipped, bytes;
-	uint64_t checked, gaps, own, skipped, lost, failed;
+	uint64_t checked, gaps, own, epilogues, skipped, lost, failed;
 };
 
 static void differ(struct counts *n, uint64_t vaddr, const char *what, uint64_t ours,
@@ -262,6 +262,13 @@ static void compare(struct counts *n, const struct table *table, const struct ta
 	ra_reg = dwarf_frame_info(frame, NULL, NULL, NULL);
 	cfa = oracle_cfa(frame, before);
 	ra = oracle_reg(frame, ra_reg, before, cfa.value, &ra_undefined);
+	/* An epilogue that the CFI does not tell of (unwind/epilogue.h). */
+	if (n->machine == &aarch64 && rule->cfa_op == RULE_CFA_SP && rule->ra_op == RULE_RA_REG &&
+	    ra.is_known && ra.value != before[A64_X30]) {
+		n->epilogues++;
+		free(frame);
+		return;
+	}
 	/* The same as the CFA in all but hand-made context switches (longjmp). */
 	sp = oracle_reg(frame, (int)arch->sp_reg, before, cfa.value, &sp_undefined);
 	/* As a leaf, a register is not read from a slot below the stack; libdw would. */
@@ -369,10 +376,11 @@ static bool compare_file(const char *path, struct counts *n)
 
 static void print_counts(const struct counts *n)
 {
-	print_message("%s: %lu rows, %lu slow; %lu checked, %lu gaps, %lu own, %lu not evaluable, "
+	print_message("%s: %lu rows, %lu slow; %lu checked, %lu gaps, %lu own, %lu in epilogues, "
+		      "%lu not evaluable, "
 		      "%lu lost, %lu FDEs skipped, %lu different\n",
-		      n->path, n->rows, n->slow, n->checked, n->gaps, n->own, n->skipped, n->lost,
-		      n->fdes_skipped, n->failed);
+		      n->path, n->rows, n->slow, n->checked, n->gaps, n->own, n->epilogues,
+		      n->skipped, n->lost, n->fdes_skipped, n->failed);
 }
 
 /* False: there is no such file. */
@@ -476,6 +484,7 @@ static int compare_entry(const char *path, const struct stat *st, int type, stru
 	total.checked += n.checked;
 	total.gaps += n.gaps;
 	total.own += n.own;
+	total.epilogues += n.epilogues;
 	total.skipped += n.skipped;
 	total.lost += n.lost;
 	total.failed += n.failed;

@@ -11,7 +11,9 @@
 
 #include "src/base/util.h"
 #include "src/base/vec.h"
+#include "unwind/aarch64_abi.h"
 #include "unwind/cfa.h"
+#include "unwind/epilogue.h"
 #include "unwind/lower.h"
 #include "unwind/synth.h"
 #include "unwind/table_build.h"
@@ -22,6 +24,7 @@
 
 #define CFA_STEPS_MAX (1ull << 27) /* some five times what Chrome has */
 #define RANGES_MAX    (16u << 20)
+#define READ_BYTES    (1u << 20)
 
 struct compile {
 	const struct cfi_input *input;
@@ -38,6 +41,7 @@ struct compile {
 	size_t nr_rows, cap_rows;
 	const struct cfi_cie *cie;
 	const struct cfi_fde *fde;
+	uint64_t text_kept_off; /* code before this is not looked at again */
 };
 
 static int fde_cmp(const void *a, const void *b)
@@ -175,6 +179,61 @@ static int rule_of(struct compile *c, const struct cfa_row *row)
 	return r;
 }
 
+static int row_push(struct compile *c, uint64_t off, int rule)
+{
+	int r;
+
+	if (rule < 0)
+		return rule;
+	r = vec_reserve(&c->rows, &c->cap_rows, c->nr_rows + 1, RANGES_MAX);
+	if (r == 0)
+		c->rows[c->nr_rows++] = (struct fde_row){.off = off, .rule = (uint32_t)rule};
+	return r;
+}
+
+/* The code of SEG up to OFF has been looked at. */
+static void text_passed(struct compile *c, const struct cfi_segment *seg, uint64_t off)
+{
+	if (c->text_kept_off < seg->file_off || c->text_kept_off > off)
+		c->text_kept_off = off;
+	if (!c->input->text_was_read || off - c->text_kept_off < READ_BYTES)
+		return;
+	c->input->text_was_read(seg->text + (c->text_kept_off - seg->file_off),
+				off - c->text_kept_off);
+	c->text_kept_off = off;
+}
+
+/* Rows of our own for the epilogues that ROW, as RULE, claims to hold for: [OFF, END). */
+static int add_epilogues(struct compile *c, const struct cfa_row *row, int rule, uint64_t off,
+			 uint64_t end)
+{
+	const struct cfi_segment *seg = cfi_segment_of(c->input, off + c->fde->shift);
+	struct epilogue epilogue;
+	const uint8_t *code;
+	size_t at = 0;
+	int r = 0;
+
+	if (!seg || !seg->text || end - seg->file_off > seg->bytes || off % A64_INSN_BYTES ||
+	    off >= end)
+		return 0;
+	text_passed(c, seg, off);
+	code = seg->text + (off - seg->file_off);
+	while (r == 0 && epilogue_next(row, code, end - off, &at, &epilogue)) {
+		for (unsigned int i = 0; r == 0 && i < epilogue.nr_insns; i++) {
+			struct build_rule freed = {.rule = {.cfa_op = RULE_CFA_SP,
+							    .ra_op = RULE_RA_REG,
+							    .cfa_off = epilogue.cfa_off[i],
+							    .x = A64_X30}};
+
+			r = row_push(c, off + epilogue.at + i * (uint64_t)A64_INSN_BYTES,
+				     table_builder_rule(c->builder, &freed, NULL, 0));
+		}
+		if (r == 0 && off + at < end)
+			r = row_push(c, off + at, rule);
+	}
+	return r;
+}
+
 static int row_add(void *arg, uint64_t start, uint64_t end, const struct cfa_row *row)
 {
 	struct compile *c = arg;
@@ -184,14 +243,12 @@ static int row_add(void *arg, uint64_t start, uint64_t end, const struct cfa_row
 	if (end - c->fde->shift <= c->fde->start) /* before the part that is wanted */
 		return 0;
 	rule = rule_of(c, row);
-	if (rule < 0)
-		return rule;
-	r = vec_reserve(&c->rows, &c->cap_rows, c->nr_rows + 1, RANGES_MAX);
-	if (r < 0)
-		return r;
-	c->rows[c->nr_rows++] =
-		(struct fde_row){.off = MAX(off, c->fde->start), .rule = (uint32_t)rule};
-	return 0;
+	off = MAX(off, c->fde->start);
+	r = row_push(c, off, rule);
+	if (r == 0 && c->input->machine == TABLE_MACHINE_AARCH64 && !c->cie->is_signal &&
+	    c->cie->ra_reg == A64_X30 && row->regs[A64_X30].kind == REG_OFFSET)
+		r = add_epilogues(c, row, rule, off, end - c->fde->shift);
+	return r;
 }
 
 static int compile_synth(struct compile *c, const struct cfi_fde *fde)
