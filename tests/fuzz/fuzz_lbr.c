@@ -67,17 +67,21 @@ static void stacks(struct stitch *stitch, struct reader *in, uint64_t time_ns)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct reader in = reader_of(data, size);
-	struct lbr *lbr = lbr_new();
-	struct stitch *stitch = stitch_new();
+	static struct lbr *lbr;
+	static struct stitch *stitch;
 	uint64_t time_ns = 1;
 
-	must(lbr && stitch);
+	if (!lbr) {
+		lbr = lbr_new();
+		stitch = stitch_new();
+		must(lbr && stitch);
+	}
+	lbr_clear(lbr);
+	stitch_clear(stitch);
 	while (reader_left(&in) > 0) {
 		branches(lbr, &in);
 		stacks(stitch, &in, time_ns);
 		time_ns += reader_u16(&in) * 100000ull;
 	}
-	stitch_free(stitch);
-	lbr_free(lbr);
 	return 0;
 }
