@@ -576,6 +576,9 @@ static int loader_receive(struct loader_client *c, struct loader_reply *ret)
 	if (c->sock < 0)
 		return 0;
 	n = msg_recv(c->sock, &message, sizeof(message), &fd, MSG_DONTWAIT);
+	/* It ended with a request unread: the error comes before its last words. */
+	if (n == -ECONNRESET)
+		n = msg_recv(c->sock, &message, sizeof(message), &fd, MSG_DONTWAIT);
 	if (n == -EAGAIN)
 		return 0;
 	if (fd >= 0) {
