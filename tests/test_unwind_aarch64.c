@@ -177,6 +177,35 @@ static void epilogues_without_rows(void **state)
 	}
 }
 
+/* The frame record stands above the other registers, where x29 points. */
+static void epilogue_with_the_record_on_top(void **state)
+{
+	static const uint32_t code[] = {
+		0xa9427bfd, /* ldp x29, x30, [sp, #32] */
+		0x9100c3ff, /* add sp, sp, #48 */
+		0xd65f03c0, /* ret */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(code); i++)
+		put_insn(0x100 + 4 * i, code[i]);
+	ONE_FUNCTION(DEF_CFA, A64_X29, 16, OFFSET | A64_X29, 2, OFFSET | A64_X30, 1);
+	regs.r[A64_X29] = STACK + 0x80;
+	regs.r[A64_X30] = CALLER;
+	stack_words[0x88 / 8] = 0x1234;
+	expect_caller(4);
+	assert_int_equal(frames[1].sp, STACK + 48);
+	expect_caller(8);
+	assert_int_equal(frames[1].sp, STACK);
+	/* A function that saves x29 loads it too, or this is no epilogue. */
+	put_insn(0x100, 0xf94007fe); /* ldr x30, [sp, #8] */
+	eh.n = 0;
+	ONE_FUNCTION(DEF_CFA_OFFSET, 48, OFFSET | A64_X29, 6, OFFSET | A64_X30, 5);
+	regs.r[A64_X30] = 0x1234;
+	stack_words[1] = CALLER;
+	expect_caller(4);
+}
+
 /* Frames of three functions, each found by the x29 that the one before has saved. */
 static void frame_pointers_are_restored(void **state)
 {
@@ -485,6 +514,7 @@ int main(void)
 		TEST(callers_that_cannot_be),
 		TEST(prologue_body_and_epilogue),
 		TEST(epilogues_without_rows),
+		TEST(epilogue_with_the_record_on_top),
 		TEST(frame_pointers_are_restored),
 		TEST(signatures_are_taken_off),
 		TEST(roots),
