@@ -144,6 +144,15 @@ static void take_last(struct batch *b, const struct snapshot *snapshot, uint64_t
 	}
 }
 
+/* A recording without one sample to be read: the reason is all that there is to say. */
+static bool is_worthless(const struct snapshot *snapshot)
+{
+	const struct health *health = &snapshot->health;
+
+	return *snapshot_text(snapshot, snapshot->recording.trouble) &&
+	       health->samples + health->other_samples == 0;
+}
+
 /* No more is to come of what is sampled. */
 static bool is_over(const struct snapshot *snapshot)
 {
@@ -198,7 +207,9 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 	} else if (b->closing_ns) {
 		take_last(b, snapshot, time_ns);
 	} else if (is_over(snapshot) && snapshot->recording.is_recording) {
-		put_block(b, snapshot); /* all of it: nothing can come any more */
+		/* All of it: nothing can come any more. */
+		if (!is_worthless(snapshot))
+			put_block(b, snapshot);
 		b->is_done = true;
 	} else if (is_over(snapshot)) {
 		start_closing(b);

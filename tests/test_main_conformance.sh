@@ -235,8 +235,9 @@ for file in "$data"/hostile/*; do
 	(
 		ulimit -v $limit
 		exec timeout 60 "$STACKTOP" -b -i "$file"
-	) >/dev/null 2>"$dir/said" </dev/null
+	) >"$dir/out" 2>"$dir/said" </dev/null
 	got=$?
+	[ ! -s "$dir/out" ] || fail "$file: has no sample, and yet: $(head -n 3 "$dir/out")"
 	[ $got -eq 1 ] || fail "$file: exit status $got: $(cat "$dir/said")"
 	[ "$(wc -l <"$dir/said")" -eq 1 ] || fail "$file: not one line: $(cat "$dir/said")"
 	grep -q 'offset [0-9]' "$dir/said" || fail "$file: does not say where: $(cat "$dir/said")"

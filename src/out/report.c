@@ -63,7 +63,7 @@ static void put_losses(FILE *stream, const struct health *h, bool is_recording)
 	putc('\n', stream);
 }
 
-static void put_stacks(FILE *stream, const struct health *h)
+static void put_stacks(FILE *stream, const struct health *h, bool is_recording)
 {
 	/* Rounded down: 99.96 must not read as 100. */
 	unsigned int tenths = (unsigned int)(health_complete_pct(h) * 10);
@@ -78,19 +78,26 @@ static void put_stacks(FILE *stream, const struct health *h)
 		if (h->ends[end] > 0)
 			fprintf(stream, ", %s %" PRIu64, stack_end_name(end), h->ends[end]);
 	}
-	fprintf(stream, "; without user part: kernel threads %" PRIu64 ", ending tasks %" PRIu64,
-		h->ends[STACK_END_KERNEL], h->ends[STACK_END_NO_USER]);
-	putc('\n', stream);
+	/* Of a recording they may have been taken without any. */
+	fprintf(stream, "; without user part: kernel threads %" PRIu64 ", %s %" PRIu64 "\n",
+		h->ends[STACK_END_KERNEL], is_recording ? "others" : "ending tasks",
+		h->ends[STACK_END_NO_USER]);
 }
 
-static void put_cost(FILE *stream, const struct health *h)
+/* A recording is read as fast as can be: the share of a CPU says nothing. */
+static void put_cost(FILE *stream, const struct health *h, bool is_recording)
 {
 	double average = h->elapsed_ns ? 100.0 * (double)h->own_cpu_ns / (double)h->elapsed_ns : 0;
+	double cpu_s = (double)h->own_cpu_ns / 1e9, elapsed_s = (double)h->elapsed_ns / 1e9;
 
+	if (is_recording)
+		fprintf(stream, "cost %.3f s of CPU in %.3f s", cpu_s, elapsed_s);
+	else
+		fprintf(stream, "cost %.2f%% of one CPU (%.3f s in %.1f s)", average, cpu_s,
+			elapsed_s);
 	fprintf(stream,
-		"cost %.2f%% of one CPU (%.3f s in %.1f s), memory %.1f MB, ELF files %" PRIu64
-		" (unreadable %" PRIu64 "), loader restarts %" PRIu64 "\n",
-		average, (double)h->own_cpu_ns / 1e9, (double)h->elapsed_ns / 1e9,
+		", memory %.1f MB, ELF files %" PRIu64 " (unreadable %" PRIu64
+		"), loader restarts %" PRIu64 "\n",
 		(double)h->rss_bytes / 1e6, h->modules, h->modules_bad, h->loader_restarts);
 }
 
@@ -133,11 +140,11 @@ static void put_head(const struct layout *l)
 	if (*notice)
 		fprintf(l->stream, "%s\n", notice);
 	fprintf(l->stream, "%s: ", whole);
-	put_stacks(l->stream, &s->health);
+	put_stacks(l->stream, &s->health, s->recording.is_recording);
 	fprintf(l->stream, "%s: ", whole);
 	put_losses(l->stream, &s->health, s->recording.is_recording);
 	fputs("whole run: ", l->stream);
-	put_cost(l->stream, &s->health);
+	put_cost(l->stream, &s->health, s->recording.is_recording);
 }
 
 /* The text of one cell; a function of a tree stands behind its indent. */
