@@ -46,6 +46,8 @@ cat >"$tmp/server.py" <<-EOF
 	        name = {"/buildid/$good/debuginfo": "$id-good", "/buildid/$other/debuginfo": "$id-good"}.get(self.path)
 	        if "$slow" in self.path:
 	            time.sleep(1000)
+	        if "$good" in self.path:
+	            time.sleep(1.5) # there are names without it by then
 	        if not name:
 	            self.send_error(404)
 	            return
@@ -88,6 +90,7 @@ end()
 	wait "$main" 2>/dev/null
 }
 named() { echo "[.functions[] | select(.object == \"$1\" and .name == \"$2\")] | length == 1"; }
+unnamed_any() { echo "[.functions[] | select(.object == \"$1\" and (.name | startswith(\"$1+0x\")))] | length > 0"; }
 unnamed() { echo "[.functions[] | select(.object == \"$1\")] | length > 0 and all(.[]; .name | startswith(\"$1+0x\"))"; }
 
 # Not asked for: nobody is asked.
@@ -99,7 +102,9 @@ end
 check 'nobody is asked unless that is allowed' test ! -s "$tmp/asked"
 
 begin env "DEBUGINFOD_URLS=$url" "$STACKTOP" --debuginfod
-soon "$(named "$id-good" in_good)" 'no name from the server'
+soon "$(unnamed "$id-good")" 'no name without the server'
+# Also what was named without it is named anew: nothing is left of that.
+soon "$(named "$id-good" in_good) and ($(unnamed_any "$id-good") | not)" 'no name from the server'
 soon "$(unnamed "$id-other")" 'named by a file that is not its own'
 soon '.health.fetched >= 1 and .health.fetch_failed >= 1' 'not counted'
 soon '.notice | test("debug file of .* from 127.0.0.1:[0-9]+")' 'not told'
