@@ -48,7 +48,8 @@ static void compile(struct samples *s, struct module *module, const struct unwin
 	for (size_t i = 0; i < e->input.nr_segments; i++)
 		s->text_bytes += e->segments[i].bytes;
 	/* Plain memory, kept to the end: nothing unmaps it. */
-	module->unwind.has_table = table_open(blob, len, &module->unwind.table) == 0;
+	module->unwind.has_table = table_open(blob, len, &module->unwind.table) == 0 &&
+				   table_remember(&module->unwind.table) == 0;
 }
 
 static bool open_vdso(struct unwind_elf *e)

@@ -7,7 +7,9 @@
  *
  * RECORDING: perf record --call-graph dwarf of this machine's own programs,
  * which must still be there. Hot: the stack's copy has just been written, as in
- * live sampling; cold: it has been flushed from all caches.
+ * live sampling, and the unwinders' tables are where other stacks have left them;
+ * again: the same stack has just been unwound; cold: the copy has been flushed
+ * from all caches.
  */
 #include "config.h"
 
@@ -218,8 +220,21 @@ static void cut_stacks(void)
 	}
 }
 
+enum heat { HOT, AGAIN, COLD, HEATS };
+static const char *const heat_names[HEATS] = {"hot", "again", "cold"};
+
+/* By U, or ours if NULL. */
+static void unwind_once(const struct unwinder *u, void *state, const struct sample *sample,
+			struct opinion *opinion, struct unwind_result *ret)
+{
+	if (u)
+		u->unwind(state, sample, opinion);
+	else
+		ours(sample, &sample->stack, ret);
+}
+
 /* One round over all samples: U, or ours if NULL. */
-static void time_round(const struct unwinder *u, void **states, bool is_cold, int round,
+static void time_round(const struct unwinder *u, void **states, enum heat heat, int round,
 		       struct timing *ret)
 {
 	static struct opinion opinion;
@@ -236,13 +251,12 @@ static void time_round(const struct unwinder *u, void **states, bool is_cold, in
 			continue;
 		memcpy(stage, sample.stack.data, sample.stack.bytes);
 		sample.stack.data = stage;
-		if (is_cold)
+		if (heat == COLD)
 			flush(stage, sample.stack.bytes);
+		if (heat == AGAIN)
+			unwind_once(u, state, &sample, &opinion, &r);
 		start = __rdtsc();
-		if (u)
-			u->unwind(state, &sample, &opinion);
-		else
-			ours(&sample, &sample.stack, &r);
+		unwind_once(u, state, &sample, &opinion, &r);
 		ret->stack_ns[round][i] = (float)((double)(__rdtsc() - start) / tsc_per_ns);
 		ret->frames += u ? opinion.nr : r.nr_frames;
 		ret->complete += u ? opinion.is_complete : r.end == STACK_END_ROOT;
@@ -298,33 +312,34 @@ static bool timing_init(struct timing *t)
 
 static int time_all(const struct unwinder *const *others, size_t nr_others)
 {
-	static struct timing t[UNWINDERS_MAX + 1][2];
+	static struct timing t[UNWINDERS_MAX + 1][HEATS];
 	void **states[UNWINDERS_MAX] = {NULL};
 
 	calibrate();
 	cut_stacks();
 	for (size_t i = 0; i <= nr_others; i++)
-		if (!timing_init(&t[i][0]) || !timing_init(&t[i][1]))
-			return 1;
+		for (int heat = 0; heat < HEATS; heat++)
+			if (!timing_init(&t[i][heat]))
+				return 1;
 	for (size_t i = 0; i < nr_others; i++) {
 		states[i] = states_new();
 		if (!states[i])
 			return 1;
-		time_round(others[i], states[i], false, 0, &t[i + 1][0]); /* makes its caches */
+		time_round(others[i], states[i], HOT, 0, &t[i + 1][HOT]); /* makes its caches */
 	}
 	for (int round = 0; round < ROUNDS; round++)
 		for (size_t i = 0; i <= nr_others; i++)
-			for (int is_cold = 0; is_cold < 2; is_cold++)
+			for (int heat = 0; heat < HEATS; heat++)
 				time_round(i ? others[i - 1] : NULL, i ? states[i - 1] : NULL,
-					   is_cold, round, &t[i][is_cold]);
+					   (enum heat)heat, round, &t[i][heat]);
 	printf("stacks\t%zu\t%zu\n", samples.nr, samples.nr_spaces);
 	printf("tables\t%lu\t%lu\t%lu\t%lu\t%.1f\t%lu\n", samples.files, samples.rows,
 	       samples.table_bytes, samples.text_bytes, (double)samples.build_ns / NS_PER_MSEC,
 	       samples.calls_bytes);
-	for (size_t i = 0; i <= nr_others; i++) {
-		print_timing(i ? others[i - 1]->name : "stacktop", "hot", &t[i][0]);
-		print_timing(i ? others[i - 1]->name : "stacktop", "cold", &t[i][1]);
-	}
+	for (size_t i = 0; i <= nr_others; i++)
+		for (int heat = 0; heat < HEATS; heat++)
+			print_timing(i ? others[i - 1]->name : "stacktop", heat_names[heat],
+				     &t[i][heat]);
 	for (size_t i = 0; i < nr_others; i++)
 		states_free(states[i], others[i]);
 	return 0;
