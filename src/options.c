@@ -341,11 +341,11 @@ static const struct spec *spec_of(int number)
 	return NULL;
 }
 
+/* TABLES is zeroed. */
 static void fill_tables(struct getopt_tables *tables)
 {
 	char *p = tables->letters;
 
-	memset(tables, 0, sizeof(*tables));
 	*p++ = '+'; /* stop at the first word that is no option: the command's own follow */
 	*p++ = ':'; /* tell a missing argument from an unknown option */
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
@@ -394,7 +394,7 @@ static int refuse(int answer, const char *word, struct err *err)
 
 static int parse_words(int argc, char **argv, struct options *o, struct err *err)
 {
-	struct getopt_tables tables;
+	struct getopt_tables tables = {0};
 
 	fill_tables(&tables);
 	optind = 0; /* glibc: start afresh */

@@ -319,6 +319,7 @@ static void run_insns(struct cfa_run *run, struct machine *m, const uint8_t *ins
 /* What the CIE says; kept from one FDE to the next, as neighbours mostly share theirs. */
 static void run_cie(struct cfa_run *run, struct machine *m)
 {
+	/* cppcheck-suppress ctuuninitvar ; this is set, what is large is not */
 	if (run->initial_of == m->cie)
 		return;
 	memset(&m->row, 0, sizeof(m->row));
