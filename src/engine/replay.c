@@ -32,6 +32,7 @@ struct replay {
 	struct stack_input input;
 	const struct process *process;
 	uint64_t held_ns;    /* since when it waits */
+	uint64_t tried_ns;   /* when it was looked at last */
 	uint64_t settled_ns; /* since when all that is read waits for names; 0: not yet */
 	uint64_t nr_records;
 	uint64_t unwind_ns, timed_ns; /* of a few samples: in unwinding, and in all */
@@ -59,6 +60,7 @@ static bool finish_held(struct engine *engine, uint64_t time_ns)
 	uint64_t start_ns = is_timed ? now_ns() : 0;
 	struct stack_made made;
 
+	r->tried_ns = time_ns;
 	stack_path(engine, r->process, &r->input, &made);
 	if (is_timed)
 		r->unwind_ns += now_ns() - start_ns;
@@ -110,13 +112,18 @@ enum part {
 	PART_EMPTY, /* all that was read is done */
 };
 
-/* Work on what is there; on a sample that waits only if something has HAPPENED. */
+/*
+ * Work on what is there; on a sample that waits only if something has HAPPENED,
+ * or after a while: an answer may have come with another one.
+ */
 static enum part take_records(struct engine *engine, uint64_t time_ns, bool happened)
 {
 	uint64_t until_ns = time_ns + PART_NS;
+	struct replay *r = engine->replay;
 	struct record record;
 
-	if (engine->replay->is_held && (!happened || !finish_held(engine, time_ns)))
+	happened |= time_ns >= r->tried_ns + WAIT_MS * NS_PER_MSEC;
+	if (r->is_held && (!happened || !finish_held(engine, time_ns)))
 		return PART_WAITS;
 	for (uint32_t i = 1; !is_full(engine) && source_next(engine->source, &record); i++) {
 		sweep(engine, &record);
@@ -216,7 +223,7 @@ static void look_whether_over(struct engine *engine, struct channel *channel, ui
 }
 
 struct woken {
-	bool by_command, by_broker, by_loader, by_time;
+	bool by_command, by_broker, by_loader;
 };
 
 /* Wait for answers, commands, or more of a pipe. */
@@ -236,7 +243,7 @@ static struct woken wait_for_more(struct engine *engine, struct channel *channel
 	if (!is_waiting)
 		nr += source_pollfds(engine->source, false, fds + nr, 1);
 	if (poll(fds, nr, timeout_ms) <= 0)
-		return (struct woken){.by_time = !is_busy};
+		return (struct woken){0};
 	return (struct woken){
 		.by_command = fds[0].revents != 0,
 		.by_broker = fds[1].revents != 0,
@@ -267,8 +274,7 @@ void replay_run(struct engine *engine, struct channel *channel)
 			leave = !engine_obey(engine, channel, &command, time_ns);
 		if (leave)
 			break;
-		is_busy = take_part(engine, time_ns,
-				    woken.by_broker || woken.by_loader || woken.by_time);
+		is_busy = take_part(engine, time_ns, woken.by_broker || woken.by_loader);
 		look_whether_over(engine, channel, time_ns);
 		answer(engine, channel, time_ns);
 		cost_update(engine, time_ns);
