@@ -43,7 +43,7 @@ static const char *data_dir(void)
 
 static int open_in(const char *name)
 {
-	char path[PATH_BYTES_MAX];
+	char path[2 * PATH_BYTES_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", data_dir(), name);
 	return open(path, O_RDONLY | O_CLOEXEC);
@@ -411,7 +411,7 @@ static void a_turned_recording_is_the_same(void **state)
 /* In a child each, which says by its status what came of it. */
 static void hostile_files_are_refused(void **state)
 {
-	char path[PATH_BYTES_MAX];
+	char path[2 * PATH_BYTES_MAX];
 	struct dirent *entry;
 	DIR *dir;
 	int nr = 0;
