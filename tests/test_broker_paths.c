@@ -236,7 +236,8 @@ static void make_tree(void)
 	assert_int_equal(mkfifo(below("fifo"), 0644), 0);
 	if (geteuid() == 0)
 		assert_int_equal(mknod(below("null"), S_IFCHR | 0666, makedev(1, 3)), 0);
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", below("socket"));
+	assert_in_range(snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", below("socket")), 1,
+			sizeof(addr.sun_path) - 1);
 	assert_int_equal(bind(sock, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	close(sock);
 }
