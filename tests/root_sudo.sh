@@ -19,8 +19,8 @@ cp "$STACKTOP" "$tmp/stacktop"
 echo "$name ALL=(root) NOPASSWD: $tmp/stacktop" >"$rule"
 chmod 440 "$rule"
 user=(setpriv --reuid="$uid" --regid="$gid" --init-groups env "HOME=$tmp/home" "USER=$name" "LOGNAME=$name")
-mkdir "$tmp/home" "$tmp/work"
-chown "$uid:$gid" "$tmp/home" "$tmp/work"
+mkdir "$tmp/home" "$tmp/out"
+chown "$uid:$gid" "$tmp/home" "$tmp/out"
 "${user[@]}" sudo -n "$tmp/stacktop" --version >/dev/null 2>"$tmp/err" || skip "sudo: $(head -n 1 "$tmp/err")"
 
 cat >"$tmp/spin.c" <<-'EOF'
@@ -37,16 +37,16 @@ sees_all() { grep '}$' "$1" | jq -e -s --arg o "spin-$$" 'any(.[]; [.functions[]
 	select(.object == $o and .name == "of_another")] | length == 1)' >/dev/null 2>&1; }
 of() { sed -n "s/^$2:[[:space:]]*//p" "/proc/$1/status" | cut -f1; }
 
-cd "$tmp/work" || exit 1
-start "${user[@]}" sudo -n "$tmp/stacktop" -d 0.3 --format=json -o "$tmp/work/out" 2>"$tmp/err"
-wait_for 20 sees_all "$tmp/work/out" || fail "another user's program has no name: $(cat "$tmp/err")"
+cd "$tmp/out" || exit 1
+start "${user[@]}" sudo -n "$tmp/stacktop" -d 0.3 --format=json -o "$tmp/out/out" 2>"$tmp/err"
+wait_for 20 sees_all "$tmp/out/out" || fail "another user's program has no name: $(cat "$tmp/err")"
 for who in stacktop stacktop-loader; do
 	pid=$(member "$last_pid" $who) || fail "no process $who"
 	[ "$(of "$pid" Uid)" = "$uid" ] || fail "$who runs as $(of "$pid" Uid)"
 	[ "$(of "$pid" CapPrm)" = 0000000000000000 ] || fail "$who has capabilities"
 done
-[ "$(stat -c '%u %g %a' "$tmp/work/out")" = "$uid $gid 600" ] ||
-	fail "the output belongs to $(stat -c '%u %g %a' "$tmp/work/out")"
+[ "$(stat -c '%u %g %a' "$tmp/out/out")" = "$uid $gid 600" ] ||
+	fail "the output belongs to $(stat -c '%u %g %a' "$tmp/out/out")"
 pid=$(member "$last_pid" stacktop)
 pids=$(family "$pid")
 kill -TERM "$pid"
@@ -54,21 +54,21 @@ kill -TERM "$pid"
 wait_for 10 all_gone $pids || fail 'something stays'
 pass 'batch'
 
-term_dir=$tmp/work
+term_dir=$tmp/out
 term_start 100x30 "${user[@]}" sudo -n "$tmp/stacktop" -d 0.3
 key w
 see 'stacktop-'
 key Enter
-wait_for 10 eval 'ls "$tmp/work"/stacktop-*.txt >/dev/null 2>&1' || fail 'no report'
-[ "$(stat -c '%u %g %a' "$tmp"/work/stacktop-*.txt)" = "$uid $gid 600" ] ||
-	fail "the report belongs to $(stat -c '%u %g %a' "$tmp"/work/stacktop-*.txt)"
+wait_for 10 eval 'ls "$tmp/out"/stacktop-*.txt >/dev/null 2>&1' || fail 'no report'
+[ "$(stat -c '%u %g %a' "$tmp"/out/stacktop-*.txt)" = "$uid $gid 600" ] ||
+	fail "the report belongs to $(stat -c '%u %g %a' "$tmp"/out/stacktop-*.txt)"
 key q
 term_end 'screen' 0
 pass 'screen'
 
 # A command is the user's again.
-"${user[@]}" sudo -n "$tmp/stacktop" -b -d 0.3 -- sh -c "id -u >'$tmp/work/id'; exit 7" >/dev/null 2>&1
+"${user[@]}" sudo -n "$tmp/stacktop" -b -d 0.3 -- sh -c "id -u >'$tmp/out/id'; exit 7" >/dev/null 2>&1
 [ $? = 7 ] || fail 'not the status of the command'
-[ "$(cat "$tmp/work/id")" = "$uid" ] || fail "the command ran as $(cat "$tmp/work/id")"
+[ "$(cat "$tmp/out/id")" = "$uid" ] || fail "the command ran as $(cat "$tmp/out/id")"
 pass 'command'
 finish
