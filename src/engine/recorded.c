@@ -284,12 +284,8 @@ static uint32_t op_pollfds(struct source *source, bool is_sideband, struct pollf
 			   uint32_t max)
 {
 	struct recorded *r = recorded_of(source);
-	int fd = recording_fd(r->recording);
 
-	if (is_sideband || max == 0 || fd < 0 || recorded_is_over(r))
-		return 0;
-	fds[0] = (struct pollfd){.fd = fd, .events = POLLIN};
-	return 1;
+	return recorded_is_over(r) ? 0 : source_pollfds(r->records, is_sideband, fds, max);
 }
 
 static bool op_is_over(struct source *source)
