@@ -124,8 +124,8 @@ silent_engine() {
 }
 
 stopping() {
-	begin 80x24 bash -m -c "'$fake & fake=\$!; echo \$fake >pid; fg >/dev/null; echo STOPPED;
-		stty -g >stopped; read word; fg >/dev/null'"
+	begin 80x24 bash -m -c "'$fake & fake=\$!; echo \$fake >pid; fg >/dev/null; stty -g >stopped;
+		echo STOPPED; read word; fg >/dev/null'"
 	see leaf_70
 	key C-z
 	see STOPPED
