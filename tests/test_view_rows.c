@@ -522,6 +522,12 @@ static void header_always_has_the_counters(void **state)
 	s->window_start_ns = s->window_end_ns - 3000000000;
 	view_header(s, 0, false, wide, sizeof(wide));
 	assert_non_null(strstr(wide, "last 3/10 s"));
+	assert_non_null(strstr(wide, "999 Hz (998)"));
+	s->settings.freq_achieved_hz = 0; /* not known yet */
+	s->settings.cpus_online = s->settings.cpus_sampled = 1;
+	view_header(s, 0, false, wide, sizeof(wide));
+	assert_non_null(strstr(wide, " 1 cpu "));
+	assert_non_null(strstr(wide, "999 Hz  dwarf"));
 	assert_int_equal(view_header(s, 0, false, line, 10), 9);
 	assert_int_equal(strlen(line), 9);
 	snapshot_free(s);

@@ -50,8 +50,8 @@ struct cost {
 	uint64_t start_ns, next_ns;
 	uint64_t cpu_ns[COST_SECONDS + 1], at_ns[COST_SECONDS + 1];
 	unsigned int nr;
-	uint64_t rss_bytes;
-	uint32_t cpu_samples[CPUS_MAX]; /* samples per CPU since the last look */
+	uint64_t looked_ns, cpu_now_ns, rss_bytes; /* as it was at the last look */
+	uint32_t cpu_samples[CPUS_MAX];		   /* samples per CPU since at_ns[nr - 1] */
 	double freq_achieved_hz;
 	uint64_t thread_ns; /* CPU time of the engine's thread at the last look */
 	uint64_t stage_ns[HEALTH_STAGE_COUNT]; /* time that passed in each stage since then */

@@ -18,6 +18,7 @@
 
 #define REPORT_TEXT_MAX	 12288 /* the names of a recording's events among it */
 #define NOTICE_FILES_MAX 160
+#define COST_FRESH_NS	 (200 * NS_PER_MSEC)
 
 static uint64_t own_rss_bytes(void)
 {
@@ -42,17 +43,19 @@ static uint64_t timeval_ns(struct timeval tv)
 	return (uint64_t)tv.tv_sec * NS_PER_SEC + (uint64_t)tv.tv_usec * 1000;
 }
 
-static void cost_measure(struct engine *engine, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes)
+static void cost_look(struct engine *engine, uint64_t time_ns)
 {
 	uint64_t broker_cpu_ns = 0, broker_rss = 0, loader_cpu_ns, loader_rss;
+	struct cost *c = &engine->cost;
 	struct rusage self;
 
 	getrusage(RUSAGE_SELF, &self);
 	engine->broker_state = broker_watch(engine->broker, &broker_cpu_ns, &broker_rss);
 	supply_cost(engine->supply, &loader_cpu_ns, &loader_rss);
-	*ret_cpu_ns = timeval_ns(self.ru_utime) + timeval_ns(self.ru_stime) + broker_cpu_ns +
-		      loader_cpu_ns;
-	*ret_rss_bytes = own_rss_bytes() + broker_rss + loader_rss;
+	c->cpu_now_ns = timeval_ns(self.ru_utime) + timeval_ns(self.ru_stime) + broker_cpu_ns +
+			loader_cpu_ns;
+	c->rss_bytes = own_rss_bytes() + broker_rss + loader_rss;
+	c->looked_ns = time_ns;
 }
 
 /*
@@ -84,7 +87,6 @@ static void cost_rate(struct cost *cost, uint64_t elapsed_ns)
 
 	for (unsigned int i = 0; i < CPUS_MAX; i++)
 		most = MAX(most, cost->cpu_samples[i]);
-	memset(cost->cpu_samples, 0, sizeof(cost->cpu_samples));
 	cost->freq_achieved_hz = (double)most * (double)NS_PER_SEC / (double)elapsed_ns;
 }
 
@@ -103,34 +105,44 @@ void cost_records(struct cost *cost, uint64_t spent_ns, uint64_t unwind_ns, uint
 void cost_update(struct engine *engine, uint64_t time_ns)
 {
 	struct cost *c = &engine->cost;
-	uint64_t cpu_ns, last_ns;
+	uint64_t last_ns;
 
 	if (time_ns < c->next_ns)
 		return;
 	c->next_ns = time_ns + NS_PER_SEC;
-	cost_measure(engine, &cpu_ns, &c->rss_bytes);
+	cost_look(engine, time_ns);
 	cost_stages(engine);
 	last_ns = c->nr ? c->at_ns[c->nr - 1] : c->start_ns;
 	if (time_ns > last_ns)
 		cost_rate(c, time_ns - last_ns);
+	memset(c->cpu_samples, 0, sizeof(c->cpu_samples));
 	if (c->nr > COST_SECONDS) {
 		memmove(c->cpu_ns, c->cpu_ns + 1, COST_SECONDS * sizeof(c->cpu_ns[0]));
 		memmove(c->at_ns, c->at_ns + 1, COST_SECONDS * sizeof(c->at_ns[0]));
 		c->nr = COST_SECONDS;
 	}
-	c->cpu_ns[c->nr] = cpu_ns;
+	c->cpu_ns[c->nr] = c->cpu_now_ns;
 	c->at_ns[c->nr++] = time_ns;
+}
+
+/* For a picture: a share of the time until now needs the cost until now. */
+static void cost_refresh(struct engine *engine, uint64_t time_ns)
+{
+	struct cost *c = &engine->cost;
+
+	if (time_ns < c->looked_ns + COST_FRESH_NS)
+		return;
+	cost_look(engine, time_ns);
+	if (c->nr == 1) /* still in the first second */
+		cost_rate(c, time_ns - c->start_ns);
 }
 
 static double cost_pct(const struct cost *c)
 {
-	unsigned int last;
-
-	if (c->nr < 2)
+	if (c->nr == 0 || c->looked_ns <= c->at_ns[0])
 		return 0;
-	last = c->nr - 1;
-	return 100.0 * (double)(c->cpu_ns[last] - c->cpu_ns[0]) /
-	       (double)(c->at_ns[last] - c->at_ns[0]);
+	return 100.0 * (double)(c->cpu_now_ns - c->cpu_ns[0]) /
+	       (double)(c->looked_ns - c->at_ns[0]);
 }
 
 static void fill_health(struct engine *engine, uint64_t time_ns, struct health *ret)
@@ -168,7 +180,7 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	ret->log_entries = profile.log_entries;
 	supply_fill_health(engine->supply, ret);
 	ret->elapsed_ns = time_ns - engine->cost.start_ns;
-	ret->own_cpu_ns = engine->cost.nr ? engine->cost.cpu_ns[engine->cost.nr - 1] : 0;
+	ret->own_cpu_ns = engine->cost.cpu_now_ns;
 	ret->own_cpu_pct = cost_pct(&engine->cost);
 	ret->rss_bytes = engine->cost.rss_bytes;
 }
@@ -307,6 +319,8 @@ struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
 	struct snapshot *s;
 	struct timespec wall;
 
+	if (!engine->recorded)
+		cost_refresh(engine, time_ns);
 	profile_advance(engine->profile, time_ns);
 	s = profile_snapshot(engine->profile, left);
 	if (!s)

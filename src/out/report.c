@@ -68,10 +68,11 @@ static void put_stacks(FILE *stream, const struct health *h, bool is_recording)
 	/* Rounded down: 99.96 must not read as 100. */
 	unsigned int tenths = (unsigned int)(health_complete_pct(h) * 10);
 
-	fprintf(stream,
-		"samples %" PRIu64 ", user stacks %" PRIu64 ": complete %" PRIu64
-		" (%u.%u%%), stitched %" PRIu64,
-		h->samples, h->user_stacks, h->complete, tenths / 10, tenths % 10, h->stitched);
+	fprintf(stream, "samples %" PRIu64 ", user stacks %" PRIu64 ": complete %" PRIu64,
+		h->samples, h->user_stacks, h->complete);
+	if (h->user_stacks > 0) /* a share of nothing is no number */
+		fprintf(stream, " (%u.%u%%)", tenths / 10, tenths % 10);
+	fprintf(stream, ", stitched %" PRIu64, h->stitched);
 	for (int end = 0; end < STACK_END_COUNT; end++) {
 		if (end == STACK_END_ROOT || end == STACK_END_STITCHED || !stack_end_is_user(end))
 			continue;

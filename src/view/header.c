@@ -131,9 +131,14 @@ static void put_window(const struct snapshot *s, char *out)
 		snprintf(out, PART_TEXT_MAX, "last %.3g s", asked);
 }
 
-/* Of a recording only what was asked for is known. */
+/* Of a recording only what was asked for is known, and so at the very beginning. */
 static void put_rate(const struct snap_settings *set, bool is_recording, char *out)
 {
+	char achieved[32] = "";
+
+	if (set->freq_achieved_hz > 0)
+		snprintf(achieved, sizeof(achieved),
+			 set->freq_asked_hz > 0 ? " (%.0f)" : " (%.0f Hz)", set->freq_achieved_hz);
 	if (is_recording && set->freq_asked_hz > 0)
 		snprintf(out, PART_TEXT_MAX, "%.0f Hz", set->freq_asked_hz);
 	else if (is_recording && set->period > 0)
@@ -141,11 +146,9 @@ static void put_rate(const struct snap_settings *set, bool is_recording, char *o
 	else if (is_recording)
 		out[0] = '\0';
 	else if (set->freq_asked_hz > 0)
-		snprintf(out, PART_TEXT_MAX, "%.0f Hz (%.0f)", set->freq_asked_hz,
-			 set->freq_achieved_hz);
+		snprintf(out, PART_TEXT_MAX, "%.0f Hz%s", set->freq_asked_hz, achieved);
 	else
-		snprintf(out, PART_TEXT_MAX, "every %" PRIu64 " (%.0f Hz)", set->period,
-			 set->freq_achieved_hz);
+		snprintf(out, PART_TEXT_MAX, "every %" PRIu64 "%s", set->period, achieved);
 }
 
 static void put_mode(const struct snap_settings *set, char *out)
@@ -193,7 +196,8 @@ static void put_cpus(const struct snap_settings *set, char *out)
 	if (set->cpus_online == 0)
 		out[0] = '\0'; /* a recording that does not say */
 	else if (set->cpus_sampled == set->cpus_online)
-		snprintf(out, PART_TEXT_MAX, "%u cpus", set->cpus_online);
+		snprintf(out, PART_TEXT_MAX, "%u cpu%s", set->cpus_online,
+			 set->cpus_online == 1 ? "" : "s");
 	else
 		snprintf(out, PART_TEXT_MAX, "%u of %u cpus", set->cpus_sampled, set->cpus_online);
 }
