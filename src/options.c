@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define FREQ_DEFAULT_HZ	  999
-#define FREQ_MAX_HZ	  100000
+#define FREQ_MAX_HZ	  1000000
 #define PERIOD_MAX	  (1ull << 60)
 #define DELAY_DEFAULT_NS  (2 * NS_PER_SEC)
 #define DELAY_MIN_NS	  (NS_PER_SEC / 20)

@@ -416,10 +416,52 @@ static void the_kernels_rate_limit(void **state)
 
 	(void)state;
 	m.max_rate_hz = limit;
+	config.mode = STACK_MODE_FP;
 	config.freq_hz = limit * 2;
 	live = open_live(&config);
 	assert_int_equal(live_granted(live)->freq_hz, limit);
 	assert_non_null(strstr(live_granted(live)->notice, "perf_event_max_sample_rate"));
+	live_close(live);
+}
+
+/* No more than can be worked on, or the machine does nothing else. */
+static void rates_that_can_be_followed(void **state)
+{
+	struct machine m = new_machine();
+	struct live_config config = config_on(&m);
+	uint64_t rate_hz;
+	struct live *live;
+
+	(void)state;
+	config.freq_hz = 1000000;
+	config.stack_bytes = LIVE_STACK_BYTES_MAX;
+	live = open_live(&config);
+	rate_hz = live_granted(live)->freq_hz;
+	assert_in_range(rate_hz, 999, (256 << 20) / LIVE_STACK_BYTES_MAX);
+	assert_int_equal(m.last_sampling.sample_freq, rate_hz);
+	assert_non_null(strstr(live_granted(live)->notice, "with stacks of 64 KB"));
+	live_close(live);
+
+	m.no_cycles = true; /* a clock instead, which nothing else limits */
+	config.mode = STACK_MODE_FP;
+	live = open_live(&config);
+	assert_in_range(live_granted(live)->freq_hz, 999, 32768);
+	assert_non_null(strstr(live_granted(live)->notice, "cannot be followed"));
+	live_close(live);
+
+	assert_int_equal(event_parse("cpu-clock", &config.event, NULL), 0);
+	config.freq_hz = 0;
+	config.period = 1;
+	live = open_live(&config);
+	assert_in_range(live_granted(live)->period, 1000000000 / 32768, 1000000);
+	assert_int_equal(m.last_sampling.sample_period, live_granted(live)->period);
+	assert_non_null(strstr(live_granted(live)->notice, "cannot be followed"));
+	live_close(live);
+
+	assert_int_equal(event_parse("page-faults", &config.event, NULL), 0);
+	live = open_live(&config);
+	assert_int_equal(live_granted(live)->period, 1);
+	assert_string_equal(live_granted(live)->notice, "");
 	live_close(live);
 }
 
@@ -454,16 +496,17 @@ static void cpus_asked_for(void **state)
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
 	const int none[] = {CPUS_MAX - 1};
-	int *cpus = NULL;
+	int *cpus = NULL, nr = cpus_online(&cpus);
 	struct live *live;
 
 	(void)state;
-	assert_true(cpus_online(&cpus) > 0);
+	assert_true(nr > 0);
 	config.cpus = cpus;
 	config.nr_cpus = 1;
 	live = open_live(&config);
 	free(cpus); /* copied */
 	assert_int_equal(live_granted(live)->cpus_sampled, 1);
+	assert_int_equal(live_granted(live)->cpus_online, nr);
 	assert_false(live_follow_cpus(live));
 	live_close(live);
 	config.cpus = none;
@@ -582,6 +625,7 @@ int main(void)
 		cmocka_unit_test(descriptors_end_at_every_place),
 		cmocka_unit_test(rings_are_halved_until_they_fit),
 		cmocka_unit_test(the_kernels_rate_limit),
+		cmocka_unit_test(rates_that_can_be_followed),
 		cmocka_unit_test(a_cpu_that_left_meanwhile_is_passed_over),
 		cmocka_unit_test(cpus_asked_for),
 		cmocka_unit_test(a_failed_change_of_mode_changes_nothing),

@@ -32,6 +32,8 @@
  */
 #define ROUND_NS	   (ENGINE_ROUND_MS * NS_PER_MSEC)
 #define LOOK_NS		   (10 * NS_PER_MSEC)
+#define WORK_NS		   (200 * NS_PER_MSEC) /* without a pause; then one of */
+#define REST_NS		   (20 * NS_PER_MSEC)
 #define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
 #define BACKLOG_BYTES	   (32u << 20)
 #define SWEEP_NS	   (10 * NS_PER_SEC)
@@ -395,8 +397,11 @@ static struct woken wait_round(struct engine *engine, struct channel *channel)
 		struct timespec timeout = {.tv_nsec = time_ns < next_ns ? (long)(next_ns - time_ns)
 									: 0};
 
-		if (ppoll(fds, 3 + nr_sideband + nr_samples, &timeout, NULL) <= 0)
+		if (ppoll(fds, 3 + nr_sideband + nr_samples, &timeout, NULL) <= 0) {
+			if (timeout.tv_nsec > 0)
+				engine->rested_ns = now_ns();
 			break;
+		}
 		woken.by_command = any_ready(fds, 1);
 		woken.by_broker = any_ready(fds + 1, 1);
 		woken.by_loader = any_ready(fds + 2, 1);
@@ -407,6 +412,21 @@ static struct woken wait_round(struct engine *engine, struct channel *channel)
 		time_ns = now_ns();
 	} while (!is_woken && time_ns < next_ns);
 	return woken;
+}
+
+/*
+ * Records may come faster than they are worked on, and then no round waits.
+ * The other processes and threads need the CPU too, and the kernel kills a
+ * real-time thread that never rests (src/process.c). What is lost is counted.
+ */
+static void rest(struct engine *engine)
+{
+	uint64_t time_ns = now_ns();
+
+	if (time_ns < engine->rested_ns + WORK_NS)
+		return;
+	nanosleep(&(struct timespec){.tv_nsec = (long)REST_NS}, NULL);
+	engine->rested_ns = now_ns();
 }
 
 static void run_live(struct engine *engine, struct channel *channel)
@@ -431,6 +451,7 @@ static void run_live(struct engine *engine, struct channel *channel)
 		engine->cost.stage_ns[HEALTH_STAGE_OTHER] += now_ns() - start_ns;
 		while (woken.by_command && !leave && channel_receive(channel, &command))
 			leave = !engine_obey(engine, channel, &command, time_ns);
+		rest(engine);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "src/perf/cpus.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,11 +29,36 @@
 /* Rate to size rings for when only a period is known and it is not time. */
 #define PERIOD_RATE_HZ 2000
 
+/*
+ * The kernel holds back only events that interrupt as NMIs: a clock of 100 kHz,
+ * or copies of stacks at that rate, take all of a CPU and leave none to work on
+ * what was sampled.
+ */
+#define CLOCK_MAX_HZ   32768ull
+#define COPY_MAX_BYTES (256ull << 20) /* per second and CPU */
+
 static uint64_t kernel_max_rate(void)
 {
 	int64_t rate = sysctl_read(MAX_RATE_PATH, 100000);
 
 	return rate > 0 ? (uint64_t)rate : 1;
+}
+
+static uint64_t followed_max_rate(const struct attr_plan *plan)
+{
+	uint64_t rate = COPY_MAX_BYTES / attr_sample_bytes(plan);
+
+	return event_is_clock(&plan->event) ? MIN(rate, CLOCK_MAX_HZ) : rate;
+}
+
+static void limit_rate(struct attr_plan *plan)
+{
+	uint64_t rate = followed_max_rate(plan);
+
+	if (plan->freq_hz)
+		plan->freq_hz = MIN(plan->freq_hz, rate);
+	else if (event_is_clock(&plan->event))
+		plan->period = MAX(plan->period, NS_PER_SEC / rate);
 }
 
 struct attr_plan plan_make(const struct live_config *config, enum stack_mode mode,
@@ -57,6 +83,7 @@ struct attr_plan plan_make(const struct live_config *config, enum stack_mode mod
 		stack_bytes = LIVE_STACK_BYTES_DEFAULT;
 	stack_bytes = MIN(MAX(stack_bytes, LIVE_STACK_BYTES_MIN), LIVE_STACK_BYTES_MAX);
 	plan.stack_bytes = stack_bytes & ~7u;
+	limit_rate(&plan);
 	return plan;
 }
 
@@ -85,6 +112,7 @@ static bool degrade(struct attr_plan *plan, const struct perf_event_attr *attr, 
 		plan->event.type = PERF_TYPE_SOFTWARE;
 		plan->event.config = PERF_COUNT_SW_CPU_CLOCK;
 		snprintf(plan->event.name, sizeof(plan->event.name), "cpu-clock");
+		limit_rate(plan);
 		return true;
 	case -EACCES:
 	case -EPERM:
@@ -408,6 +436,27 @@ append(char *out, size_t out_size, const char *format, ...)
 	va_end(args);
 }
 
+static void tell_rate(const struct live_config *config, const struct attr_plan *plan, char *out,
+		      size_t out_size)
+{
+	uint64_t rate = plan->freq_hz ? plan->freq_hz : NS_PER_SEC / plan->period;
+	char stacks[48] = "";
+
+	if (plan->freq_hz ? plan->freq_hz >= config->freq_hz : plan->period <= config->period)
+		return;
+	if (plan->freq_hz && plan->freq_hz >= kernel_max_rate()) {
+		append(out, out_size,
+		       "%" PRIu64 " Hz is the kernel's limit: sudo sysctl "
+		       "kernel.perf_event_max_sample_rate=%" PRIu64,
+		       plan->freq_hz, config->freq_hz);
+		return;
+	}
+	if (plan->mode == STACK_MODE_DWARF)
+		snprintf(stacks, sizeof(stacks), " with stacks of %.3g KB",
+			 plan->stack_bytes / 1024.0);
+	append(out, out_size, "more than %" PRIu64 " Hz%s cannot be followed", rate, stacks);
+}
+
 void plan_notice(const struct live_config *config, const struct attr_plan *plan,
 		 uint64_t rings_wanted_kb, uint32_t nr_refused, char *out, size_t out_size)
 {
@@ -420,11 +469,7 @@ void plan_notice(const struct live_config *config, const struct attr_plan *plan,
 	if (nr_refused)
 		append(out, out_size, "%u task%s left out, not this user's: use sudo", nr_refused,
 		       nr_refused > 1 ? "s" : "");
-	if (plan->freq_hz < config->freq_hz)
-		append(out, out_size,
-		       "%llu Hz is the kernel's limit: sudo sysctl "
-		       "kernel.perf_event_max_sample_rate=%llu",
-		       (unsigned long long)plan->freq_hz, (unsigned long long)config->freq_hz);
+	tell_rate(config, plan, out, out_size);
 	if (rings_wanted_kb)
 		append(out, out_size,
 		       "rings smaller than wanted: sudo sysctl kernel.perf_event_mlock_kb=%llu",
