@@ -169,8 +169,8 @@ static const struct source_ops live_ops = {
 
 /* --- opening --- */
 
-/* The CPUs wanted now: those online, of those asked for. Returns the number or -errno. */
-static int wanted_cpus(const struct live *live, int **ret)
+/* The CPUs wanted now: those online, *RET_ONLINE, of those asked for. Returns the number or -errno. */
+static int wanted_cpus(const struct live *live, int **ret, uint32_t *ret_online)
 {
 	AUTO_FREE int *online = NULL;
 	int nr_online = cpus_online(&online);
@@ -187,6 +187,7 @@ static int wanted_cpus(const struct live *live, int **ret)
 			online[nr++] = online[i];
 	}
 	*ret = steal_ptr(online);
+	*ret_online = (uint32_t)nr_online;
 	return nr;
 }
 
@@ -376,7 +377,7 @@ static int open_all(struct live *live, struct err *err)
 	const struct live_config *config = &live->config;
 	AUTO_FREE int *cpus = NULL;
 	struct plan_targets targets = {.tids = live->tids, .nr_tids = config->nr_tids};
-	int nr = wanted_cpus(live, &cpus);
+	int nr = wanted_cpus(live, &cpus, &live->granted.cpus_online);
 	int r = check_cpus(config, err);
 
 	if (r < 0)
@@ -387,7 +388,6 @@ static int open_all(struct live *live, struct err *err)
 		return err_set(err, -ENODEV, "none of the CPUs asked for is online");
 	targets.cpus = cpus;
 	targets.nr_cpus = (size_t)nr;
-	live->granted.cpus_online = (uint32_t)nr;
 	r = open_sideband(live, &targets, err);
 	if (r < 0)
 		return r;
@@ -599,13 +599,12 @@ static bool list_has(const int *cpus, int nr, int cpu)
 bool live_follow_cpus(struct live *live)
 {
 	AUTO_FREE int *wanted = NULL;
-	int nr = wanted_cpus(live, &wanted);
-	bool changed = false;
+	uint32_t online = live->granted.cpus_online;
+	int nr = wanted_cpus(live, &wanted, &live->granted.cpus_online);
+	bool changed = live->granted.cpus_online != online;
 
 	if (nr < 0)
 		return false;
-	changed = live->granted.cpus_online != (uint32_t)nr;
-	live->granted.cpus_online = (uint32_t)nr;
 	/* Events of tasks wait where they are while a CPU is away; those of the CPU itself die. */
 	for (size_t i = live->tids ? 0 : live->sideband.nr_rings; i-- > 0;) {
 		struct set_ring *ring = &live->sideband.rings[i];
