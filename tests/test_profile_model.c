@@ -370,6 +370,45 @@ static void sums_equal_when_frames_are_few(void **state)
 	assert_true(stats.frames < 2048);
 }
 
+/* A full tree of LEVELS levels: the digits of a leaf's number are the way to it. */
+#define FANOUT 12
+#define LEVELS 4
+#define LEAVES (FANOUT * FANOUT * FANOUT * FANOUT)
+
+static void add_leaf(struct profile *p, uint64_t time_ns, uint32_t leaf, uint32_t nr)
+{
+	struct profile_sample sample = {.time_ns = time_ns, .weight = 1, .mode = STACK_MODE_FP};
+	struct profile_frame frames[LEVELS];
+
+	for (uint32_t i = 0; i < LEVELS; i++, leaf /= FANOUT)
+		frames[i] = (struct profile_frame){i % 2, leaf % FANOUT};
+	assert_int_equal(profile_add(p, &sample, frames, nr, NULL), 0);
+}
+
+static void a_known_stack_takes_no_room(void **state)
+{
+	const uint32_t nodes = FANOUT + FANOUT * FANOUT + FANOUT * FANOUT * FANOUT + LEAVES + 1;
+	struct profile *p = profile_new(&profile_config_default);
+	struct profile_stats stats;
+
+	(void)state;
+	profile_object(p, 0, "prog", false);
+	profile_object(p, 1, "lib", false);
+	for (uint32_t round = 0; round < 3; round++) {
+		for (uint32_t leaf = 0; leaf < LEAVES; leaf++)
+			add_leaf(p, round * MSEC, leaf, LEVELS);
+		for (uint32_t leaf = 0; leaf < LEAVES; leaf++)
+			add_leaf(p, round * MSEC, leaf, leaf % LEVELS);
+		profile_stats(p, &stats);
+		assert_int_equal(stats.nodes, nodes);
+		assert_int_equal(stats.frames, 2 * FANOUT);
+		assert_int_equal(collect(p, 0), 0);
+		profile_stats(p, &stats);
+		assert_int_equal(stats.nodes, nodes);
+	}
+	profile_free(p);
+}
+
 /* A frozen picture stays whole while the log runs over many times; afterwards no hole is shown. */
 static void a_frozen_picture_stays(void **state)
 {
@@ -557,6 +596,7 @@ int main(void)
 		cmocka_unit_test(sums_equal_when_the_log_is_small),
 		cmocka_unit_test(sums_equal_when_nodes_are_few),
 		cmocka_unit_test(sums_equal_when_frames_are_few),
+		cmocka_unit_test(a_known_stack_takes_no_room),
 		cmocka_unit_test(a_frozen_picture_stays),
 		cmocka_unit_test(text_is_bounded),
 		cmocka_unit_test(a_stack_too_deep_is_refused),

@@ -79,7 +79,7 @@ static int merge(const struct profile *p, struct builder *b)
 	if (vec_reserve(&b->node_map, &b->cap_node_map, tree->nr, SIZE_MAX) < 0)
 		return -ENOMEM;
 	tree_clear(merged);
-	if (tree_reserve(merged, mark_needed(tree, b->node_map)) < 0)
+	if (tree_reserve_children(merged, mark_needed(tree, b->node_map)) < 0)
 		return -ENOMEM;
 	b->node_map[0] = 0;
 	for (uint32_t node = 1; node < tree->nr; node++) {

@@ -81,7 +81,7 @@ static void compact_nodes(struct profile *p)
 		p->remap[node] = nr++;
 	}
 	tree->nr = nr;
-	tree_rehash(tree);
+	paths_rebuild(&p->paths, tree, &p->frames);
 }
 
 static void renumber_log(struct profile *p)
@@ -116,8 +116,5 @@ int collect(struct profile *p, uint32_t nr)
 	frames_compact(&p->frames, p->live_frames, p->remap);
 	compact_nodes(p);
 	renumber_log(p);
-	paths_forget(p);
-	if (tree_reserve(&p->tree, nr) < 0 || frames_reserve(&p->frames, nr) < 0)
-		return -ENOMEM;
-	return 0;
+	return profile_reserve(p, nr);
 }

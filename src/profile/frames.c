@@ -18,72 +18,44 @@
 #define OBJECTS_MAX (1u << 20)
 #define NAME_MAX_BYTES \
 	1024 /* of a function or object: demangled names can be longer than any screen */
-#define MODULE_UNKNOWN UINT32_MAX
 
 static const char overflow_text[] = "[...]"; /* what strings.h answers when it is full */
 
-static uint64_t place_hash(uint32_t module, uint64_t off)
-{
-	return hash_u64(off + (uint64_t)module * 0x9e3779b97f4a7c15ull);
-}
-
 uint64_t func_key(const struct func *func)
 {
-	return hash_u64(place_hash(func->module, func->off) ^ 0x66756e63u);
+	uint64_t place = hash_u64(func->off + (uint64_t)func->module * 0x9e3779b97f4a7c15ull);
+
+	return hash_u64(place ^ 0x66756e63u);
 }
 
-/* --- tables of ids --- */
+/* --- tables of ids: each is one more there, since 0 is none --- */
 
 static void frame_table_put(struct frames *f, uint32_t id)
 {
-	struct id_table *t = &f->frame_table;
-	uint32_t slot = (uint32_t)place_hash(f->frames[id].module, f->frames[id].off);
+	uint64_t hash = frames_hash(f, f->frames[id].module, f->frames[id].off);
 
-	while (t->slots[slot & (t->nr_slots - 1)])
-		slot++;
-	t->slots[slot & (t->nr_slots - 1)] = id + 1;
+	id_table_put(&f->frame_table, hash, id + 1);
 }
 
 static void func_table_put(struct frames *f, uint32_t id)
 {
-	struct id_table *t = &f->func_table;
-	uint32_t slot = (uint32_t)place_hash(f->funcs[id].module, f->funcs[id].off);
+	uint64_t hash = frames_hash(f, f->funcs[id].module, f->funcs[id].off);
 
-	while (t->slots[slot & (t->nr_slots - 1)])
-		slot++;
-	t->slots[slot & (t->nr_slots - 1)] = id + 1;
+	id_table_put(&f->func_table, hash, id + 1);
 }
 
 static void frame_table_fill(struct frames *f)
 {
-	memset(f->frame_table.slots, 0, f->frame_table.nr_slots * sizeof(uint32_t));
-	for (uint32_t id = 1; id < f->nr_frames; id++)
+	id_table_clear(&f->frame_table);
+	for (uint32_t id = 0; id < f->nr_frames; id++)
 		frame_table_put(f, id);
 }
 
 static void func_table_fill(struct frames *f)
 {
-	memset(f->func_table.slots, 0, f->func_table.nr_slots * sizeof(uint32_t));
+	id_table_clear(&f->func_table);
 	for (uint32_t id = FUNC_FIRST; id < f->nr_funcs; id++)
 		func_table_put(f, id);
-}
-
-/* Keep a table at most half full for WANT ids. The caller fills it again when it grew (1). */
-static int id_table_reserve(struct id_table *t, uint32_t want)
-{
-	uint32_t nr_slots = t->nr_slots ? t->nr_slots : FRAMES_MIN * 2;
-	uint32_t *slots;
-
-	while (nr_slots / 2 < want)
-		nr_slots *= 2;
-	if (nr_slots == t->nr_slots)
-		return 0;
-	slots = malloc(nr_slots * sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(t->slots);
-	*t = (struct id_table){.slots = slots, .nr_slots = nr_slots};
-	return 1;
 }
 
 /* --- strings --- */
@@ -132,13 +104,9 @@ static uint32_t func_add(struct frames *f, struct func func)
 
 static uint32_t func_find(const struct frames *f, uint32_t module, uint64_t off)
 {
-	const struct id_table *t = &f->func_table;
-	uint32_t slot = (uint32_t)place_hash(module, off), id;
+	uint32_t id = id_table_find(&f->func_table, frames_hash(f, module, off));
 
-	for (; (id = t->slots[slot & (t->nr_slots - 1)]) != 0; slot++)
-		if (f->funcs[id - 1].off == off && f->funcs[id - 1].module == module)
-			return id - 1;
-	return FRAMES_NONE;
+	return id ? id - 1 : FRAMES_NONE;
 }
 
 const char *func_name(const struct frames *f, const struct func *func)
@@ -245,13 +213,9 @@ static bool name_by_range(const struct frames *f, struct frame *frame)
 
 uint32_t frames_find(const struct frames *f, uint32_t module, uint64_t off)
 {
-	const struct id_table *t = &f->frame_table;
-	uint32_t slot = (uint32_t)place_hash(module, off), id;
+	uint32_t id = id_table_find(&f->frame_table, frames_hash(f, module, off));
 
-	for (; (id = t->slots[slot & (t->nr_slots - 1)]) != 0; slot++)
-		if (f->frames[id - 1].off == off && f->frames[id - 1].module == module)
-			return id - 1;
-	return FRAMES_NONE;
+	return id ? id - 1 : FRAMES_NONE;
 }
 
 uint32_t frames_intern(struct frames *f, uint32_t module, uint64_t off)
@@ -487,7 +451,7 @@ void frames_compact(struct frames *f, const uint8_t *live, uint32_t *remap)
 
 /* --- life --- */
 
-int frames_init(struct frames *f, uint32_t frames_max, size_t text_bytes_max)
+int frames_init(struct frames *f, uint32_t frames_max, size_t text_bytes_max, uint64_t seed)
 {
 	uint32_t max_frames = MIN(MAX(frames_max, (uint32_t)FRAMES_MIN), 1u << 28);
 
@@ -495,6 +459,7 @@ int frames_init(struct frames *f, uint32_t frames_max, size_t text_bytes_max)
 		.max_frames = max_frames,
 		.text_bytes_max = text_bytes_max,
 		.strings = strings_new(text_bytes_max),
+		.seed = seed,
 	};
 	if (!f->strings || frames_reserve(f, 1) < 0 || funcs_reserve(f, FUNC_FIRST) < 0) {
 		frames_done(f);
@@ -502,14 +467,16 @@ int frames_init(struct frames *f, uint32_t frames_max, size_t text_bytes_max)
 	}
 	f->text_overflow = intern(f, overflow_text);
 	f->frames[f->nr_frames++] = (struct frame){
-		.module = MODULE_UNKNOWN,
+		.module = FRAME_NO_STACK_MODULE,
+		.off = FRAME_NO_STACK_OFF,
 		.func = FUNC_NO_STACK,
 		.state = FRAME_ANSWERED,
 	};
-	func_add(f, (struct func){.module = MODULE_UNKNOWN,
+	frame_table_put(f, FRAME_NO_STACK);
+	func_add(f, (struct func){.module = FRAME_NO_STACK_MODULE,
 				  .name = intern(f, "[no stack]"),
 				  .object = intern(f, "[unknown]")});
-	func_add(f, (struct func){.module = MODULE_UNKNOWN,
+	func_add(f, (struct func){.module = FRAME_NO_STACK_MODULE,
 				  .off = FUNC_OFF_NONE,
 				  .object = intern(f, "[unknown]")});
 	return 0;
@@ -522,8 +489,8 @@ void frames_done(struct frames *f)
 	free(f->frames);
 	free(f->funcs);
 	free(f->objects);
-	free(f->frame_table.slots);
-	free(f->func_table.slots);
+	id_table_done(&f->frame_table);
+	id_table_done(&f->func_table);
 	strings_free(f->strings);
 	*f = (struct frames){0};
 }
@@ -536,6 +503,5 @@ size_t frames_bytes(const struct frames *f)
 		ranges += f->objects[m].ranges.cap;
 	return ranges * sizeof(struct range) + f->cap_frames * sizeof(*f->frames) +
 	       f->cap_funcs * sizeof(*f->funcs) + f->cap_objects * sizeof(*f->objects) +
-	       (f->frame_table.nr_slots + f->func_table.nr_slots) * sizeof(uint32_t) +
-	       f->text_bytes;
+	       id_table_bytes(&f->frame_table) + id_table_bytes(&f->func_table) + f->text_bytes;
 }

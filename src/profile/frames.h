@@ -7,7 +7,9 @@
 #ifndef ST_PROFILE_FRAMES_H
 #define ST_PROFILE_FRAMES_H
 
+#include "src/base/hash.h"
 #include "src/base/strings.h"
+#include "src/profile/id_table.h"
 #include "src/profile/ranges.h"
 
 #include <stdbool.h>
@@ -18,6 +20,8 @@
 
 /* Frame 0 stands for a stack without frames; functions 0 and 1 are there from the start. */
 enum { FRAME_NO_STACK = 0 };
+#define FRAME_NO_STACK_MODULE UINT32_MAX
+#define FRAME_NO_STACK_OFF    UINT64_MAX
 enum { FUNC_NO_STACK = 0, FUNC_UNKNOWN = 1, FUNC_FIRST = 2 };
 
 enum frame_state { FRAME_QUEUED, FRAME_ASKED, FRAME_ANSWERED };
@@ -47,12 +51,6 @@ struct object {
 	bool is_known, is_kernel;
 };
 
-/* An open-addressing table of ids whose keys stand in the arrays. */
-struct id_table {
-	uint32_t *slots; /* id + 1; 0: empty */
-	uint32_t nr_slots;
-};
-
 struct frames {
 	struct frame *frames;
 	size_t cap_frames;
@@ -64,6 +62,7 @@ struct frames {
 	size_t cap_objects;
 	uint32_t nr_objects;
 	struct id_table frame_table, func_table;
+	uint64_t seed; /* of their hashes */
 	struct strings *strings;
 	size_t text_bytes, text_bytes_max; /* interned so far */
 	uint32_t text_overflow;		   /* string: stands for text that found no room */
@@ -73,12 +72,23 @@ struct frames {
 	uint32_t next_object;		   /* whose unnamed frames are handed out next */
 };
 
-int frames_init(struct frames *frames, uint32_t frames_max, size_t text_bytes_max);
+int frames_init(struct frames *frames, uint32_t frames_max, size_t text_bytes_max, uint64_t seed);
 void frames_done(struct frames *frames);
 
 int frames_object(struct frames *frames, uint32_t module, const char *name, bool is_kernel);
 /* Make room for NR more frames: 0, -ENOMEM, or -ENOSPC at the bound. */
 int frames_reserve(struct frames *frames, uint32_t nr);
+static inline uint64_t frames_hash(const struct frames *frames, uint32_t module, uint64_t off)
+{
+	return hash_u64(off + module * 0x9e3779b97f4a7c15ull + frames->seed);
+}
+
+/* The frame (MODULE, OFF) will be looked for soon. */
+static inline void frames_fetch(const struct frames *frames, uint32_t module, uint64_t off)
+{
+	id_table_fetch(&frames->frame_table, frames_hash(frames, module, off));
+}
+
 /* The frame (MODULE, OFF), or FRAMES_NONE. */
 uint32_t frames_find(const struct frames *frames, uint32_t module, uint64_t off);
 /* The frame (MODULE, OFF), made if it is new (room was reserved). */

@@ -6,6 +6,7 @@
 #include "src/profile/frames.h"
 #include "src/profile/log.h"
 #include "src/profile/pairs.h"
+#include "src/profile/paths.h"
 #include "src/profile/profile.h"
 #include "src/profile/tree.h"
 
@@ -31,23 +32,12 @@ struct all_sums {
 	uint64_t nr_cut; /* samples whose callers found no room */
 };
 
-/*
- * The last stack of a process and its nodes: the next stack of this process
- * mostly begins the same way, and then its nodes need no hash probes.
- */
-#define PATH_FRAMES 96
-struct path {
-	uint32_t process, nr;
-	struct profile_frame frames[PATH_FRAMES];
-	uint32_t nodes[PATH_FRAMES];
-};
-#define PATHS 64
-
 struct builder; /* scratch memory of profile_snapshot, build.c */
 
 struct profile {
 	struct frames frames;
 	struct tree tree;
+	struct paths paths; /* into the tree */
 	struct sample_log log;
 	struct window window;
 	bool keeps_all; /* in sums, not in the log */
@@ -57,16 +47,16 @@ struct profile {
 	uint64_t
 		text_collect_at; /* sample number from which a full text table is worth a collection */
 	uint64_t nr_added;
-	struct path *paths;
 	uint8_t *live_nodes, *live_frames; /* scratch of collect.c */
 	uint32_t *remap;
 	size_t cap_live_nodes, cap_live_frames, cap_remap;
 	struct builder *builder;
 };
 
-/* profile.c: the node of a stack. The room for it was made. */
-uint32_t profile_node(struct profile *p, uint32_t process, const struct profile_frame *frames,
-		      uint32_t nr);
+/* profile.c: room for NR new nodes and frames: 0, -ENOMEM, or -ENOSPC at a bound. */
+int profile_reserve(struct profile *p, uint32_t nr);
+/* The node of a stack. The room for it was made. */
+uint32_t profile_node(struct profile *p, const struct profile_frame *frames, uint32_t nr);
 
 /* sums.c: profile_add where all is kept */
 int sums_add(struct profile *p, const struct profile_sample *sample,
@@ -81,7 +71,6 @@ void window_evict(struct profile *p);
 
 /* collect.c: make room for NR more nodes and frames: 0, -ENOMEM, -ENOSPC. */
 int collect(struct profile *p, uint32_t nr);
-void paths_forget(struct profile *p);
 
 /* build.c */
 struct builder *builder_free(struct builder *b);

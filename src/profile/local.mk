@@ -4,9 +4,11 @@ libprofile_a_SOURCES = \
 	src/profile/build_processes.c \
 	src/profile/collect.c \
 	src/profile/frames.c src/profile/frames.h \
+	src/profile/id_table.c src/profile/id_table.h \
 	src/profile/internal.h \
 	src/profile/log.c src/profile/log.h \
 	src/profile/pairs.c src/profile/pairs.h \
+	src/profile/paths.c src/profile/paths.h \
 	src/profile/profile.c src/profile/profile.h \
 	src/profile/ranges.c src/profile/ranges.h \
 	src/profile/sums.c \

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #define TEXT_COLLECT_SAMPLES 65536 /* names without room: try again after so many samples */
 
@@ -28,6 +29,17 @@ const struct profile_config profile_config_recording = {
 	.keeps_all = true,
 };
 
+/* The kernel gives every program 16 random bytes. */
+static uint64_t random_seed(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	uint64_t seed = 0;
+
+	if (random)
+		memcpy(&seed, random, sizeof(seed));
+	return seed;
+}
+
 struct profile *profile_new(const struct profile_config *config)
 {
 	struct profile *p = calloc(1, sizeof(*p));
@@ -38,8 +50,8 @@ struct profile *profile_new(const struct profile_config *config)
 	p->window.length_ns = 10 * NS_PER_SEC;
 	for (int mode = 0; mode < STACK_MODE_COUNT; mode++)
 		p->first_ns[mode] = UINT64_MAX;
-	p->paths = calloc(PATHS, sizeof(*p->paths));
-	if (!p->paths || frames_init(&p->frames, config->frames_max, config->text_bytes_max) < 0 ||
+	if (frames_init(&p->frames, config->frames_max, config->text_bytes_max, random_seed()) <
+		    0 ||
 	    tree_init(&p->tree, config->nodes_max) < 0 ||
 	    log_init(&p->log, config->log_bytes_max) < 0)
 		return profile_free(p);
@@ -55,7 +67,7 @@ struct profile *profile_free(struct profile *p)
 	log_done(&p->log);
 	pairs_done(&p->sums.pairs);
 	builder_free(p->builder);
-	free(p->paths);
+	paths_done(&p->paths);
 	free(p->live_nodes);
 	free(p->live_frames);
 	free(p->remap);
@@ -70,44 +82,27 @@ int profile_object(struct profile *p, uint32_t module, const char *name, bool is
 
 /* --- stacks --- */
 
-void paths_forget(struct profile *p)
-{
-	for (uint32_t i = 0; i < PATHS; i++)
-		p->paths[i].nr = 0;
-}
-
-static int make_room(struct profile *p, uint32_t nr)
+int profile_reserve(struct profile *p, uint32_t nr)
 {
 	int r = tree_reserve(&p->tree, nr);
 
 	if (r == 0)
 		r = frames_reserve(&p->frames, nr);
-	if (r == -ENOSPC)
-		r = collect(p, nr);
+	if (r == 0)
+		r = paths_reserve(&p->paths, &p->tree, &p->frames, nr);
 	return r;
 }
 
-uint32_t profile_node(struct profile *p, uint32_t process, const struct profile_frame *frames,
-		      uint32_t nr)
+static int make_room(struct profile *p, uint32_t nr)
 {
-	struct path *path = &p->paths[process % PATHS];
-	uint32_t node = 0, i = 0;
+	int r = profile_reserve(p, nr);
 
-	if (path->process == process)
-		while (i < path->nr && i < nr && path->frames[i].off == frames[i].off &&
-		       path->frames[i].module == frames[i].module)
-			node = path->nodes[i++];
-	for (; i < nr; i++) {
-		node = tree_child(&p->tree, node,
-				  frames_intern(&p->frames, frames[i].module, frames[i].off));
-		if (i < PATH_FRAMES) {
-			path->frames[i] = frames[i];
-			path->nodes[i] = node;
-		}
-	}
-	path->process = process;
-	path->nr = MIN(nr, (uint32_t)PATH_FRAMES);
-	return nr ? node : tree_child(&p->tree, 0, FRAME_NO_STACK);
+	return r == -ENOSPC ? collect(p, nr) : r;
+}
+
+uint32_t profile_node(struct profile *p, const struct profile_frame *frames, uint32_t nr)
+{
+	return paths_node(&p->paths, &p->tree, &p->frames, frames, nr);
 }
 
 static struct log_chunk *chunk_for(struct profile *p, uint64_t time_ns)
@@ -146,7 +141,7 @@ int profile_add(struct profile *p, const struct profile_sample *sample,
 	entry = log_append(&p->log, chunk, sample->time_ns, ret_ticket);
 	entry->who = log_who(sample->process, sample->mode, sample->end);
 	entry->weight = log_weight_pack(sample->weight);
-	entry->node = profile_node(p, sample->process, frames, nr);
+	entry->node = profile_node(p, frames, nr);
 	p->nr_added++;
 	p->first_ns[sample->mode] = MIN(p->first_ns[sample->mode], sample->time_ns);
 	if (!p->window.frozen && window_wants(&p->window, log_time_ns(chunk, entry), sample->mode))
@@ -172,7 +167,7 @@ bool profile_replace(struct profile *p, uint64_t ticket, enum stack_end end,
 	if (is_counted)
 		window_uncount(p, chunk, entry);
 	entry->who = log_who(log_process(entry), log_mode(entry), end);
-	entry->node = profile_node(p, log_process(entry), frames, nr);
+	entry->node = profile_node(p, frames, nr);
 	if (is_counted)
 		window_count(p, chunk, entry);
 	return true;
@@ -247,7 +242,7 @@ void profile_stats(const struct profile *p, struct profile_stats *ret)
 		.log_entries = p->log.nr_entries,
 		.evicted = p->keeps_all ? p->sums.nr_cut : p->log.nr_evicted,
 		.collections = p->collections,
-		.bytes = sizeof(*p) + PATHS * sizeof(*p->paths) + tree_bytes(&p->tree) +
+		.bytes = sizeof(*p) + paths_bytes(&p->paths) + tree_bytes(&p->tree) +
 			 frames_bytes(&p->frames) + log_bytes(&p->log) +
 			 pairs_bytes(&p->sums.pairs) + builder_bytes(p->builder) +
 			 p->cap_live_nodes + p->cap_live_frames + p->cap_remap * sizeof(*p->remap),

@@ -17,7 +17,6 @@
 static int make_room(struct profile *p, uint32_t nr)
 {
 	uint32_t nodes_max = p->tree.max, frames_max = p->frames.max_frames;
-	int r;
 
 	if (nr > 1) {
 		nodes_max -= nodes_max / SPARE_PART;
@@ -25,13 +24,12 @@ static int make_room(struct profile *p, uint32_t nr)
 	}
 	if (p->tree.nr + nr > nodes_max || p->frames.nr_frames + nr > frames_max)
 		return -ENOSPC;
-	r = tree_reserve(&p->tree, nr);
-	return r < 0 ? r : frames_reserve(&p->frames, nr);
+	return profile_reserve(p, nr);
 }
 
 /* The node of the stack, or of as much of it as there is room for. 0 or -ENOMEM. */
-static int fit_node(struct profile *p, uint32_t process, const struct profile_frame *frames,
-		    uint32_t nr, uint32_t *ret_node)
+static int fit_node(struct profile *p, const struct profile_frame *frames, uint32_t nr,
+		    uint32_t *ret_node)
 {
 	int r = make_room(p, nr + 1);
 
@@ -43,7 +41,7 @@ static int fit_node(struct profile *p, uint32_t process, const struct profile_fr
 	}
 	*ret_node = 0;
 	if (r == 0)
-		*ret_node = profile_node(p, process, frames, nr);
+		*ret_node = profile_node(p, frames, nr);
 	return r == -ENOSPC ? 0 : r;
 }
 
@@ -54,7 +52,7 @@ int sums_add(struct profile *p, const struct profile_sample *sample,
 	uint64_t weight_max = MIN(LOG_WEIGHT_MAX, UINT64_MAX - p->window.total);
 	uint64_t weight = MIN(sample->weight, weight_max);
 	uint32_t node, process = sample->process;
-	int r = fit_node(p, process, frames, nr, &node);
+	int r = fit_node(p, frames, nr, &node);
 
 	if (r < 0)
 		return r;

@@ -33,6 +33,24 @@ static int nodes_grow(struct tree *tree, uint32_t want)
 	return 0;
 }
 
+static void rehash(struct tree *tree)
+{
+	uint32_t mask = tree->nr_slots - 1;
+
+	memset(tree->slots, 0, tree->nr_slots * sizeof(*tree->slots));
+	tree->nr_hashed = 0;
+	for (uint32_t node = 1; node < tree->nr; node++) {
+		uint32_t slot = (uint32_t)hash_u64(tree->keys[node]) & mask;
+
+		if (tree_parent(tree, node) + 1 == node)
+			continue;
+		while (tree->slots[slot])
+			slot = (slot + 1) & mask;
+		tree->slots[slot] = node;
+		tree->nr_hashed++;
+	}
+}
+
 /* Room for WANT nodes in the hash table, which stays at most half full. */
 static int slots_grow(struct tree *tree, uint32_t want)
 {
@@ -47,7 +65,7 @@ static int slots_grow(struct tree *tree, uint32_t want)
 	free(tree->slots);
 	tree->slots = slots;
 	tree->nr_slots = nr_slots;
-	tree_rehash(tree);
+	rehash(tree);
 	return 0;
 }
 
@@ -56,7 +74,7 @@ int tree_init(struct tree *tree, uint32_t nodes_max)
 	uint32_t max = MIN(MAX(nodes_max, (uint32_t)TREE_NODES_MIN), 1u << 28);
 
 	*tree = (struct tree){.max = max};
-	if (nodes_grow(tree, 1) < 0 || slots_grow(tree, 1) < 0) {
+	if (nodes_grow(tree, 1) < 0) {
 		tree_done(tree);
 		return -ENOMEM;
 	}
@@ -79,20 +97,26 @@ int tree_reserve(struct tree *tree, uint32_t nr)
 	if (unlikely(tree->cap - tree->nr < nr || tree->max - tree->nr < nr)) {
 		if (tree->max - tree->nr < nr)
 			return -ENOSPC;
-		if (nodes_grow(tree, tree->nr + nr) < 0)
-			return -ENOMEM;
+		return nodes_grow(tree, tree->nr + nr);
 	}
-	if (unlikely(tree->nr_slots / 2 - tree->nr_hashed < nr))
-		return slots_grow(tree, tree->nr_hashed + nr);
 	return 0;
 }
 
-static uint32_t append(struct tree *tree, uint64_t key)
+int tree_reserve_children(struct tree *tree, uint32_t nr)
+{
+	int r = tree_reserve(tree, nr);
+
+	if (r == 0 && tree->nr_slots / 2 - tree->nr_hashed < nr)
+		r = slots_grow(tree, tree->nr_hashed + nr);
+	return r;
+}
+
+uint32_t tree_append(struct tree *tree, uint32_t parent, uint32_t frame)
 {
 	uint32_t node = tree->nr++;
 
 	assert(node < tree->cap);
-	tree->keys[node] = key;
+	tree->keys[node] = (uint64_t)parent << 32 | frame;
 	tree->self[node] = 0;
 	return node;
 }
@@ -105,7 +129,7 @@ uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t frame)
 
 	assert(parent < tree->nr);
 	if (node == tree->nr)
-		return append(tree, key);
+		return tree_append(tree, parent, frame);
 	if (tree->keys[node] == key)
 		return node;
 	slot = (uint32_t)hash_u64(key) & mask;
@@ -114,31 +138,14 @@ uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t frame)
 			return node;
 	assert(tree->nr_hashed < tree->nr_slots / 2);
 	tree->nr_hashed++;
-	return tree->slots[slot] = append(tree, key);
-}
-
-void tree_rehash(struct tree *tree)
-{
-	uint32_t mask = tree->nr_slots - 1;
-
-	memset(tree->slots, 0, tree->nr_slots * sizeof(*tree->slots));
-	tree->nr_hashed = 0;
-	for (uint32_t node = 1; node < tree->nr; node++) {
-		uint32_t slot = (uint32_t)hash_u64(tree->keys[node]) & mask;
-
-		if (tree_parent(tree, node) + 1 == node)
-			continue;
-		while (tree->slots[slot])
-			slot = (slot + 1) & mask;
-		tree->slots[slot] = node;
-		tree->nr_hashed++;
-	}
+	return tree->slots[slot] = tree_append(tree, parent, frame);
 }
 
 void tree_clear(struct tree *tree)
 {
 	tree->nr = 1;
-	tree_rehash(tree);
+	if (tree->nr_slots)
+		rehash(tree);
 }
 
 size_t tree_bytes(const struct tree *tree)

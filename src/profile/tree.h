@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The call tree by address: a node is (parent, frame), known by a small
- * number. A parent's number is below its children's, so one pass over the
- * array in either direction visits the tree in order.
+ * A call tree: a node is (parent, frame), known by a small number. A parent's
+ * number is below its children's, so one pass over the array in either
+ * direction visits the tree in order. A new path is a run of nodes, and
+ * compacting in order keeps neighbours together.
  *
- * A new path is a run of nodes, each the only child of the one before it. Such
- * a child stands next to its parent and is found there; only the others are in
- * the hash table. Compacting in order keeps neighbours together.
+ * In the tree by address paths.h finds the nodes. The one by function is made
+ * with tree_child(): a child that stands next to its parent is found there, and
+ * only the others are in the hash table.
  */
 #ifndef ST_PROFILE_TREE_H
 #define ST_PROFILE_TREE_H
@@ -18,7 +19,7 @@ struct tree {
 	uint64_t *keys; /* parent << 32 | frame; node 0 is the root */
 	uint64_t *self; /* weight in the window of stacks that end here */
 	uint32_t nr, cap, max;
-	uint32_t *slots; /* open addressing; 0: empty (the root is nobody's child) */
+	uint32_t *slots; /* for tree_child; 0: empty (the root is nobody's child) */
 	uint32_t nr_slots, nr_hashed;
 };
 
@@ -36,12 +37,14 @@ int tree_init(struct tree *tree, uint32_t nodes_max);
 void tree_done(struct tree *tree);
 /* Make room for NR more nodes, within the bound: 0, -ENOMEM, or -ENOSPC at the bound. */
 int tree_reserve(struct tree *tree, uint32_t nr);
-/* The child of PARENT by FRAME, made if it is new (room was reserved). */
+/* A new child of PARENT (room was reserved). */
+uint32_t tree_append(struct tree *tree, uint32_t parent, uint32_t frame);
+/* Room for NR more children: 0 or an error of tree_reserve. */
+int tree_reserve_children(struct tree *tree, uint32_t nr);
+/* The child of PARENT by FRAME, made if it is new (room for children was reserved). */
 uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t frame);
 /* Forget all nodes but the root, keep the memory. */
 void tree_clear(struct tree *tree);
-/* Build the hash table again after the arrays were compacted. */
-void tree_rehash(struct tree *tree);
 size_t tree_bytes(const struct tree *tree);
 
 #endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a stack to its node: see paths.h. */
+#include "config.h"
+
+#include "src/profile/paths.h"
+
+#include "src/base/util.h"
+#include "src/base/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define AHEAD 4 /* paths on their way from memory while one is looked for: mostly enough */
+
+static const struct profile_frame no_stack = {.module = FRAME_NO_STACK_MODULE,
+					      .off = FRAME_NO_STACK_OFF};
+
+/*
+ * The hash of a path that is one frame longer. Those of the frames are made
+ * side by side, only this waits for the one before. It is a bijection of each
+ * of the two: siblings never collide.
+ */
+static uint64_t longer(uint64_t path_hash, uint64_t frame_hash)
+{
+	uint64_t hash = (path_hash ^ frame_hash) * 0xbf58476d1ce4e5b9ull;
+
+	return hash ^ hash >> 32;
+}
+
+/* Hash every path from the root into the stack, and begin to fetch what is looked for first. */
+static void hash_stack(struct paths *paths, const struct frames *frames,
+		       const struct profile_frame *stack, uint32_t nr)
+{
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		hash = longer(hash, frames_hash(frames, stack[i].module, stack[i].off));
+		paths->hashes[i] = hash;
+		if (i + AHEAD >= nr)
+			id_table_fetch(&paths->table, hash);
+	}
+}
+
+uint32_t paths_node(struct paths *paths, struct tree *tree, struct frames *frames,
+		    const struct profile_frame *stack, uint32_t nr)
+{
+	uint32_t node = 0, i;
+
+	if (nr == 0) {
+		stack = &no_stack;
+		nr = 1;
+	}
+	hash_stack(paths, frames, stack, nr);
+	for (i = nr; i > 0; i--) {
+		node = id_table_find(&paths->table, paths->hashes[i - 1]);
+		if (node)
+			break;
+		frames_fetch(frames, stack[i - 1].module, stack[i - 1].off);
+		if (i > AHEAD)
+			id_table_fetch(&paths->table, paths->hashes[i - 1 - AHEAD]);
+	}
+	for (; i < nr; i++) {
+		node = tree_append(tree, node,
+				   frames_intern(frames, stack[i].module, stack[i].off));
+		id_table_put(&paths->table, paths->hashes[i], node);
+	}
+	return node;
+}
+
+void paths_rebuild(struct paths *paths, const struct tree *tree, const struct frames *frames)
+{
+	uint64_t *hashes = calloc(tree->nr, sizeof(*hashes));
+
+	id_table_clear(&paths->table);
+	for (uint32_t node = 1; hashes && node < tree->nr; node++) {
+		const struct frame *frame = &frames->frames[tree_frame(tree, node)];
+
+		hashes[node] = longer(hashes[tree_parent(tree, node)],
+				      frames_hash(frames, frame->module, frame->off));
+		id_table_put(&paths->table, hashes[node], node);
+	}
+	free(hashes);
+}
+
+void paths_done(struct paths *paths)
+{
+	id_table_done(&paths->table);
+	free(paths->hashes);
+	*paths = (struct paths){0};
+}
+
+int paths_reserve(struct paths *paths, const struct tree *tree, const struct frames *frames,
+		  uint32_t nr)
+{
+	int r = vec_reserve(&paths->hashes, &paths->cap_hashes, nr, SIZE_MAX);
+
+	if (r < 0)
+		return r;
+	r = id_table_reserve(&paths->table, tree->nr + nr);
+	if (r > 0)
+		paths_rebuild(paths, tree, frames);
+	return MIN(r, 0);
+}
+
+size_t paths_bytes(const struct paths *paths)
+{
+	return id_table_bytes(&paths->table) + paths->cap_hashes * sizeof(*paths->hashes);
+}
