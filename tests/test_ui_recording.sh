@@ -134,7 +134,7 @@ for size in 80x24 200x50; do
 	see __cos_fma
 	see 'perf.data'
 	see 'complete 95.5%'
-	refused 'stacks were recorded as dwarf' f l
+	refused 'stacks were recorded as dwarf' f d l
 	refused 'stack copies' [ ]
 	refused 'there is no window' Space z
 	key 3
@@ -154,6 +154,8 @@ for size in 80x24 200x50; do
 	begin "$size" "$STACKTOP" -i "$data/recordings/perf.data.hw_and_sw-3.4"
 	see '73.43'
 	see 'v:events'
+	refused 'stacks were recorded as fp' f
+	refused 'no stack copies' ]
 	key v
 	see '207 * cycles'
 	see '4734   cpu-clock'

@@ -116,7 +116,7 @@ static bool act_on_recording(struct ui *ui, enum request request)
 	switch (request) {
 	case REQUEST_STACK_SMALLER:
 	case REQUEST_STACK_LARGER:
-		ui_command(ui, COMMAND_STACK_BYTES, ui->snapshot->settings.stack_bytes);
+		ui_command(ui, COMMAND_STACK_BYTES, MAX(ui->snapshot->settings.stack_bytes, 1u));
 		return true;
 	case REQUEST_FREEZE:
 		ui_command(ui, COMMAND_FREEZE, 1);

@@ -264,12 +264,12 @@ static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t sta
 {
 	struct recorded *r = recorded_of(source);
 
-	(void)stack_bytes;
-	if (mode == r->granted.mode && stack_bytes == 0)
-		return 0;
-	if (mode == r->granted.mode)
+	(void)mode;
+	if (stack_bytes > 0 && r->granted.mode == STACK_MODE_DWARF)
 		return err_set(err, -EROFS,
 			       "a recording: the size of its stack copies is what it is");
+	if (stack_bytes > 0)
+		return err_set(err, -EROFS, "a recording: there are no stack copies in it");
 	return err_set(err, -EROFS, "a recording: its stacks were recorded as %s",
 		       stack_mode_name(r->granted.mode));
 }
