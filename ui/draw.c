@@ -111,10 +111,10 @@ void draw_lines(struct screen *screen, int line, int nr, enum style style, const
 	char part[DRAW_TEXT_MAX];
 
 	for (int i = 0; i < nr && *text; i++) {
-		size_t bytes =
-			i == nr - 1 ? text_fit(text, screen->columns, NULL) : line_of(screen, text);
-
-		snprintf(part, sizeof(part), "%.*s", (int)bytes, text);
+		if (i == nr - 1)
+			text_elide(text, screen->columns, 0, part, sizeof(part));
+		else
+			snprintf(part, sizeof(part), "%.*s", (int)line_of(screen, text), text);
 		draw_text(screen, line + i, 0, screen->columns, style, A_NORMAL, part);
 		text = next_line(screen, text);
 	}

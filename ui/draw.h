@@ -20,7 +20,7 @@ void draw_text_right(struct screen *screen, int line, int column, int width, enu
 		     attr_t added, const char *text);
 /* How many lines TEXT takes when it is broken at spaces, at most MAX. */
 int draw_count_lines(const struct screen *screen, const char *text, int max);
-/* Write TEXT over at most NR lines of the screen, from LINE on; the rest of it is cut off. */
+/* Write TEXT over at most NR lines of the screen, from LINE on; what finds no room becomes "..". */
 void draw_lines(struct screen *screen, int line, int nr, enum style style, const char *text);
 /* Fill with spaces. */
 void draw_fill(struct screen *screen, int line, int column, int width, enum style style);
