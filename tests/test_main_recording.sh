@@ -151,7 +151,10 @@ has_read()
 mkfifo "$tmp/fifo"
 start timeout 60 "$STACKTOP" -b -d 0.1 -i "$tmp/fifo" --format=json >"$tmp/out" 2>"$tmp/said"
 exec 3>"$tmp/fifo"
-head -c $half "$piped" >&3
+head -c 60000 "$piped" >&3 # the events, but no sample of them
+wait_for 30 has_read 50000 || fail "the beginning of a pipe is not read"
+says "a pipe before its first sample" "$tmp/out" '"event":"cycles","target"'
+tail -c +60001 "$piped" | head -c $((half - 60000)) >&3
 wait_for 30 has_read $((half - 1000)) || fail "a pipe is not read to where it has come"
 kill -INT "$(pgrep -o -P "$last_pid")"
 wait "$last_pid"
@@ -161,6 +164,11 @@ expect_status 130 "an interrupted pipe"
 tail -n 1 "$tmp/out" |
 	grep -q '"trouble":"[^"]*broken off[^"]*","events":.{"event":"[^"]*","samples":[1-9]' ||
 	fail "nothing of what was read: $(cat "$tmp/said") $(tail -n 1 "$tmp/out" | head -c 1500)"
+{
+	head -c $half "$piped"
+	sleep 1
+} | timeout 60 "$STACKTOP" -b -d 0.2 -i - >"$tmp/out" 2>"$tmp/said"
+grep -q '^read [0-9]* bytes so far$' "$tmp/out" || fail "text does not say how much of a pipe is read"
 pass "pipes are followed, and may be broken off"
 
 # --- privileges: whoever called sudo, and nothing beside kernel names

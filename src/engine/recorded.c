@@ -107,14 +107,16 @@ static void update_granted(struct recorded *r)
 {
 	const struct recording_info *info = recording_info(r->recording);
 	struct source_granted *granted = &r->granted;
+	/* Of a pipe events may still be to come: until its first sample this is what it looks like. */
+	uint32_t shown = r->event == RECORDED_NO_EVENT ? find_event(r) : r->event;
 	const struct recording_event *event;
 
 	granted->max_stack = MAX_STACK;
 	granted->cpus_online = info->cpus_online;
 	granted->cpus_sampled = info->cpus_online;
-	if (r->event == RECORDED_NO_EVENT)
+	if (shown == RECORDED_NO_EVENT)
 		return;
-	event = &info->events[r->event];
+	event = &info->events[shown];
 	snprintf(granted->event.name, sizeof(granted->event.name), "%s", event->name);
 	granted->mode = event->format.mode;
 	granted->stack_bytes = event->stack_bytes;

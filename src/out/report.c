@@ -114,9 +114,11 @@ static void put_recording(FILE *stream, const struct snapshot *s)
 		fprintf(stream, "%s%s %" PRIu64 "%s",
 			i ? ", " : "events in the file: ", snapshot_text(s, r->events[i].name),
 			r->events[i].nr_samples, i + 1 == r->nr_events ? "\n" : "");
-	if (r->total_bytes ? r->done_bytes < r->total_bytes : r->is_reading)
-		fprintf(stream, "read %" PRIu64 " bytes of %" PRIu64 " so far\n", r->done_bytes,
-			r->total_bytes);
+	if (r->total_bytes == 0 && r->is_reading) /* a pipe */
+		fprintf(stream, "read %" PRIu64 " bytes so far\n", r->done_bytes);
+	else if (r->done_bytes < r->total_bytes)
+		fprintf(stream, "read %" PRIu64 " bytes of %" PRIu64 "%s\n", r->done_bytes,
+			r->total_bytes, r->is_reading ? " so far" : "");
 	if (*trouble)
 		fprintf(stream, "%s\n", trouble);
 }
