@@ -62,13 +62,19 @@ counters() {
 poor_terminals() {
 	local esc=$'\033'
 
-	NO_COLOR=1
-	start 80x24 --no-color --lost
-	styled | grep -qE "$esc\\[([0-9;]*;)?(3[1-7]|4[1-7])m" && fail "colour in spite of NO_COLOR"
-	styled | grep -qE "$esc\\[([0-9;]*;)?7m" || fail "nothing marks the row of the cursor"
-	key q
-	see_end 0
-	unset NO_COLOR
+	local how
+	for how in NO_COLOR=1 --no-color; do
+		if [ "$how" = --no-color ]; then
+			begin 80x24 "$fake" --log "$work/log" --lost --no-color
+		else
+			begin 80x24 env "$how" "$fake" --log "$work/log" --lost
+		fi
+		see leaf_70
+		styled | grep -qE "$esc\\[([0-9;]*;)?(3[1-7]|4[1-7])m" && fail "colour in spite of $how"
+		styled | grep -qE "$esc\\[([0-9;]*;)?7m" || fail "nothing marks the row of the cursor"
+		key q
+		see_end 0
+	done
 
 	begin 80x24 env TERM=vt100 "$fake" --log "$work/log" --lost
 	see leaf_70

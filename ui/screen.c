@@ -46,9 +46,16 @@ static const struct look looks[STYLE_COUNT] = {
 	[STYLE_WARNING] = {COLOR_RED, A_BOLD | A_REVERSE, A_BOLD | A_REVERSE},
 };
 
+static bool is_colour_wanted(bool no_color)
+{
+	const char *environment = getenv("NO_COLOR"); /* https://no-color.org */
+
+	return !no_color && !(environment && *environment);
+}
+
 static void set_styles(struct screen *screen, bool no_color)
 {
-	bool colour = !no_color && has_colors() && start_color() == OK;
+	bool colour = is_colour_wanted(no_color) && has_colors() && start_color() == OK;
 
 	if (colour && use_default_colors() != OK)
 		colour = false;
