@@ -523,6 +523,9 @@ static void header_always_has_the_counters(void **state)
 	view_header(s, 0, false, wide, sizeof(wide));
 	assert_non_null(strstr(wide, "last 3/10 s"));
 	assert_non_null(strstr(wide, "999 Hz (998)"));
+	s->settings.window_s = 86400;
+	view_header(s, 0, false, wide, sizeof(wide));
+	assert_non_null(strstr(wide, "last 3/86400 s"));
 	s->settings.freq_achieved_hz = 0; /* not known yet */
 	s->settings.cpus_online = s->settings.cpus_sampled = 1;
 	view_header(s, 0, false, wide, sizeof(wide));

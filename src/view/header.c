@@ -117,7 +117,9 @@ static void put_window(const struct snapshot *s, char *out)
 {
 	double asked = s->settings.window_s;
 	double real = (double)(s->window_end_ns - s->window_start_ns) / (double)NS_PER_SEC;
+	char seconds[32];
 
+	snprintf(seconds, sizeof(seconds), asked < 100 ? "%.3g" : "%.0f", asked);
 	if (s->recording.is_recording && s->nr_samples == 0)
 		out[0] = '\0';
 	else if (s->recording.is_recording && real < 1)
@@ -126,9 +128,9 @@ static void put_window(const struct snapshot *s, char *out)
 		snprintf(out, PART_TEXT_MAX, "%.*f s", real < 10 ? 1 : 0, real);
 	/* Until the window is full it says how much of it there is. */
 	else if (real < asked * 0.95)
-		snprintf(out, PART_TEXT_MAX, "last %.0f/%.3g s", real, asked);
+		snprintf(out, PART_TEXT_MAX, "last %.0f/%s s", real, seconds);
 	else
-		snprintf(out, PART_TEXT_MAX, "last %.3g s", asked);
+		snprintf(out, PART_TEXT_MAX, "last %s s", seconds);
 }
 
 /* Of a recording only what was asked for is known, and so at the very beginning. */
