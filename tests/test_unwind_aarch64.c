@@ -500,7 +500,7 @@ static void code_of_another_machine(void **state)
 	ONE_FUNCTION(0);
 	regs.machine = TABLE_MACHINE_X86_64;
 	regs.r[X86_RIP] = MAP_START + 0x100;
-	unwind_dwarf(&space, &regs, &stack, frames, &result);
+	unwind_dwarf(&space, &regs, &stack, NULL, frames, &result);
 	assert_int_equal(result.end, STACK_END_ARCH);
 	assert_int_equal(result.nr_frames, 1);
 }

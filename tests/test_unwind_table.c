@@ -231,7 +231,7 @@ static void damaged_tables(void **state)
 		for (uint64_t from = 0; from < 20; from++) {
 			static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 			static uint64_t words[256];
-			struct unwind_space space = {&map, 1};
+			struct unwind_space space = {&map, 1, 0};
 			struct unwind_stack stack = {(const uint8_t *)words, 0x7f0000000000,
 						     sizeof(words), true};
 			struct unwind_regs regs = {.machine = TABLE_MACHINE_X86_64};
@@ -243,7 +243,7 @@ static void damaged_tables(void **state)
 				regs.r[i] = 0x7f0000000000 + hash_u64(i * seed) % 2048;
 			regs.r[X86_RSP] = 0x7f0000000000;
 			regs.r[X86_RIP] = words[from];
-			unwind_dwarf(&space, &regs, &stack, frames, &r);
+			unwind_dwarf(&space, &regs, &stack, NULL, frames, &r);
 			assert_true(r.nr_frames >= 1 && r.nr_frames <= UNWIND_FRAMES_MAX);
 			assert_true(r.bytes_used <= sizeof(words));
 		}

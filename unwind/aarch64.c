@@ -207,6 +207,7 @@ const struct unwind_arch arch_aarch64 = {
 	.machine = TABLE_MACHINE_AARCH64,
 	.pc_reg = A64_PC,
 	.sp_reg = A64_SP,
+	.fp_reg = A64_X29,
 	.nr_regs = A64_NR_REGS,
 	.step = aarch64_step,
 	.after_syscall = aarch64_after_syscall,

@@ -9,6 +9,7 @@
 
 #include "src/base/util.h"
 #include "unwind/arch.h"
+#include "unwind/recall.h"
 #include "unwind/unwind.h"
 
 #include <string.h>
@@ -26,6 +27,8 @@ struct walk {
 	struct unwind_cursor cursor;
 	struct unwind_frame *frames;
 	struct unwind_result *result;
+	struct recall *recall; /* or NULL */
+	uint64_t recall_sp;    /* from where on it may know the way */
 };
 
 /* Not an end: the walk goes on, or must be done again with more registers. */
@@ -137,10 +140,13 @@ static int step_gap(struct walk *w, const struct unwind_module *module, uint64_t
 		r = check_guess(w, &guess);
 	if (r == (int)STACK_END_NO_CFI && w->arch->guess_fp(c, &guess))
 		r = check_guess(w, &guess);
-	if (r == WALK_ON)
+	if (r == WALK_ON) {
 		w->arch->take_guess(c, &guess);
-	else if (r == (int)STACK_END_NO_CFI)
+		if (w->recall)
+			recall_note(w->recall, c, w->arch, NULL, w->result->nr_frames);
+	} else if (r == (int)STACK_END_NO_CFI) {
 		end_at(w, STACK_END_NO_CFI, module);
+	}
 	return r;
 }
 
@@ -151,10 +157,14 @@ static int step_rule(struct walk *w, const struct unwind_module *module,
 
 	switch (w->arch->step(c, &module->table, rule)) {
 	case STEP_OK:
+		if (w->recall)
+			recall_note(w->recall, c, w->arch, rule, w->result->nr_frames);
 		/* Threads of some C libraries and musl's start-up code are called from 0. */
 		return c->regs[w->arch->pc_reg] ? WALK_ON : end_at(w, STACK_END_ROOT, module);
 	case STEP_SIGNAL:
 		frame->is_return = false; /* nobody called it: the kernel put its address there */
+		if (w->recall)
+			recall_note(w->recall, c, w->arch, NULL, w->result->nr_frames);
 		return WALK_ON;
 	case STEP_ROOT:
 		return end_at(w, STACK_END_ROOT, module);
@@ -244,6 +254,44 @@ static void cursor_begin(struct walk *w, const struct unwind_regs *regs, bool ke
 	c->used = 0;
 }
 
+/* Through frames that stand as they stood in the thread's last stack. */
+static bool follow(struct walk *w)
+{
+	uint32_t nr = w->result->nr_frames, passed;
+
+	if (w->cursor.regs[w->arch->sp_reg] < w->recall_sp)
+		return false;
+	passed = recall_follow(w->recall, &w->cursor, w->arch, w->frames, nr,
+			       UNWIND_FRAMES_MAX - nr, &w->recall_sp);
+	w->result->nr_frames += passed;
+	return passed > 0;
+}
+
+/* Through frames that need no look at each. */
+static bool stride(struct walk *w)
+{
+	uint32_t nr = w->result->nr_frames, passed;
+
+	if (!w->arch->stride)
+		return false;
+	passed = w->arch->stride(&w->cursor, w->space, &w->last_map, &w->frames[nr],
+				 w->recall ? recall_arrivals(w->recall) + nr : NULL,
+				 UNWIND_FRAMES_MAX - nr, w->recall_sp);
+	w->result->nr_frames += passed;
+	return passed > 0;
+}
+
+/* As far as it goes without looking at single steps. */
+static void hurry(struct walk *w)
+{
+	const struct unwind_cursor *c = &w->cursor;
+
+	if (c->is_exact || c->keep_saved || !cursor_knows(c, w->arch->fp_reg))
+		return;
+	while (stride(w) | follow(w))
+		;
+}
+
 static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 {
 	const struct unwind_module *module = NULL;
@@ -252,29 +300,38 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 	cursor_begin(w, regs, keep_saved);
 	w->result->nr_frames = 0;
 	w->last_map = NULL;
-	do {
+	w->recall_sp = w->recall ? recall_begin(w->recall, &w->cursor) : UINT64_MAX;
+	for (;;) {
 		r = walk_frame(w, module);
+		if (r != WALK_ON)
+			return r;
+		hurry(w);
 		module = w->last_map ? w->last_map->module : NULL;
-	} while (r == WALK_ON);
-	return r;
+	}
 }
 
 void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *regs,
-		  const struct unwind_stack *stack, struct unwind_frame *frames,
-		  struct unwind_result *ret)
+		  const struct unwind_stack *stack, struct recall *recall,
+		  struct unwind_frame *frames, struct unwind_result *ret)
 {
 	struct walk w = {.space = space,
 			 .stack = stack,
 			 .arch = regs->machine == TABLE_MACHINE_AARCH64 ? &arch_aarch64
 									: &arch_x86_64,
 			 .frames = frames,
-			 .result = ret};
+			 .result = ret,
+			 .recall = recall};
 	int r;
 
 	ret->end_module = UNWIND_NO_MODULE;
 	r = walk(&w, regs, false);
-	if (r == WALK_AGAIN)
+	if (r != WALK_AGAIN) {
+		if (recall)
+			recall_end(recall, frames, ret->nr_frames);
+	} else {
+		w.recall = NULL; /* it knows nothing of the registers that this takes */
 		r = walk(&w, regs, true);
+	}
 	ret->end = r == WALK_AGAIN ? STACK_END_BAD_CFI : (enum stack_end)r;
 	ret->bytes_used = (uint32_t)MIN(w.cursor.used, UINT32_MAX);
 }

@@ -26,6 +26,7 @@
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
 #include "unwind/lbr.h"
+#include "unwind/recall.h"
 #include "unwind/stitch.h"
 #include "unwind/unwind.h"
 
@@ -70,6 +71,7 @@ struct engine {
 	struct backlog *backlog;
 	struct lbr *lbr;
 	struct stitch *stitch;
+	struct recall *recall;
 	struct health health;
 	struct cost cost;
 	uint64_t window_ns;

@@ -213,7 +213,8 @@ static void user_part(struct engine *engine, const struct process *process,
 		ret->end = STACK_END_NO_STACK;
 		return;
 	}
-	unwind_dwarf(space, &input->regs, &input->stack, engine->user, ret);
+	recall_thread(engine->recall, input->tid, space);
+	unwind_dwarf(space, &input->regs, &input->stack, engine->recall, engine->user, ret);
 	stitch_stack(engine->stitch, process->index, input->tid, input->time_ns, engine->user, ret);
 }
 

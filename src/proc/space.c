@@ -27,6 +27,7 @@ struct space *space_new(struct space_budget *budget)
 		return NULL;
 	space->refs = 1;
 	space->budget = budget;
+	space->view.generation = ++budget->generation;
 	return space;
 }
 
@@ -172,6 +173,7 @@ static int space_splice(struct space *space, const struct splice *splice)
 		space->times_ns[splice->first + i] = splice->times_ns[i];
 	}
 	space->view.nr_maps = new_nr;
+	space->view.generation = ++space->budget->generation;
 	return 0;
 }
 
@@ -231,6 +233,7 @@ static void join_jit(struct space *space)
 	}
 	space->nr_moved += nr;
 	space->view.nr_maps = to;
+	space->view.generation = ++space->budget->generation;
 }
 
 /* Is [start, end) already mapped as MAP says? The index of the map that holds it, or UINT32_MAX. */

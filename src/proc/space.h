@@ -16,6 +16,7 @@
 /* What all spaces together may take: a process can fork itself and change each copy. */
 struct space_budget {
 	uint64_t used_bytes, max_bytes;
+	uint64_t generation; /* the last that was given to mappings */
 };
 
 struct space {

@@ -258,7 +258,7 @@ static void take_sample(struct bench *b, const struct record *record)
 		return;
 	take_regs(s, &regs);
 	stack.base = regs.r[X86_RSP];
-	unwind_dwarf(process_space(process), &regs, &stack, frames, &result);
+	unwind_dwarf(process_space(process), &regs, &stack, NULL, frames, &result);
 	for (uint32_t i = 0; i < result.nr_frames; i++) {
 		const struct unwind_frame *from = &frames[result.nr_frames - 1 - i];
 
@@ -309,7 +309,8 @@ static void keep_complete(struct samples *samples)
 		struct sample *s = &samples->all[i];
 
 		s->stack.bytes = MIN(s->stack.bytes, (uint64_t)STACK_BYTES);
-		unwind_dwarf(&samples->spaces[s->space].view, &s->regs, &s->stack, frames, &result);
+		unwind_dwarf(&samples->spaces[s->space].view, &s->regs, &s->stack, NULL, frames,
+			     &result);
 		if (result.end == STACK_END_ROOT)
 			samples->all[nr++] = *s;
 		else

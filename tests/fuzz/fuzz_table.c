@@ -19,7 +19,7 @@ static void unwind(struct unwind_module *module, const uint8_t *registers, uint6
 	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 	uint64_t words[STACK_WORDS];
 	struct unwind_map map = {LOAD_ADDR, LOAD_ADDR + (1ull << 40), 0, module};
-	struct unwind_space space = {&map, 1};
+	struct unwind_space space = {&map, 1, 0};
 	struct unwind_stack stack = {(uint8_t *)words, STACK_ADDR, sizeof(words), false};
 	bool is_a64 = module->table.machine == TABLE_MACHINE_AARCH64;
 	struct unwind_regs regs = {.machine = module->table.machine};
@@ -30,7 +30,7 @@ static void unwind(struct unwind_module *module, const uint8_t *registers, uint6
 	memcpy(regs.r, registers, X86_RIP * sizeof(*regs.r));
 	regs.r[is_a64 ? A64_SP : X86_RSP] = STACK_ADDR;
 	regs.r[is_a64 ? A64_PC : X86_RIP] = LOAD_ADDR + off;
-	unwind_dwarf(&space, &regs, &stack, frames, &result);
+	unwind_dwarf(&space, &regs, &stack, NULL, frames, &result);
 	must(result.nr_frames <= UNWIND_FRAMES_MAX && result.end < STACK_END_COUNT);
 }
 

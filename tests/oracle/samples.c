@@ -99,7 +99,7 @@ static void make_calls(struct samples *s)
 
 		for (size_t i = 0; i < s->nr; i++)
 			unwind_dwarf(&s->spaces[s->all[i].space].view, &s->all[i].regs,
-				     &s->all[i].stack, frames, &result);
+				     &s->all[i].stack, NULL, frames, &result);
 		for (uint32_t id = PROC_MODULE_VDSO; id < procs_nr_modules(s->procs); id++) {
 			struct unwind_module *m = &procs_module(s->procs, id)->unwind;
 			struct unwind_elf e;
@@ -143,7 +143,7 @@ static int space_of(struct samples *s, const struct unwind_space *view, uint32_t
 	if (!space->maps)
 		return -ENOMEM;
 	memcpy(space->maps, view->maps, bytes);
-	space->view = (struct unwind_space){space->maps, view->nr_maps};
+	space->view = (struct unwind_space){space->maps, view->nr_maps, s->nr_spaces + 1};
 	*ret = (uint32_t)s->nr_spaces++;
 	return 0;
 }
@@ -162,7 +162,9 @@ static int add_sample(struct samples *s, const struct record *record)
 	if (!process || vec_reserve(&s->all, &s->cap, s->nr + 1, SIZE_MAX / sizeof(*to)) < 0)
 		return -ENOMEM;
 	to = &s->all[s->nr];
-	*to = (struct sample){.pid = (int32_t)record->pid, .regs.machine = TABLE_MACHINE_X86_64};
+	*to = (struct sample){.pid = (int32_t)record->pid,
+			      .tid = (int32_t)record->tid,
+			      .regs.machine = TABLE_MACHINE_X86_64};
 	for (unsigned int i = 0; i < X86_NR_REGS; i++) {
 		uint64_t bit = 1ull << perf_regs[i];
 

@@ -22,7 +22,7 @@ struct space { /* what a process had mapped at some time; equal ones are the sam
 
 struct sample {
 	uint32_t space;
-	int32_t pid;
+	int32_t pid, tid;
 	struct unwind_regs regs;
 	struct unwind_stack stack;
 };

@@ -6,16 +6,18 @@
  *	unwinders time RECORDING [SAMPLES]	nanoseconds, as tab-separated values
  *
  * RECORDING: perf record --call-graph dwarf of this machine's own programs,
- * which must still be there. Hot: the stack's copy has just been written, as in
- * live sampling, and the unwinders' tables are where other stacks have left them;
- * again: the same stack has just been unwound; cold: the copy has been flushed
- * from all caches.
+ * which must still be there. Hot: the stack's copy has just been written, and
+ * what the unwinder keeps is where the samples before have left it, as in live
+ * sampling; alone: the same, but ours does not know the last stack of the thread;
+ * again: the same stack has just been unwound, by ours without knowing it; cold:
+ * the copy has been flushed from all caches.
  */
 #include "config.h"
 
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "tests/oracle/samples.h"
+#include "unwind/recall.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +37,13 @@ static struct samples samples;
 static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 static uint8_t stage[65536];
 
-static void ours(const struct sample *sample, const struct unwind_stack *stack,
-		 struct unwind_result *ret)
+static void ours(const struct sample *sample, struct recall *recall, struct unwind_result *ret)
 {
-	unwind_dwarf(&samples.spaces[sample->space].view, &sample->regs, stack, frames, ret);
+	const struct unwind_space *space = &samples.spaces[sample->space].view;
+
+	if (recall)
+		recall_thread(recall, (uint32_t)sample->tid, space);
+	unwind_dwarf(space, &sample->regs, &sample->stack, recall, frames, ret);
 }
 
 /* --- states of another unwinder: one for each space, made when first needed --- */
@@ -139,7 +144,7 @@ static void print_example(size_t i, const struct unwinder *u, void **states)
 	uint32_t same = 0;
 
 	u->unwind(state_of(states, u, sample), sample, &opinion);
-	ours(sample, &sample->stack, &r);
+	ours(sample, NULL, &r);
 	while (same < r.nr_frames && same < opinion.nr && frames[same].pc == opinion.pcs[same])
 		same++;
 	printf("\t\tsample %zu, from frame %u: ours", i, same);
@@ -165,7 +170,7 @@ static int compare_with(const struct unwinder *u)
 		const struct sample *sample = &samples.all[i];
 
 		u->unwind(state_of(states, u, sample), sample, &opinion);
-		ours(sample, &sample->stack, &r);
+		ours(sample, NULL, &r);
 		classify(&r, &opinion, text, sizeof(text));
 		count_class(text, i);
 	}
@@ -214,23 +219,23 @@ static void cut_stacks(void)
 	for (size_t i = 0; i < samples.nr; i++) {
 		struct sample *s = &samples.all[i];
 
-		ours(s, &s->stack, &r);
+		ours(s, NULL, &r);
 		s->stack.bytes =
 			MIN(s->stack.bytes, MAX(COPY_BYTES, align_up(r.bytes_used + 8, 4096)));
 	}
 }
 
-enum heat { HOT, AGAIN, COLD, HEATS };
-static const char *const heat_names[HEATS] = {"hot", "again", "cold"};
+enum heat { HOT, ALONE, AGAIN, COLD, HEATS };
+static const char *const heat_names[HEATS] = {"hot", "alone", "again", "cold"};
 
-/* By U, or ours if NULL. */
+/* By U, or by ours with RECALL if NULL. */
 static void unwind_once(const struct unwinder *u, void *state, const struct sample *sample,
-			struct opinion *opinion, struct unwind_result *ret)
+			struct recall *recall, struct opinion *opinion, struct unwind_result *ret)
 {
 	if (u)
 		u->unwind(state, sample, opinion);
 	else
-		ours(sample, &sample->stack, ret);
+		ours(sample, recall, ret);
 }
 
 /* One round over all samples: U, or ours if NULL. */
@@ -238,6 +243,7 @@ static void time_round(const struct unwinder *u, void **states, enum heat heat, 
 		       struct timing *ret)
 {
 	static struct opinion opinion;
+	struct recall *recall = heat != ALONE && heat != AGAIN ? recall_new() : NULL;
 
 	ret->frames = ret->complete = 0;
 	for (size_t i = 0; i < samples.nr; i++) {
@@ -254,13 +260,23 @@ static void time_round(const struct unwinder *u, void **states, enum heat heat, 
 		if (heat == COLD)
 			flush(stage, sample.stack.bytes);
 		if (heat == AGAIN)
-			unwind_once(u, state, &sample, &opinion, &r);
+			unwind_once(u, state, &sample, recall, &opinion, &r);
 		start = __rdtsc();
-		unwind_once(u, state, &sample, &opinion, &r);
+		unwind_once(u, state, &sample, recall, &opinion, &r);
 		ret->stack_ns[round][i] = (float)((double)(__rdtsc() - start) / tsc_per_ns);
 		ret->frames += u ? opinion.nr : r.nr_frames;
 		ret->complete += u ? opinion.is_complete : r.end == STACK_END_ROOT;
 	}
+	recall_free(recall);
+}
+
+/* All kinds, behind a round that brings back what the other unwinders have driven out of the caches. */
+static void time_heats(const struct unwinder *u, void **states, int round, struct timing *ret)
+{
+	time_round(u, states, HOT, round, &ret[HOT]);
+	for (int heat = 0; heat < HEATS; heat++)
+		if (!u || heat != ALONE)
+			time_round(u, states, (enum heat)heat, round, &ret[heat]);
 }
 
 static int by_value(const void *a, const void *b)
@@ -329,9 +345,7 @@ static int time_all(const struct unwinder *const *others, size_t nr_others)
 	}
 	for (int round = 0; round < ROUNDS; round++)
 		for (size_t i = 0; i <= nr_others; i++)
-			for (int heat = 0; heat < HEATS; heat++)
-				time_round(i ? others[i - 1] : NULL, i ? states[i - 1] : NULL,
-					   (enum heat)heat, round, &t[i][heat]);
+			time_heats(i ? others[i - 1] : NULL, i ? states[i - 1] : NULL, round, t[i]);
 	printf("stacks\t%zu\t%zu\n", samples.nr, samples.nr_spaces);
 	printf("tables\t%lu\t%lu\t%lu\t%lu\t%.1f\t%lu\n", samples.files, samples.rows,
 	       samples.table_bytes, samples.text_bytes, (double)samples.build_ns / NS_PER_MSEC,
