@@ -1,2 +1,4 @@
 dist_man_MANS += docs/stacktop.1
-EXTRA_DIST += docs/ARCHITECTURE docs/CONFORMANCE docs/FORMATS docs/HACKING docs/JSON
+# What the manual refers to is installed beside it.
+dist_doc_DATA = README docs/FORMATS docs/JSON
+EXTRA_DIST += docs/ARCHITECTURE docs/CONFORMANCE docs/HACKING
