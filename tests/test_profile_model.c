@@ -3,6 +3,7 @@
  * The profile against a model that keeps every sample in a list and adds it
  * all up anew each time: random stacks, times, windows, freezes, replacements,
  * modes, and bounds so small that collections and evictions happen all the time.
+ * And against itself: what it keeps from snapshot to snapshot changes none.
  */
 #include "config.h"
 
@@ -193,24 +194,30 @@ static void model_sums(const struct model *m, struct sums *sums)
 	}
 }
 
-static void name_all(struct model *m)
+/* Name what has no name, at most MAX frames, by functions of FUNC_BYTES. */
+static void name_some(struct model *m, uint32_t max, uint64_t func_bytes)
 {
 	uint64_t offs[64];
 	uint32_t module, nr;
 	char name[32];
 
-	while ((nr = profile_unnamed(m->p, &module, offs, 64)) > 0)
+	for (; max && (nr = profile_unnamed(m->p, &module, offs, MIN(max, 64u))) > 0; max -= nr)
 		for (uint32_t i = 0; i < nr; i++) {
 			const struct profile_frame frame = {module, offs[i]};
-			uint64_t start = offs[i] / FUNC_BYTES * FUNC_BYTES;
+			uint64_t start = offs[i] / func_bytes * func_bytes;
 
 			snprintf(name, sizeof(name), "f%u", func_of(&frame));
 			assert_int_equal(profile_name(m->p, module, offs[i], start, 0, name, NULL),
 					 0);
-			if (module == 1)
+			if (module == 1 && func_bytes == FUNC_BYTES)
 				profile_name_range(m->p, module, offs[i], start,
 						   start + FUNC_BYTES / 2);
 		}
+}
+
+static void name_all(struct model *m)
+{
+	name_some(m, UINT32_MAX, FUNC_BYTES);
 	assert_int_equal(profile_nr_unnamed(m->p), 0);
 }
 
@@ -239,6 +246,134 @@ static void check_tree(const struct snapshot *s)
 		assert_true(s->funcs[i].self <= previous);
 		previous = s->funcs[i].self;
 	}
+}
+
+/* A node of a snapshot, told by keys alone, and one of its shares. */
+struct told {
+	uint64_t key, parent, func, child, sibling, self, total;
+};
+
+struct told_share {
+	uint64_t key, process, weight;
+};
+
+static int by_key(const void *left, const void *right)
+{
+	const struct told *a = left, *b = right;
+
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static int by_key_and_process(const void *left, const void *right)
+{
+	const struct told_share *a = left, *b = right;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static uint64_t key_of(const struct snapshot *s, uint32_t node)
+{
+	return node == SNAPSHOT_NONE ? 0 : s->nodes[node].key;
+}
+
+static struct told *tell_nodes(const struct snapshot *s)
+{
+	struct told *all = calloc(s->nr_nodes, sizeof(*all));
+
+	assert_non_null(all);
+	for (uint32_t i = 0; i < s->nr_nodes; i++) {
+		const struct snap_node *node = &s->nodes[i];
+
+		all[i] = (struct told){
+			.key = node->key,
+			.parent = key_of(s, node->parent),
+			.func = i ? s->funcs[node->func].key : 0,
+			.child = key_of(s, node->first_child),
+			.sibling = key_of(s, node->next_sibling),
+			.self = node->self,
+			.total = node->total,
+		};
+	}
+	qsort(all, s->nr_nodes, sizeof(*all), by_key);
+	return all;
+}
+
+static struct told_share *tell_shares(const struct snapshot *s)
+{
+	struct told_share *all = calloc(s->nr_shares + 1ul, sizeof(*all));
+
+	assert_non_null(all);
+	for (uint32_t i = 0; i < s->nr_shares; i++)
+		all[i] = (struct told_share){
+			.key = key_of(s, s->shares[i].node),
+			.process = s->processes[s->shares[i].process].index,
+			.weight = s->shares[i].weight,
+		};
+	qsort(all, s->nr_shares, sizeof(*all), by_key_and_process);
+	return all;
+}
+
+static void assert_same(const struct snapshot *a, const struct snapshot *b)
+{
+	struct told *nodes[] = {tell_nodes(a), tell_nodes(b)};
+	struct told_share *shares[] = {tell_shares(a), tell_shares(b)};
+
+	assert_int_equal(a->nr_nodes, b->nr_nodes);
+	assert_memory_equal(nodes[0], nodes[1], a->nr_nodes * sizeof(*nodes[0]));
+	assert_int_equal(a->nr_shares, b->nr_shares);
+	assert_memory_equal(shares[0], shares[1], a->nr_shares * sizeof(*shares[0]));
+	assert_int_equal(a->nr_funcs, b->nr_funcs);
+	for (uint32_t i = 0; i < a->nr_funcs; i++) {
+		const struct snap_func *f = &a->funcs[i], *g = &b->funcs[i];
+
+		assert_int_equal(f->key, g->key);
+		assert_int_equal(f->self, g->self);
+		assert_int_equal(f->total, g->total);
+		assert_int_equal(f->nr_processes, g->nr_processes);
+		assert_int_equal(f->is_named, g->is_named);
+		assert_string_equal(snapshot_text(a, f->name), snapshot_text(b, g->name));
+		assert_string_equal(snapshot_text(a, f->object), snapshot_text(b, g->object));
+	}
+	for (int i = 0; i < 2; i++) {
+		free(nodes[i]);
+		free(shares[i]);
+	}
+}
+
+/* The next snapshot is what it would be if it were the first. */
+static void check_kept(struct model *m)
+{
+	struct snapshot *kept = profile_snapshot(m->p, 0), *first;
+
+	m->p->builder = builder_free(m->p->builder);
+	first = profile_snapshot(m->p, 0);
+	assert_non_null(kept);
+	assert_non_null(first);
+	check_tree(kept);
+	assert_same(kept, first);
+	snapshot_free(kept);
+	snapshot_free(first);
+}
+
+/* Names that come late, and other ones when a module is asked for again. */
+static void check_names(struct model *m)
+{
+	uint32_t module = rnd(m, NR_MODULES);
+
+	snapshot_free(profile_snapshot(m->p, 0));
+	name_some(m, rnd(m, 64), FUNC_BYTES);
+	check_kept(m);
+	if (rnd(m, 4))
+		return;
+	name_all(m);
+	snapshot_free(profile_snapshot(m->p, 0));
+	profile_rename(m->p, module);
+	name_some(m, rnd(m, 4) ? 8 : UINT32_MAX, FUNC_BYTES / 2);
+	check_kept(m);
+	name_all(m);
+	profile_rename(m->p, module);
 }
 
 static void compare(struct model *m)
@@ -304,6 +439,8 @@ static void step(struct model *m, uint32_t spread)
 		profile_advance(m->p, m->now_ns);
 		if (rnd(m, 4) == 0)
 			compare(m);
+		else if (rnd(m, 8) == 0)
+			check_names(m);
 		break;
 	default:
 		model_add(m, spread);

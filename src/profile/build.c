@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Building a snapshot: the nodes by address that have weight in the window
- * are merged into nodes by function, then totals, functions and text are
- * derived from these. Every step is one pass; the scratch memory stays.
+ * Building a snapshot: the weights of the window go to the nodes by function,
+ * then totals, functions and text are derived from these. Every step is one
+ * pass in the order of the memory; what a step needs stays for the next time.
  */
 #include "config.h"
 
@@ -21,24 +21,35 @@
 #define INSERTION_SORT_MAX 8
 #define ROOT_KEY	   0x726f6f74ull
 
+static struct builder *builder_new(uint32_t nodes_max)
+{
+	struct builder *b = calloc(1, sizeof(*b));
+
+	if (b && merged_init(&b->merged, nodes_max) < 0)
+		return builder_free(b);
+	return b;
+}
+
 struct builder *builder_free(struct builder *b)
 {
 	if (!b)
 		return NULL;
-	tree_done(&b->merged);
-	free(b->node_map);
-	free(b->func_map);
-	free(b->func_ids);
-	free(b->text_map);
-	free(b->text);
-	free(b->starts);
-	free(b->items);
-	free(b->node_marks);
-	free(b->func_marks);
-	free(b->func_counts);
+	merged_done(&b->merged);
 	u64map_done(&b->processes);
 	free(b->locals);
-	pairs_done(&b->pairs);
+	free(b->entries);
+	free(b->totals);
+	free(b->node_index);
+	free(b->marks);
+	free(b->func_sums);
+	free(b->func_places);
+	free(b->func_seen);
+	free(b->funcs);
+	free(b->text_map);
+	free(b->text);
+	free(b->parents);
+	free(b->items);
+	free(b->spare);
 	free(b);
 	return NULL;
 }
@@ -47,78 +58,94 @@ size_t builder_bytes(const struct builder *b)
 {
 	if (!b)
 		return 0;
-	return tree_bytes(&b->merged) + b->cap_text + b->cap_items * sizeof(*b->items) +
-	       pairs_bytes(&b->pairs) + b->cap_locals * sizeof(*b->locals) +
+	return merged_bytes(&b->merged) + b->cap_locals * sizeof(*b->locals) +
+	       b->cap_entries * sizeof(*b->entries) + b->cap_totals * sizeof(*b->totals) +
+	       b->cap_func_sums * sizeof(*b->func_sums) +
+	       b->cap_func_places * sizeof(*b->func_places) +
+	       b->cap_func_seen * sizeof(*b->func_seen) + b->cap_funcs * sizeof(*b->funcs) +
+	       (b->cap_items + b->cap_spare) * sizeof(*b->items) + b->cap_text +
 	       sizeof(uint32_t) *
-		       (b->cap_node_map + b->cap_func_map + b->cap_func_ids + b->cap_text_map +
-			b->cap_starts + b->cap_node_marks + b->cap_func_marks + b->cap_func_counts);
+		       (b->cap_node_index + b->cap_marks + b->cap_text_map + b->cap_parents);
 }
 
-/* --- merging --- */
+/* --- sums --- */
 
-/* Mark in node_map what has weight at or below it, and count it. */
-static uint32_t mark_needed(const struct tree *tree, uint32_t *map)
+/* Sums of functions, totals of nodes, and how many of them have weight. */
+static int add_up(const struct profile *p, struct builder *b)
 {
-	uint32_t nr = 0;
+	const struct merged *m = &b->merged;
+	uint64_t *totals = b->totals;
 
-	memset(map, 0, tree->nr * sizeof(*map));
-	for (uint32_t node = tree->nr - 1; node > 0; node--) {
-		if (!tree->self[node] && !map[node])
-			continue;
-		map[node] = map[tree_parent(tree, node)] = 1;
-		nr++;
-	}
-	return nr;
-}
-
-static int merge(const struct profile *p, struct builder *b)
-{
-	const struct tree *tree = &p->tree;
-	struct tree *merged = &b->merged;
-
-	if (vec_reserve(&b->node_map, &b->cap_node_map, tree->nr, SIZE_MAX) < 0)
+	if (vec_reserve(&b->func_sums, &b->cap_func_sums, p->frames.nr_funcs, SIZE_MAX) < 0)
 		return -ENOMEM;
-	tree_clear(merged);
-	if (tree_reserve_children(merged, mark_needed(tree, b->node_map)) < 0)
-		return -ENOMEM;
-	b->node_map[0] = 0;
-	for (uint32_t node = 1; node < tree->nr; node++) {
-		uint32_t parent, func;
-
-		if (!b->node_map[node])
+	memset(b->func_sums, 0, p->frames.nr_funcs * sizeof(*b->func_sums));
+	for (size_t i = 0; i < b->nr_entries; i++)
+		b->func_sums[tree_frame(&m->tree, b->entries[i].node)].self += b->entries[i].weight;
+	b->nr_nodes = 1;
+	for (uint32_t node = m->tree.nr - 1; node > 0; node--) {
+		if (!totals[node])
 			continue;
-		parent = b->node_map[tree_parent(tree, node)];
-		func = p->frames.frames[tree_frame(tree, node)].func;
-		/* Code of which nothing is known but its file: a chain of it says no more than one. */
-		if (parent && tree_frame(merged, parent) == func &&
-		    p->frames.funcs[func].off == FUNC_OFF_NONE)
-			b->node_map[node] = parent;
-		else
-			b->node_map[node] = tree_child(merged, parent, func);
-		merged->self[b->node_map[node]] += tree->self[node];
+		b->nr_nodes++;
+		totals[tree_parent(&m->tree, node)] += totals[node];
+		if (m->is_outermost[node])
+			b->func_sums[tree_frame(&m->tree, node)].total += totals[node];
 	}
 	return 0;
 }
 
-/* Number the functions that occur. */
-static int number_funcs(const struct profile *p, struct builder *b)
+static bool is_before(const struct item *a, const struct item *b)
 {
-	if (vec_reserve(&b->func_map, &b->cap_func_map, p->frames.nr_funcs, SIZE_MAX) < 0 ||
-	    vec_reserve(&b->func_ids, &b->cap_func_ids, p->frames.nr_funcs, SIZE_MAX) < 0 ||
-	    vec_reserve(&b->func_marks, &b->cap_func_marks, p->frames.nr_funcs, SIZE_MAX) < 0 ||
-	    vec_reserve(&b->func_counts, &b->cap_func_counts, p->frames.nr_funcs, SIZE_MAX) < 0 ||
-	    vec_reserve(&b->node_marks, &b->cap_node_marks, b->merged.nr, SIZE_MAX) < 0)
-		return -ENOMEM;
-	memset(b->func_map, 0xff, p->frames.nr_funcs * sizeof(*b->func_map));
-	b->nr_funcs = 0;
-	for (uint32_t node = 1; node < b->merged.nr; node++) {
-		uint32_t func = tree_frame(&b->merged, node);
+	if (a->weight != b->weight)
+		return a->weight > b->weight;
+	if (a->weight2 != b->weight2)
+		return a->weight2 > b->weight2;
+	return a->key < b->key;
+}
 
-		if (b->func_map[func] != UINT32_MAX)
-			continue;
-		b->func_map[func] = b->nr_funcs;
-		b->func_ids[b->nr_funcs++] = func;
+/* Sort by merging. It has the comparison inside and so half the time of qsort(). */
+static void sort_items(struct item *items, struct item *spare, uint32_t nr)
+{
+	uint32_t half = nr / 2, a = 0, b = half;
+
+	if (nr > INSERTION_SORT_MAX) {
+		sort_items(items, spare, half);
+		sort_items(items + half, spare, nr - half);
+		memcpy(spare, items, half * sizeof(*items));
+		for (uint32_t i = 0; a < half; i++)
+			items[i] =
+				b < nr && is_before(&items[b], &spare[a]) ? items[b++] : spare[a++];
+		return;
 	}
+	for (uint32_t i = 1; i < nr; i++) {
+		struct item item = items[i];
+		uint32_t k = i;
+
+		for (; k > 0 && is_before(&item, &items[k - 1]); k--)
+			items[k] = items[k - 1];
+		items[k] = item;
+	}
+}
+
+/* The functions that have weight, in order. */
+static int order_funcs(const struct frames *f, struct builder *b)
+{
+	if (vec_reserve(&b->funcs, &b->cap_funcs, f->nr_funcs, SIZE_MAX) < 0 ||
+	    vec_reserve(&b->spare, &b->cap_spare, f->nr_funcs, SIZE_MAX) < 0 ||
+	    vec_reserve(&b->func_places, &b->cap_func_places, f->nr_funcs, SIZE_MAX) < 0)
+		return -ENOMEM;
+	b->nr_funcs = 0;
+	for (uint32_t func = 0; func < f->nr_funcs; func++)
+		if (b->func_sums[func].total)
+			b->funcs[b->nr_funcs++] = (struct item){
+				.weight = b->func_sums[func].self,
+				.weight2 = b->func_sums[func].total,
+				.key = func_key(&f->funcs[func]),
+				.id = func,
+			};
+	sort_items(b->funcs, b->spare, b->nr_funcs);
+	for (uint32_t i = 0; i < b->nr_funcs; i++)
+		b->func_places[b->funcs[i].id] =
+			(struct func_place){.key = b->funcs[i].key, .index = i};
 	return 0;
 }
 
@@ -178,146 +205,98 @@ static int add_texts(const struct profile *p, struct builder *b, struct snap_fun
 	    add_text(b, "", &(uint32_t){0}) < 0)
 		return -ENOMEM;
 	memset(b->text_map, 0, strings_count(f->strings) * sizeof(*b->text_map));
-	for (uint32_t i = 0; i < b->nr_funcs; i++)
-		if (add_func_text(f, b, &f->funcs[b->func_ids[i]], &funcs[i]) < 0)
+	for (uint32_t i = 0; i < b->nr_funcs; i++) {
+		funcs[i].self = b->funcs[i].weight;
+		funcs[i].total = b->funcs[i].weight2;
+		if (add_func_text(f, b, &f->funcs[b->funcs[i].id], &funcs[i]) < 0)
 			return -ENOMEM;
+	}
 	return 0;
 }
 
 /* --- nodes --- */
 
-static void fill_nodes(const struct builder *b, struct snapshot *s)
+/* Node I of the snapshot before its parent's other children. What ends below it does not end there. */
+static void link_first(struct builder *b, struct snap_node *nodes, uint32_t i)
 {
+	struct snap_node *parent = &nodes[nodes[i].parent];
+	uint32_t next = parent->first_child;
+
+	if (next != SNAPSHOT_NONE && nodes[next].next_sibling == SNAPSHOT_NONE)
+		b->parents[b->nr_parents++] = nodes[i].parent;
+	nodes[i].next_sibling = next;
+	parent->first_child = i;
+	parent->self -= nodes[i].total;
+}
+
+static void fill_nodes(struct builder *b, struct snapshot *s)
+{
+	const struct tree *tree = &b->merged.tree;
 	struct snap_node *nodes = s->nodes;
+	uint32_t nr = 1;
 
-	nodes[0] =
-		(struct snap_node){.key = ROOT_KEY, .parent = SNAPSHOT_NONE, .func = SNAPSHOT_NONE};
-	for (uint32_t i = 1; i < s->nr_nodes; i++) {
-		uint32_t parent = tree_parent(&b->merged, i);
-		uint32_t func = b->func_map[tree_frame(&b->merged, i)];
+	b->nr_parents = 0;
+	b->node_index[0] = 0;
+	nodes[0] = (struct snap_node){.key = ROOT_KEY,
+				      .parent = SNAPSHOT_NONE,
+				      .func = SNAPSHOT_NONE,
+				      .first_child = SNAPSHOT_NONE,
+				      .next_sibling = SNAPSHOT_NONE,
+				      .self = b->totals[0],
+				      .total = b->totals[0]};
+	for (uint32_t node = 1; node < tree->nr; node++) {
+		const struct func_place *func = &b->func_places[tree_frame(tree, node)];
+		uint32_t parent = b->node_index[tree_parent(tree, node)];
 
-		nodes[i] = (struct snap_node){
-			.key = hash_u64(nodes[parent].key + s->funcs[func].key),
+		b->node_index[node] = 0;
+		if (!b->totals[node])
+			continue;
+		nodes[nr] = (struct snap_node){
+			.key = hash_u64(nodes[parent].key + func->key),
 			.parent = parent,
-			.func = func,
-			.self = b->merged.self[i],
-			.total = b->merged.self[i],
+			.func = func->index,
+			.first_child = SNAPSHOT_NONE,
+			.self = b->totals[node],
+			.total = b->totals[node],
 		};
-	}
-	for (uint32_t i = s->nr_nodes - 1; i > 0; i--)
-		nodes[nodes[i].parent].total += nodes[i].total;
-}
-
-static int compare_items(const void *left, const void *right)
-{
-	const struct child_item *a = left, *b = right;
-
-	if (a->total != b->total)
-		return a->total > b->total ? -1 : 1;
-	return a->key < b->key ? -1 : a->key > b->key;
-}
-
-static void sort_items(struct child_item *items, uint32_t nr)
-{
-	if (nr > INSERTION_SORT_MAX) {
-		qsort(items, nr, sizeof(*items), compare_items);
-		return;
-	}
-	for (uint32_t i = 1; i < nr; i++) {
-		struct child_item item = items[i];
-		uint32_t k = i;
-
-		for (; k > 0 && compare_items(&item, &items[k - 1]) < 0; k--)
-			items[k] = items[k - 1];
-		items[k] = item;
+		link_first(b, nodes, nr);
+		b->node_index[node] = nr++;
 	}
 }
 
-int build_children(struct builder *b, struct snapshot *s)
+/* Order the children of PARENT. */
+static int sort_children(struct builder *b, struct snap_node *nodes, uint32_t parent)
 {
-	uint32_t nr = s->nr_nodes;
+	uint32_t *link = &nodes[parent].first_child, nr = 0;
 
-	if (vec_reserve(&b->starts, &b->cap_starts, (size_t)nr + 2, SIZE_MAX) < 0 ||
-	    vec_reserve(&b->items, &b->cap_items, nr, SIZE_MAX) < 0)
+	for (uint32_t i = *link; i != SNAPSHOT_NONE; i = nodes[i].next_sibling)
+		nr++;
+	if (vec_reserve(&b->items, &b->cap_items, nr, SIZE_MAX) < 0 ||
+	    vec_reserve(&b->spare, &b->cap_spare, nr, SIZE_MAX) < 0)
 		return -ENOMEM;
-	/* starts[n + 2] counts, then starts[n + 1] is where n's items are put: starts[n] is left at its begin. */
-	memset(b->starts, 0, (nr + 2ul) * sizeof(*b->starts));
-	for (uint32_t i = 1; i < nr; i++)
-		b->starts[s->nodes[i].parent + 2]++;
-	for (uint32_t i = 2; i < nr + 2; i++)
-		b->starts[i] += b->starts[i - 1];
-	for (uint32_t i = 1; i < nr; i++)
-		b->items[b->starts[s->nodes[i].parent + 1]++] = (struct child_item){
-			.total = s->nodes[i].total, .key = s->nodes[i].key, .node = i};
-	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t *link = &s->nodes[i].first_child;
-
-		sort_items(&b->items[b->starts[i]], b->starts[i + 1] - b->starts[i]);
-		for (uint32_t k = b->starts[i]; k < b->starts[i + 1]; k++) {
-			*link = b->items[k].node;
-			link = &s->nodes[b->items[k].node].next_sibling;
-		}
-		*link = SNAPSHOT_NONE;
+	nr = 0;
+	for (uint32_t i = *link; i != SNAPSHOT_NONE; i = nodes[i].next_sibling)
+		b->items[nr++] =
+			(struct item){.weight = nodes[i].total, .key = nodes[i].key, .id = i};
+	sort_items(b->items, b->spare, nr);
+	for (uint32_t k = 0; k < nr; k++) {
+		*link = b->items[k].id;
+		link = &nodes[b->items[k].id].next_sibling;
 	}
-	s->nodes[0].next_sibling = SNAPSHOT_NONE;
+	*link = SNAPSHOT_NONE;
 	return 0;
 }
 
-/* --- functions --- */
-
-/* Sums of functions: a walk in depth that knows how often each function is on the path. */
-static void sum_funcs(struct builder *b, struct snapshot *s)
+static int build_nodes(struct builder *b, struct snapshot *s)
 {
-	uint32_t *on_path = b->func_marks, node = 0;
-
-	memset(on_path, 0, s->nr_funcs * sizeof(*on_path));
-	for (;;) {
-		uint32_t next = s->nodes[node].first_child;
-
-		for (; next == SNAPSHOT_NONE && node; node = s->nodes[node].parent) {
-			on_path[s->nodes[node].func]--;
-			next = s->nodes[node].next_sibling;
-			if (next != SNAPSHOT_NONE)
-				break;
-		}
-		if (next == SNAPSHOT_NONE)
-			return;
-		node = next;
-		s->funcs[s->nodes[node].func].self += s->nodes[node].self;
-		if (on_path[s->nodes[node].func]++ == 0)
-			s->funcs[s->nodes[node].func].total += s->nodes[node].total;
-	}
-}
-
-static int compare_funcs(const void *left, const void *right)
-{
-	const struct snap_func *a = left, *b = right;
-
-	if (a->self != b->self)
-		return a->self > b->self ? -1 : 1;
-	if (a->total != b->total)
-		return a->total > b->total ? -1 : 1;
-	return a->key < b->key ? -1 : a->key > b->key;
-}
-
-/* Order the functions and tell the nodes where each went. */
-static void sort_funcs(struct builder *b, struct snapshot *s)
-{
-	uint32_t *went = b->func_marks;
-
-	/* While sorting, nr_processes holds the old index and func_map the count. */
-	for (uint32_t i = 0; i < s->nr_funcs; i++) {
-		b->func_map[i] = s->funcs[i].nr_processes;
-		s->funcs[i].nr_processes = i;
-	}
-	if (s->nr_funcs > 1)
-		qsort(s->funcs, s->nr_funcs, sizeof(*s->funcs), compare_funcs);
-	for (uint32_t i = 0; i < s->nr_funcs; i++) {
-		went[s->funcs[i].nr_processes] = i;
-		s->funcs[i].nr_processes = b->func_map[s->funcs[i].nr_processes];
-	}
-	for (uint32_t i = 1; i < s->nr_nodes; i++)
-		s->nodes[i].func = went[s->nodes[i].func];
+	if (vec_reserve(&b->node_index, &b->cap_node_index, b->merged.tree.nr, SIZE_MAX) < 0 ||
+	    vec_reserve(&b->parents, &b->cap_parents, b->nr_nodes, SIZE_MAX) < 0)
+		return -ENOMEM;
+	fill_nodes(b, s);
+	for (uint32_t i = 0; i < b->nr_parents; i++)
+		if (sort_children(b, s->nodes, b->parents[i]) < 0)
+			return -ENOMEM;
+	return 0;
 }
 
 /* --- all of it --- */
@@ -341,18 +320,15 @@ static struct snapshot *build(struct profile *p, struct builder *b, struct snap_
 
 	if (add_texts(p, b, funcs) < 0)
 		return NULL;
-	s = snapshot_new(b->nr_funcs, b->merged.nr, (uint32_t)b->nr_text + extra_text);
+	s = snapshot_new(b->nr_funcs, b->nr_nodes, (uint32_t)b->nr_text + extra_text);
 	if (!s)
 		return NULL;
 	if (b->nr_funcs)
 		memcpy(s->funcs, funcs, b->nr_funcs * sizeof(*funcs));
 	memcpy(s->text, b->text, b->nr_text);
 	s->nr_text = (uint32_t)b->nr_text;
-	fill_nodes(b, s);
-	if (build_children(b, s) < 0 || build_processes(p, b, s) < 0)
+	if (build_nodes(b, s) < 0 || build_processes(p, b, s) < 0)
 		return snapshot_free(s);
-	sum_funcs(b, s);
-	sort_funcs(b, s);
 	fill_window(p, s);
 	return s;
 }
@@ -361,21 +337,19 @@ struct snapshot *profile_snapshot(struct profile *p, uint32_t extra_text)
 {
 	struct snapshot *s = NULL;
 	struct snap_func *funcs;
+	struct builder *b;
 
 	if (extra_text > TEXT_MAX_BYTES)
 		return NULL;
-	if (!p->builder) {
-		p->builder = calloc(1, sizeof(*p->builder));
-		if (!p->builder || tree_init(&p->builder->merged, p->tree.max) < 0) {
-			p->builder = builder_free(p->builder);
-			return NULL;
-		}
-	}
-	if (merge(p, p->builder) < 0 || number_funcs(p, p->builder) < 0)
+	if (!p->builder)
+		p->builder = builder_new(p->tree.max);
+	b = p->builder;
+	if (!b || merged_update(&b->merged, &p->tree, &p->frames, p->collections) < 0 ||
+	    build_entries(p, b) < 0 || add_up(p, b) < 0 || order_funcs(&p->frames, b) < 0)
 		return NULL;
-	funcs = calloc(p->builder->nr_funcs + 1ul, sizeof(*funcs));
+	funcs = calloc(b->nr_funcs + 1ul, sizeof(*funcs));
 	if (funcs)
-		s = build(p, p->builder, funcs, extra_text);
+		s = build(p, b, funcs, extra_text);
 	free(funcs);
 	return s;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Scratch memory for building snapshots, kept from one to the next, and the
+ * What is needed to build snapshots and kept from one to the next, and the
  * steps that stand in files of their own.
  */
 #ifndef ST_PROFILE_BUILD_H
@@ -8,50 +8,91 @@
 
 #include "src/base/hash.h"
 #include "src/profile/internal.h"
-#include "src/profile/pairs.h"
+#include "src/profile/merged.h"
+
+/* A sample of the window, or the sum of many: a process has weight in a node. */
+struct entry {
+	uint64_t weight;
+	uint32_t node; /* of the merged tree */
+	uint32_t next; /* of the same process, ENTRY_NONE: none */
+};
+#define ENTRY_NONE UINT32_MAX
 
 /* A process that occurs in the window; its place is its local number. */
 struct local {
 	uint32_t process;
-	uint32_t first; /* of its pairs */
+	uint32_t first; /* of its entries */
 };
 
-struct child_item {
-	uint64_t total, key;
-	uint32_t node;
+struct func_sum {
+	uint64_t self, total;
+};
+
+/* Where a function stands in the snapshot. */
+struct func_place {
+	uint64_t key;
+	uint32_t index;
+};
+
+/* In how many processes it was seen, and in which one last. */
+struct func_seen {
+	uint32_t nr_processes;
+	uint32_t process; /* local number + 1 */
+};
+
+/* What is put in order: the heaviest first, those of equal weight by key. */
+struct item {
+	uint64_t weight, weight2;
+	uint64_t key;
+	uint32_t id;
 };
 
 struct builder {
-	struct tree merged; /* nodes are (parent, function) */
-	uint32_t *node_map; /* node of the call tree -> merged node; 0: nothing in the window */
-	size_t cap_node_map;
-	uint32_t *func_map; /* function -> index in the snapshot */
-	size_t cap_func_map;
-	uint32_t *func_ids; /* index in the snapshot -> function */
-	size_t cap_func_ids;
+	struct merged merged;
+
+	struct u64map processes; /* process -> local number */
+	struct local *locals;
+	size_t cap_locals;
+	struct entry *entries;
+	size_t nr_entries, cap_entries;
+
+	/* By the node of the merged tree. */
+	uint64_t *totals; /* weight of stacks that end in it or below */
+	size_t cap_totals;
+	uint32_t nr_nodes;    /* of those, with weight, and the root */
+	uint32_t *node_index; /* in the snapshot; 0 without weight */
+	size_t cap_node_index;
+	uint32_t *marks; /* of build_processes */
+	size_t cap_marks;
+
+	/* By function. */
+	struct func_sum *func_sums;
+	size_t cap_func_sums;
+	struct func_place *func_places;
+	size_t cap_func_places;
+	struct func_seen *func_seen;
+	size_t cap_func_seen;
+
+	struct item *funcs; /* of the snapshot, in its order: self, total, function */
+	size_t cap_funcs;
 	uint32_t nr_funcs;
 	uint32_t *text_map; /* string -> offset in text, 0: not there yet */
 	size_t cap_text_map;
 	char *text;
 	size_t nr_text, cap_text;
-	uint32_t *starts; /* of a node's children in items */
-	size_t cap_starts;
-	struct child_item *items;
-	size_t cap_items;
-	uint32_t *node_marks, *func_marks; /* one word for each merged node, each function */
-	size_t cap_node_marks, cap_func_marks;
-	uint32_t *func_counts; /* function -> processes */
-	size_t cap_func_counts;
-
-	struct u64map processes; /* process -> local number */
-	struct local *locals;
-	size_t cap_locals;
-	struct pairs pairs; /* (local number, node of the merged tree) */
+	uint32_t *parents; /* nodes of the snapshot with several children */
+	size_t cap_parents;
+	uint32_t nr_parents;
+	struct item *items, *spare; /* children of one node; room to sort in */
+	size_t cap_items, cap_spare;
 };
 
-/* Fill snap_func.nr_processes and the shares of processes. 0 or -ENOMEM. */
-int build_processes(struct profile *p, struct builder *b, struct snapshot *s);
-/* Link every node's children, heaviest first. 0 or -ENOMEM. */
-int build_children(struct builder *b, struct snapshot *s);
+/*
+ * Take the window's samples as entries; totals[] becomes the weight of stacks that end in a node.
+ * 0 or -ENOMEM.
+ */
+int build_entries(const struct profile *p, struct builder *b);
+/* Make the shares out of the entries, and count the processes of functions. 0 or -ENOMEM. */
+int build_processes(const struct profile *p, struct builder *b, struct snapshot *s);
 
 #endif

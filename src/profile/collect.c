@@ -77,7 +77,6 @@ static void compact_nodes(struct profile *p)
 			continue;
 		tree->keys[nr] =
 			(uint64_t)p->remap[tree_parent(tree, node)] << 32 | tree_frame(tree, node);
-		tree->self[nr] = tree->self[node];
 		p->remap[node] = nr++;
 	}
 	tree->nr = nr;

@@ -11,7 +11,7 @@
 #include "src/profile/tree.h"
 
 /*
- * The stretch of the log that is summed up in tree.self. An entry is part of
+ * The stretch of the log that is shown. An entry is part of
  * it exactly if LOG_NODE_COUNTED is set.
  */
 struct window {

@@ -7,6 +7,7 @@ libprofile_a_SOURCES = \
 	src/profile/id_table.c src/profile/id_table.h \
 	src/profile/internal.h \
 	src/profile/log.c src/profile/log.h \
+	src/profile/merged.c src/profile/merged.h \
 	src/profile/pairs.c src/profile/pairs.h \
 	src/profile/paths.c src/profile/paths.h \
 	src/profile/profile.c src/profile/profile.h \

@@ -61,7 +61,6 @@ int sums_add(struct profile *p, const struct profile_sample *sample,
 	r = pairs_add(&p->sums.pairs, process, node, weight);
 	if (r < 0)
 		return r;
-	p->tree.self[node] += weight;
 	p->window.total += weight;
 	if (p->window.nr_samples++ == 0)
 		p->sums.first_ns = p->sums.last_ns = sample->time_ns;
@@ -72,8 +71,6 @@ int sums_add(struct profile *p, const struct profile_sample *sample,
 
 void profile_clear(struct profile *p)
 {
-	for (uint32_t node = 0; node < p->tree.nr; node++)
-		p->tree.self[node] = 0;
 	pairs_clear(&p->sums.pairs);
 	p->sums.nr_cut = p->sums.first_ns = p->sums.last_ns = 0;
 	p->window.total = p->window.nr_samples = 0;

@@ -17,7 +17,7 @@
 static int nodes_grow(struct tree *tree, uint32_t want)
 {
 	uint32_t cap = tree->cap ? tree->cap : TREE_NODES_MIN;
-	uint64_t *keys, *self;
+	uint64_t *keys;
 
 	while (cap < want)
 		cap *= 2;
@@ -25,10 +25,6 @@ static int nodes_grow(struct tree *tree, uint32_t want)
 	if (!keys)
 		return -ENOMEM;
 	tree->keys = keys;
-	self = realloc(tree->self, cap * sizeof(*self));
-	if (!self)
-		return -ENOMEM;
-	tree->self = self;
 	tree->cap = cap;
 	return 0;
 }
@@ -79,7 +75,6 @@ int tree_init(struct tree *tree, uint32_t nodes_max)
 		return -ENOMEM;
 	}
 	tree->keys[0] = 0;
-	tree->self[0] = 0;
 	tree->nr = 1;
 	return 0;
 }
@@ -87,7 +82,6 @@ int tree_init(struct tree *tree, uint32_t nodes_max)
 void tree_done(struct tree *tree)
 {
 	free(tree->keys);
-	free(tree->self);
 	free(tree->slots);
 	*tree = (struct tree){0};
 }
@@ -117,7 +111,6 @@ uint32_t tree_append(struct tree *tree, uint32_t parent, uint32_t frame)
 
 	assert(node < tree->cap);
 	tree->keys[node] = (uint64_t)parent << 32 | frame;
-	tree->self[node] = 0;
 	return node;
 }
 
@@ -141,15 +134,32 @@ uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t frame)
 	return tree->slots[slot] = tree_append(tree, parent, frame);
 }
 
-void tree_clear(struct tree *tree)
+/* Empty the slot of the node that was made last. */
+static void unhash_last(struct tree *tree)
 {
-	tree->nr = 1;
-	if (tree->nr_slots)
+	uint32_t node = tree->nr - 1, mask = tree->nr_slots - 1;
+	uint32_t slot = (uint32_t)hash_u64(tree->keys[node]) & mask;
+
+	if (tree_parent(tree, node) + 1 == node)
+		return;
+	while (tree->slots[slot] != node)
+		slot = (slot + 1) & mask;
+	tree->slots[slot] = 0;
+	tree->nr_hashed--;
+}
+
+void tree_cut(struct tree *tree, uint32_t nr)
+{
+	if (tree->nr / 2 > nr) {
+		tree->nr = nr;
 		rehash(tree);
+	}
+	/* In the reverse order of their making: no node was put behind a later one's slot. */
+	for (; tree->nr > nr; tree->nr--)
+		unhash_last(tree);
 }
 
 size_t tree_bytes(const struct tree *tree)
 {
-	return tree->cap * (sizeof(*tree->keys) + sizeof(*tree->self)) +
-	       tree->nr_slots * sizeof(*tree->slots);
+	return tree->cap * sizeof(*tree->keys) + tree->nr_slots * sizeof(*tree->slots);
 }

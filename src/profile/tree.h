@@ -17,7 +17,6 @@
 
 struct tree {
 	uint64_t *keys; /* parent << 32 | frame; node 0 is the root */
-	uint64_t *self; /* weight in the window of stacks that end here */
 	uint32_t nr, cap, max;
 	uint32_t *slots; /* for tree_child; 0: empty (the root is nobody's child) */
 	uint32_t nr_slots, nr_hashed;
@@ -43,8 +42,8 @@ uint32_t tree_append(struct tree *tree, uint32_t parent, uint32_t frame);
 int tree_reserve_children(struct tree *tree, uint32_t nr);
 /* The child of PARENT by FRAME, made if it is new (room for children was reserved). */
 uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t frame);
-/* Forget all nodes but the root, keep the memory. */
-void tree_clear(struct tree *tree);
+/* Forget all but the first NR nodes (the root is one), keep the memory. */
+void tree_cut(struct tree *tree, uint32_t nr);
 size_t tree_bytes(const struct tree *tree);
 
 #endif

@@ -22,7 +22,6 @@ void window_count(struct profile *p, struct log_chunk *chunk, struct log_entry *
 	uint64_t weight = log_weight(entry);
 
 	assert(!(entry->node & LOG_NODE_COUNTED));
-	p->tree.self[entry->node] += weight;
 	p->window.total += weight;
 	p->window.nr_samples++;
 	chunk->nr_counted++;
@@ -36,7 +35,6 @@ void window_uncount(struct profile *p, struct log_chunk *chunk, struct log_entry
 
 	assert(entry->node & LOG_NODE_COUNTED);
 	entry->node &= LOG_NODE_MASK;
-	p->tree.self[entry->node] -= weight;
 	p->window.total -= weight;
 	p->window.nr_samples--;
 	if (--chunk->nr_counted == 0)
@@ -76,7 +74,6 @@ static void recount(struct profile *p)
 		return;
 	p->window.start_ns = start_of(&p->window);
 	p->window.total = p->window.nr_samples = 0;
-	memset(p->tree.self, 0, p->tree.nr * sizeof(*p->tree.self));
 	for (uint32_t i = 0; i < p->log.nr_chunks; i++) {
 		struct log_chunk *chunk = p->log.chunks[i];
 
