@@ -268,6 +268,7 @@ helping() {
 	key h
 	key End
 	see 'total%'
+	[ "$size" = 40x10 ] || see 'that were in the function itself'
 	key Escape
 	see_not 'the keys and'
 }

@@ -14,14 +14,14 @@
 
 #define HELP_LINES_MAX	  128
 #define HELP_KEYS_COLUMNS 12
-#define HELP_TWO_COLUMNS  130 /* from this width on */
+#define HELP_TWO_COLUMNS  152 /* from this width on: the longest line fits into half of it */
 
 struct help_line {
 	const char *keys, *text; /* keys NULL: a heading; both NULL: empty */
 };
 
 static const struct help_line meanings[] = {
-	{"self%", "share of all samples of the window that were in the function itself"},
+	{"self%", "share of the window's samples that were in the function itself"},
 	{"total%", "the same, with everything that it called"},
 	{"complete", "user stacks that were followed to their very root, of all"},
 	{"lost", "records that the kernel could not hand over"},
