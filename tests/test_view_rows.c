@@ -523,6 +523,10 @@ static void header_always_has_the_counters(void **state)
 	view_header(s, 0, false, wide, sizeof(wide));
 	assert_non_null(strstr(wide, "last 3/10 s"));
 	assert_non_null(strstr(wide, "999 Hz (998)"));
+	s->health.complete = 0;
+	s->health.ends[STACK_END_PENDING] = s->health.user_stacks;
+	view_header(s, 0, false, wide, sizeof(wide));
+	assert_non_null(strstr(wide, "complete - "));
 	s->settings.window_s = 86400;
 	view_header(s, 0, false, wide, sizeof(wide));
 	assert_non_null(strstr(wide, "last 3/86400 s"));

@@ -98,7 +98,8 @@ static void loss_parts(const struct health *h, enum form form, char parts[][PART
 	unsigned int tenths = (unsigned int)(health_complete_pct(h) * 10);
 	char text[32];
 
-	if (h->user_stacks == 0)
+	/* While all of them wait for their tables nothing is known of any. */
+	if (h->user_stacks == h->ends[STACK_END_PENDING])
 		snprintf(parts[PART_COMPLETE], PART_TEXT_MAX, "%s-", complete[form]);
 	else
 		snprintf(parts[PART_COMPLETE], PART_TEXT_MAX, "%s%u.%u%%", complete[form],
