@@ -65,6 +65,9 @@ static void take_sample(struct intake *intake, const struct set_ring *from, uint
 	uint32_t bytes = sample_copy_bytes(&extent);
 	uint8_t *room = stage_room(intake->stage, bytes, true);
 
+	/* While this one is copied, where the next one is looked at first, which is mostly as large. */
+	ring_prefetch(&from->ring, pos + size);
+	ring_prefetch(&from->ring, pos + 2ull * size - sizeof(uint64_t));
 	if (!room) {
 		intake->stats.dropped++;
 		return;

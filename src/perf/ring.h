@@ -34,6 +34,8 @@ void ring_release(struct ring *ring, uint64_t pos);
 void ring_copy(const struct ring *ring, uint64_t pos, void *out, size_t bytes);
 /* The 64-bit word at POS. */
 uint64_t ring_u64(const struct ring *ring, uint64_t pos);
+/* The word at POS will soon be read, if it is there. */
+void ring_prefetch(const struct ring *ring, uint64_t pos);
 
 /*
  * The header of the record at POS with HEAD as the end. False when its size
