@@ -14,6 +14,7 @@ void heap_setup(size_t large_bytes)
 {
 #ifdef __GLIBC__
 	mallopt(M_MMAP_THRESHOLD, (int)large_bytes);
+	mallopt(M_TRIM_THRESHOLD, (int)(2 * large_bytes));
 	mallopt(M_ARENA_MAX, 1);
 #else
 	(void)large_bytes;
