@@ -10,7 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define AHEAD 4 /* paths on their way from memory while one is looked for: mostly enough */
+#define REBUILD_AHEAD 16
+#define AHEAD	      4 /* paths on their way from memory while one is looked for: mostly enough */
 
 static const struct profile_frame no_stack = {.module = FRAME_NO_STACK_MODULE,
 					      .off = FRAME_NO_STACK_OFF};
@@ -77,6 +78,9 @@ void paths_rebuild(struct paths *paths, const struct tree *tree, const struct fr
 
 		hashes[node] = longer(hashes[tree_parent(tree, node)],
 				      frames_hash(frames, frame->module, frame->off));
+	}
+	for (uint32_t node = 1; hashes && node < tree->nr; node++) {
+		id_table_fetch(&paths->table, hashes[MIN(node + REBUILD_AHEAD, tree->nr - 1)]);
 		id_table_put(&paths->table, hashes[node], node);
 	}
 	free(hashes);
