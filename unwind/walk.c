@@ -288,8 +288,10 @@ static void hurry(struct walk *w)
 
 	if (c->is_exact || c->keep_saved || !cursor_knows(c, w->arch->fp_reg))
 		return;
-	while (stride(w) | follow(w))
-		;
+	for (bool is_on = true; is_on;) {
+		is_on = stride(w);
+		is_on |= follow(w);
+	}
 }
 
 static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
