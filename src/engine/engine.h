@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ENGINE_ROUND_MS 50u /* the rings are drained so often */
+#define ENGINE_ROUND_MS 100u /* the rings are drained so often */
 
 struct engine;
 
