@@ -15,6 +15,7 @@
 
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "src/engine/engine.h"
 #include "src/model/snapshot.h"
 #include "src/perf/attr.h"
 #include "src/perf/intake.h"
@@ -35,8 +36,8 @@
 #define CACHE_LINE	64
 #define STACK_BYTES	16384
 #define ROUND_SAMPLES	4096 /* of all CPUs together at most */
-#define CPU_SAMPLES	50   /* of one: 50 ms at 999 Hz */
-#define ROUND_NS	(50 * NS_PER_MSEC)
+#define CPU_SAMPLES	100  /* of one: 100 ms at 999 Hz */
+#define ROUND_NS	(ENGINE_ROUND_MS * NS_PER_MSEC)
 #define SNAPSHOT_ROUNDS 40
 #define WARM_ROUNDS	4 /* not counted: memory is new */
 #define FIRST_PID	100000
