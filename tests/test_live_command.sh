@@ -135,7 +135,7 @@ cat >"$tmp/run" <<-EOF
 EOF
 for who in -u:SUDO_UID SUDO_UID=65534:SUDO_GID=65534; do
 	# A busy machine may end a program before its file is opened: no-file is the answer then, so try again.
-	for try in 1 2 3; do
+	for try in 1 2 3 4 5 6; do
 		env ${who%:*} ${who#*:} "$STACKTOP" -b --format=json -d 10 -- sh run >"$tmp/json" 2>"$tmp/err" ||
 			fail "a shell's programs: $(cat "$tmp/err")"
 		missing=
