@@ -34,6 +34,7 @@
 #define LOOK_NS		   (10 * NS_PER_MSEC)
 #define WORK_NS		   (200 * NS_PER_MSEC) /* without a pause; then one of */
 #define REST_NS		   (20 * NS_PER_MSEC)
+#define WAIT_LEAST_NS	   (NS_PER_MSEC / 10) /* a call that returns at once takes less */
 #define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
 #define BACKLOG_BYTES	   (32u << 20)
 #define SWEEP_NS	   (10 * NS_PER_SEC)
@@ -378,6 +379,15 @@ static bool is_urgent(struct engine *engine)
 	return source_peek(engine->source, would_want, engine->procs);
 }
 
+/* A wait that began at SINCE_NS is over. Others could run if it was one. */
+static void note_rest(struct engine *engine, uint64_t since_ns)
+{
+	uint64_t time_ns = now_ns();
+
+	if (time_ns > since_ns + WAIT_LEAST_NS)
+		engine->rested_ns = time_ns;
+}
+
 /* Wait for records, answers, commands, or the end of the round. */
 static struct woken wait_round(struct engine *engine, struct channel *channel)
 {
@@ -397,11 +407,11 @@ static struct woken wait_round(struct engine *engine, struct channel *channel)
 		struct timespec timeout = {.tv_nsec = time_ns < next_ns ? (long)(next_ns - time_ns)
 									: 0};
 
-		if (ppoll(fds, 3 + nr_sideband + nr_samples, &timeout, NULL) <= 0) {
-			if (timeout.tv_nsec > 0)
-				engine->rested_ns = now_ns();
+		int nr_ready = ppoll(fds, 3 + nr_sideband + nr_samples, &timeout, NULL);
+
+		note_rest(engine, time_ns);
+		if (nr_ready <= 0)
 			break;
-		}
 		woken.by_command = any_ready(fds, 1);
 		woken.by_broker = any_ready(fds + 1, 1);
 		woken.by_loader = any_ready(fds + 2, 1);
