@@ -367,6 +367,15 @@ static bool would_want(void *procs, const struct record *record)
 	return procs_would_want(procs, record);
 }
 
+/* A wait that began at SINCE_NS is over. Others could run if it was one. */
+static void note_rest(struct engine *engine, uint64_t since_ns)
+{
+	uint64_t time_ns = now_ns();
+
+	if (time_ns > since_ns + WAIT_LEAST_NS)
+		engine->rested_ns = time_ns;
+}
+
 /* Something has come in the sideband. Looked at not at once: where one record is there are more. */
 static bool is_urgent(struct engine *engine)
 {
@@ -375,17 +384,9 @@ static bool is_urgent(struct engine *engine)
 
 	if (time_ns < until_ns)
 		nanosleep(&(struct timespec){.tv_nsec = (long)(until_ns - time_ns)}, NULL);
+	note_rest(engine, time_ns);
 	engine->looked_ns = now_ns();
 	return source_peek(engine->source, would_want, engine->procs);
-}
-
-/* A wait that began at SINCE_NS is over. Others could run if it was one. */
-static void note_rest(struct engine *engine, uint64_t since_ns)
-{
-	uint64_t time_ns = now_ns();
-
-	if (time_ns > since_ns + WAIT_LEAST_NS)
-		engine->rested_ns = time_ns;
 }
 
 /* Wait for records, answers, commands, or the end of the round. */
@@ -406,7 +407,6 @@ static struct woken wait_round(struct engine *engine, struct channel *channel)
 	do {
 		struct timespec timeout = {.tv_nsec = time_ns < next_ns ? (long)(next_ns - time_ns)
 									: 0};
-
 		int nr_ready = ppoll(fds, 3 + nr_sideband + nr_samples, &timeout, NULL);
 
 		note_rest(engine, time_ns);

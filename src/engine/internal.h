@@ -85,7 +85,7 @@ struct engine {
 	uint32_t nr_objects; /* modules whose names the profile knows */
 	uint64_t lost_sideband_seen;
 	uint64_t drained_ns, next_second_ns;
-	uint64_t rested_ns;  /* when the live loop last had nothing to do */
+	uint64_t rested_ns;  /* when the live loop last waited for something */
 	uint64_t looked_ns;  /* when the sideband was last looked at */
 	uint64_t fp_ips_max; /* the kernel's limit of a callchain */
 
