@@ -189,19 +189,27 @@ static void test_cut_copies(void **state)
 	}
 }
 
-/* Frames that stand as they stood need no table. That is the use of it. */
-static void test_outer_frames_are_not_looked_up(void **state)
+/* Two stacks with frames of libc outside, which end there once has_table is taken from it. */
+static struct unwind_module *libc_to_hide(void)
 {
 	struct unwind_module *libc =
 		self_module_of(&self, (const void *)(uintptr_t)gnu_get_libc_version);
+
+	libc->state = STACK_END_NO_FILE;
+	by_sp(&before, 10);
+	by_sp(&after, 4);
+	return libc;
+}
+
+/* Frames that stand as they stood need no table. That is the use of it. */
+static void test_outer_frames_are_not_looked_up(void **state)
+{
+	struct unwind_module *libc = libc_to_hide();
 	struct unwind_result r;
 
 	(void)state;
-	by_sp(&before, 10);
-	by_sp(&after, 4);
 	remember(&before);
 	libc->has_table = false;
-	libc->state = STACK_END_NO_FILE;
 	unwind(&after, NULL, truth, &r);
 	assert_int_equal(r.end, STACK_END_NO_FILE);
 	unwind(&after, recall, frames, &r);
@@ -212,14 +220,10 @@ static void test_outer_frames_are_not_looked_up(void **state)
 /* Other mappings, another thread: nothing is known any more. */
 static void test_forgotten(void **state)
 {
-	struct unwind_module *libc =
-		self_module_of(&self, (const void *)(uintptr_t)gnu_get_libc_version);
+	struct unwind_module *libc = libc_to_hide();
 	struct unwind_result r;
 
 	(void)state;
-	by_sp(&before, 10);
-	by_sp(&after, 4);
-	libc->state = STACK_END_NO_FILE;
 	for (int i = 0; i < 3; i++) {
 		uint32_t tid = i == 1 ? TID + 256 : TID; /* the same place */
 

@@ -16,7 +16,6 @@
 #define KNOWN_ALL    (BIT(A64_NR_REGS) - 1)
 #define KNOWN_ALWAYS (BIT(A64_SP) | BIT(A64_X29) | BIT(A64_PC))
 
-#define PREFETCH_AHEAD	256
 #define SP_ALIGN	16 /* the CPU sees to it */
 #define ADDR_BITS	48
 #define RT_SIGRETURN_NR 139 /* <asm-generic/unistd.h> */
@@ -147,7 +146,7 @@ static enum step aarch64_step(struct unwind_cursor *c, const struct table *table
 		return s;
 	if (!cfa_is_sane(c, cfa))
 		return STEP_BAD;
-	__builtin_prefetch(c->data + MIN(cfa - c->base + PREFETCH_AHEAD, c->readable));
+	cursor_fetch(c, cfa - c->base);
 	s = find_ra(c, rule, cfa, &ra);
 	if (s != STEP_OK)
 		return s;

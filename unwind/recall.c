@@ -89,10 +89,12 @@ struct unwind_arrival *recall_arrivals(struct recall *recall)
 uint64_t recall_begin(struct recall *recall, const struct unwind_cursor *c)
 {
 	const struct last *last = recall->last;
-	uint32_t nr = last->generation ? last->nr : 0, first = 0, ahead;
+	uint32_t nr = last->nr, first = 0, ahead;
 
 	recall->run.end = 0;
 	recall->arrivals[0].fp_at = ARRIVAL_NOT_PLAIN;
+	if (!last->generation || nr == 0)
+		return UINT64_MAX;
 	/* The copy may not reach so far out. */
 	while (first < nr && last->frames[first].sp - RA_BYTES - c->base >= c->readable)
 		first++;
@@ -103,7 +105,7 @@ uint64_t recall_begin(struct recall *recall, const struct unwind_cursor *c)
 	return ahead > first ? last->frames[recall->ahead].sp : UINT64_MAX;
 }
 
-/* The frame of the last stack that the cursor stands in: is it? */
+/* Does the cursor stand in frame AT of the last stack? */
 static bool is_met(const struct last *last, uint32_t at, const struct unwind_cursor *c,
 		   const struct unwind_arch *arch)
 {
@@ -175,12 +177,10 @@ void recall_note(struct recall *recall, const struct unwind_cursor *c,
 {
 	struct unwind_arrival *arrival = &recall->arrivals[nr];
 
-	arrival->fp = c->regs[arch->fp_reg];
-	arrival->fp_at = ARRIVAL_NOT_PLAIN;
-	if (!rule || rule->cfa_op > RULE_CFA_FP || rule->ra_op != RULE_RA_CFA8 ||
-	    rule->fp_op > RULE_FP_CFA || !cursor_knows(c, arch->fp_reg))
-		return;
-	arrival->fp_at = rule->fp_op == RULE_FP_CFA ? rule->fp_off : ARRIVAL_UNCHANGED;
+	if (rule && rule_is_plain(rule) && cursor_knows(c, arch->fp_reg))
+		*arrival = arrival_by(rule, c->regs[arch->fp_reg]);
+	else
+		arrival->fp_at = ARRIVAL_NOT_PLAIN;
 }
 
 /* Frames [FIRST, END) of the walk are what LAST has inside of its outermost OUTER. */

@@ -9,8 +9,6 @@
 
 #include "unwind/arch.h"
 
-#define PREFETCH_AHEAD 256
-
 /* The frame that the stride has come to. */
 struct place {
 	uint64_t pc, sp, fp;
@@ -46,12 +44,6 @@ static bool code_at(const struct unwind_space *space, const struct unwind_map *m
 	return true;
 }
 
-/* The CFA by sp or fp, the return address below it, fp saved or not. */
-static inline bool is_plain(const struct table_rule *rule)
-{
-	return (rule->cfa_op | rule->fp_op) <= 1 && rule->ra_op == RULE_RA_CFA8;
-}
-
 /* Which of the plain rules it is nobody can predict: there is no branch on it. */
 static inline bool step_plain(const struct unwind_cursor *c, const struct table_rule *rule,
 			      struct place *at)
@@ -70,7 +62,7 @@ static inline bool step_plain(const struct unwind_cursor *c, const struct table_
 	memcpy(&fp, c->data + fp_off, sizeof(fp));
 	if (unlikely(!pc)) /* the end of a thread */
 		return false;
-	__builtin_prefetch(c->data + MIN(ra_off + PREFETCH_AHEAD, c->readable));
+	cursor_fetch(c, ra_off);
 	at->fp = (fp & saves_fp) | (at->fp & ~saves_fp);
 	at->pc = pc;
 	at->sp = cfa;
@@ -94,7 +86,7 @@ uint32_t x86_64_stride(struct unwind_cursor *c, const struct unwind_space *space
 		    !code_at(space, code.map ? code.map : *map, call, &code))
 			break;
 		rule = table_rule_recent(code.table, call + code.to_off);
-		if (unlikely(!rule || !is_plain(rule) || !step_plain(c, rule, &at)))
+		if (unlikely(!rule || !rule_is_plain(rule) || !step_plain(c, rule, &at)))
 			break;
 		frames[nr] = (struct unwind_frame){
 			.pc = from.pc,
@@ -104,8 +96,7 @@ uint32_t x86_64_stride(struct unwind_cursor *c, const struct unwind_space *space
 			.is_return = true,
 		};
 		if (arrivals)
-			arrivals[nr + 1] = (struct unwind_arrival){
-				at.fp, rule->fp_op ? rule->fp_off : ARRIVAL_UNCHANGED};
+			arrivals[nr + 1] = arrival_by(rule, at.fp);
 	}
 	if (nr == 0)
 		return 0;

@@ -100,6 +100,17 @@ struct table_rule {
 };
 _Static_assert(sizeof(struct table_rule) == 16, "four rules per cache line");
 
+/*
+ * What nearly all rules are: the CFA by sp or fp, the return address just below
+ * it, fp saved or not. Steps by them depend on pc, sp, fp and these words alone.
+ */
+static inline bool rule_is_plain(const struct table_rule *rule)
+{
+	_Static_assert((RULE_CFA_SP | RULE_FP_SAME) == 0 && (RULE_CFA_FP | RULE_FP_CFA) == 1,
+		       "compared as one");
+	return (rule->cfa_op | rule->fp_op) <= 1 && rule->ra_op == RULE_RA_CFA8;
+}
+
 /* saved[]: multiples of 8 bytes from the CFA (or as the machine's file says), or one of these. */
 #define SAVED_SAME INT8_MAX /* the register still holds the caller's value */
 #define SAVED_LOST INT8_MIN /* not expressible in a byte */

@@ -129,6 +129,13 @@ static bool is_leaf_gap(const struct table *table, uint64_t off)
 	return below + above <= LEAF_GAP_BYTES;
 }
 
+/* A step by RULE (NULL: of another kind) has led to the next frame. */
+static void note(struct walk *w, const struct table_rule *rule)
+{
+	if (w->recall)
+		recall_note(w->recall, &w->cursor, w->arch, rule, w->result->nr_frames);
+}
+
 /* No FDE covers the code at OFF: go on only by a step that the caller's code confirms. */
 static int step_gap(struct walk *w, const struct unwind_module *module, uint64_t off)
 {
@@ -142,8 +149,7 @@ static int step_gap(struct walk *w, const struct unwind_module *module, uint64_t
 		r = check_guess(w, &guess);
 	if (r == WALK_ON) {
 		w->arch->take_guess(c, &guess);
-		if (w->recall)
-			recall_note(w->recall, c, w->arch, NULL, w->result->nr_frames);
+		note(w, NULL);
 	} else if (r == (int)STACK_END_NO_CFI) {
 		end_at(w, STACK_END_NO_CFI, module);
 	}
@@ -157,14 +163,12 @@ static int step_rule(struct walk *w, const struct unwind_module *module,
 
 	switch (w->arch->step(c, &module->table, rule)) {
 	case STEP_OK:
-		if (w->recall)
-			recall_note(w->recall, c, w->arch, rule, w->result->nr_frames);
+		note(w, rule);
 		/* Threads of some C libraries and musl's start-up code are called from 0. */
 		return c->regs[w->arch->pc_reg] ? WALK_ON : end_at(w, STACK_END_ROOT, module);
 	case STEP_SIGNAL:
 		frame->is_return = false; /* nobody called it: the kernel put its address there */
-		if (w->recall)
-			recall_note(w->recall, c, w->arch, NULL, w->result->nr_frames);
+		note(w, NULL);
 		return WALK_ON;
 	case STEP_ROOT:
 		return end_at(w, STACK_END_ROOT, module);

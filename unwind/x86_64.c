@@ -18,7 +18,6 @@
 #define KNOWN_ALWAYS (BIT(X86_RSP) | BIT(X86_RBP) | BIT(X86_RIP))
 
 #define RED_ZONE_BYTES	128
-#define PREFETCH_AHEAD	256
 #define PC_IN_STUB_MASK 15
 
 static const struct step_regs frame_regs = {
@@ -193,7 +192,7 @@ static enum step x86_64_step(struct unwind_cursor *c, const struct table *table,
 		return s;
 	if (unlikely(!cfa_is_sane(c, rule, cfa)))
 		return STEP_BAD;
-	__builtin_prefetch(c->data + MIN(cfa - c->base + PREFETCH_AHEAD, c->readable));
+	cursor_fetch(c, cfa - c->base);
 	s = find_ra(c, rule, cfa, &ra);
 	if (unlikely(s != STEP_OK))
 		return s;
