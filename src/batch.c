@@ -84,6 +84,13 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 	return out_text(b->config->stream, snapshot, &b->view, &query, b->config->ascii);
 }
 
+/* Only what these do not show can be left out of the snapshots. */
+static bool needs_nodes(const struct options *o)
+{
+	return o->format != OPTIONS_SAMPLES &&
+	       (o->format != OPTIONS_TEXT || o->view != VIEW_FUNCTIONS);
+}
+
 static void ask(struct batch *b)
 {
 	if (!b->is_asked &&
@@ -409,6 +416,8 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 		channel_send(channel, (struct command){.kind = COMMAND_QUIT});
 		return 1;
 	}
+	if (!needs_nodes(config->options))
+		channel_send(channel, (struct command){.kind = COMMAND_NODES, .value = 0});
 	if (config->options->format == OPTIONS_SAMPLES) {
 		channel_send(channel, (struct command){.kind = COMMAND_SAMPLES, .value = 1});
 		batch.block_ns = time_ns;

@@ -23,7 +23,8 @@ enum command_kind {
 	COMMAND_WINDOW,	     /* value: nanoseconds */
 	COMMAND_EVENT,	     /* value: which event of the recording to show */
 	COMMAND_SAMPLES,     /* value: 1 hand over single samples with each snapshot, 0 no more */
-	COMMAND_STOP,	     /* read no more of the recording: show what came so far */
+	COMMAND_NODES, /* value: 1 snapshots have the call tree (at first), 0 functions only */
+	COMMAND_STOP,  /* read no more of the recording: show what came so far */
 	COMMAND_QUIT,
 };
 

@@ -134,11 +134,11 @@ struct snapshot {
 	struct health health;
 	struct snap_samples *samples; /* or NULL: not asked for */
 
-	struct snap_func *funcs;
+	struct snap_func *funcs; /* in no order */
 	uint32_t nr_funcs;
 	struct snap_node *nodes;
-	uint32_t nr_nodes;
-	char *text; /* NUL-terminated strings at the offsets above; offset 0 is "" */
+	uint32_t nr_nodes; /* 0: functions only were wanted, there are no shares either */
+	char *text;	   /* NUL-terminated strings at the offsets above; offset 0 is "" */
 	uint32_t nr_text;
 	struct snap_process *processes;
 	uint32_t nr_processes;

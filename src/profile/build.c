@@ -44,6 +44,7 @@ struct builder *builder_free(struct builder *b)
 	free(b->func_sums);
 	free(b->func_places);
 	free(b->func_seen);
+	free(b->func_ids);
 	free(b->funcs);
 	free(b->text_map);
 	free(b->text);
@@ -64,8 +65,8 @@ size_t builder_bytes(const struct builder *b)
 	       b->cap_func_places * sizeof(*b->func_places) +
 	       b->cap_func_seen * sizeof(*b->func_seen) + b->cap_funcs * sizeof(*b->funcs) +
 	       (b->cap_items + b->cap_spare) * sizeof(*b->items) + b->cap_text +
-	       sizeof(uint32_t) *
-		       (b->cap_node_index + b->cap_marks + b->cap_text_map + b->cap_parents);
+	       sizeof(uint32_t) * (b->cap_node_index + b->cap_marks + b->cap_func_ids +
+				   b->cap_text_map + b->cap_parents);
 }
 
 /* --- sums --- */
@@ -93,59 +94,26 @@ static int add_up(const struct profile *p, struct builder *b)
 	return 0;
 }
 
-static bool is_before(const struct item *a, const struct item *b)
+/* The functions that have weight. */
+static int place_funcs(const struct frames *f, struct builder *b)
 {
-	if (a->weight != b->weight)
-		return a->weight > b->weight;
-	if (a->weight2 != b->weight2)
-		return a->weight2 > b->weight2;
-	return a->key < b->key;
-}
-
-/* Sort by merging. It has the comparison inside and so half the time of qsort(). */
-static void sort_items(struct item *items, struct item *spare, uint32_t nr)
-{
-	uint32_t half = nr / 2, a = 0, b = half;
-
-	if (nr > INSERTION_SORT_MAX) {
-		sort_items(items, spare, half);
-		sort_items(items + half, spare, nr - half);
-		memcpy(spare, items, half * sizeof(*items));
-		for (uint32_t i = 0; a < half; i++)
-			items[i] =
-				b < nr && is_before(&items[b], &spare[a]) ? items[b++] : spare[a++];
-		return;
-	}
-	for (uint32_t i = 1; i < nr; i++) {
-		struct item item = items[i];
-		uint32_t k = i;
-
-		for (; k > 0 && is_before(&item, &items[k - 1]); k--)
-			items[k] = items[k - 1];
-		items[k] = item;
-	}
-}
-
-/* The functions that have weight, in order. */
-static int order_funcs(const struct frames *f, struct builder *b)
-{
-	if (vec_reserve(&b->funcs, &b->cap_funcs, f->nr_funcs, SIZE_MAX) < 0 ||
-	    vec_reserve(&b->spare, &b->cap_spare, f->nr_funcs, SIZE_MAX) < 0 ||
+	if (vec_reserve(&b->func_ids, &b->cap_func_ids, f->nr_funcs, SIZE_MAX) < 0 ||
+	    vec_reserve(&b->funcs, &b->cap_funcs, f->nr_funcs, SIZE_MAX) < 0 ||
 	    vec_reserve(&b->func_places, &b->cap_func_places, f->nr_funcs, SIZE_MAX) < 0)
 		return -ENOMEM;
 	b->nr_funcs = 0;
-	for (uint32_t func = 0; func < f->nr_funcs; func++)
-		if (b->func_sums[func].total)
-			b->funcs[b->nr_funcs++] = (struct item){
-				.weight = b->func_sums[func].self,
-				.weight2 = b->func_sums[func].total,
-				.key = func_key(&f->funcs[func]),
-				.id = func,
-			};
-	sort_items(b->funcs, b->spare, b->nr_funcs);
-	for (uint32_t i = 0; i < b->nr_funcs; i++)
-		b->func_places[b->funcs[i].id] =
-			(struct func_place){.key = b->funcs[i].key, .index = i};
+	for (uint32_t func = 0; func < f->nr_funcs; func++) {
+		const struct func_sum *sum = &b->func_sums[func];
+		uint64_t key;
+
+		if (!sum->total)
+			continue;
+		key = func_key(&f->funcs[func]);
+		b->func_places[func] = (struct func_place){.key = key, .index = b->nr_funcs};
+		b->func_ids[b->nr_funcs] = func;
+		b->funcs[b->nr_funcs++] =
+			(struct snap_func){.key = key, .self = sum->self, .total = sum->total};
+	}
 	return 0;
 }
 
@@ -171,7 +139,7 @@ static int add_string(const struct frames *f, struct builder *b, uint32_t id, ui
 	return 0;
 }
 
-/* Text of one function; the offsets are kept in its (later) snap_func. */
+/* Text of one function. */
 static int add_func_text(const struct frames *f, struct builder *b, const struct func *func,
 			 struct snap_func *out)
 {
@@ -181,7 +149,6 @@ static int add_func_text(const struct frames *f, struct builder *b, const struct
 
 	if (add_string(f, b, object, &out->object) < 0)
 		return -ENOMEM;
-	out->key = func_key(func);
 	out->is_kernel = func_is_kernel(f, func);
 	out->is_named = func->name != 0 && func->module < f->nr_objects;
 	if (func->name)
@@ -196,7 +163,7 @@ static int add_func_text(const struct frames *f, struct builder *b, const struct
 	return add_text(b, place, &(uint32_t){0});
 }
 
-static int add_texts(const struct profile *p, struct builder *b, struct snap_func *funcs)
+static int add_texts(const struct profile *p, struct builder *b)
 {
 	const struct frames *f = &p->frames;
 
@@ -205,12 +172,9 @@ static int add_texts(const struct profile *p, struct builder *b, struct snap_fun
 	    add_text(b, "", &(uint32_t){0}) < 0)
 		return -ENOMEM;
 	memset(b->text_map, 0, strings_count(f->strings) * sizeof(*b->text_map));
-	for (uint32_t i = 0; i < b->nr_funcs; i++) {
-		funcs[i].self = b->funcs[i].weight;
-		funcs[i].total = b->funcs[i].weight2;
-		if (add_func_text(f, b, &f->funcs[b->funcs[i].id], &funcs[i]) < 0)
+	for (uint32_t i = 0; i < b->nr_funcs; i++)
+		if (add_func_text(f, b, &f->funcs[b->func_ids[i]], &b->funcs[i]) < 0)
 			return -ENOMEM;
-	}
 	return 0;
 }
 
@@ -264,6 +228,35 @@ static void fill_nodes(struct builder *b, struct snapshot *s)
 	}
 }
 
+static bool is_before(const struct item *a, const struct item *b)
+{
+	return a->weight != b->weight ? a->weight > b->weight : a->key < b->key;
+}
+
+/* Sort by merging. It has the comparison inside and so half the time of qsort(). */
+static void sort_items(struct item *items, struct item *spare, uint32_t nr)
+{
+	uint32_t half = nr / 2, a = 0, b = half;
+
+	if (nr > INSERTION_SORT_MAX) {
+		sort_items(items, spare, half);
+		sort_items(items + half, spare, nr - half);
+		memcpy(spare, items, half * sizeof(*items));
+		for (uint32_t i = 0; a < half; i++)
+			items[i] =
+				b < nr && is_before(&items[b], &spare[a]) ? items[b++] : spare[a++];
+		return;
+	}
+	for (uint32_t i = 1; i < nr; i++) {
+		struct item item = items[i];
+		uint32_t k = i;
+
+		for (; k > 0 && is_before(&item, &items[k - 1]); k--)
+			items[k] = items[k - 1];
+		items[k] = item;
+	}
+}
+
 /* Order the children of PARENT. */
 static int sort_children(struct builder *b, struct snap_node *nodes, uint32_t parent)
 {
@@ -313,30 +306,31 @@ static void fill_window(const struct profile *p, struct snapshot *s)
 	s->nr_samples = w->nr_samples;
 }
 
-static struct snapshot *build(struct profile *p, struct builder *b, struct snap_func *funcs,
-			      uint32_t extra_text)
+static struct snapshot *build(struct profile *p, struct builder *b, uint32_t extra_text)
 {
-	struct snapshot *s;
+	bool has_nodes = !p->functions_only;
+	struct snapshot *s = snapshot_new(b->nr_funcs, has_nodes ? b->nr_nodes : 0,
+					  (uint32_t)b->nr_text + extra_text);
 
-	if (add_texts(p, b, funcs) < 0)
-		return NULL;
-	s = snapshot_new(b->nr_funcs, b->nr_nodes, (uint32_t)b->nr_text + extra_text);
 	if (!s)
 		return NULL;
-	if (b->nr_funcs)
-		memcpy(s->funcs, funcs, b->nr_funcs * sizeof(*funcs));
 	memcpy(s->text, b->text, b->nr_text);
 	s->nr_text = (uint32_t)b->nr_text;
-	if (build_nodes(b, s) < 0 || build_processes(p, b, s) < 0)
+	if ((has_nodes && build_nodes(b, s) < 0) || build_processes(p, b, s) < 0)
 		return snapshot_free(s);
+	if (b->nr_funcs)
+		memcpy(s->funcs, b->funcs, b->nr_funcs * sizeof(*b->funcs));
 	fill_window(p, s);
 	return s;
 }
 
+void profile_set_functions_only(struct profile *p, bool functions_only)
+{
+	p->functions_only = functions_only;
+}
+
 struct snapshot *profile_snapshot(struct profile *p, uint32_t extra_text)
 {
-	struct snapshot *s = NULL;
-	struct snap_func *funcs;
 	struct builder *b;
 
 	if (extra_text > TEXT_MAX_BYTES)
@@ -345,11 +339,8 @@ struct snapshot *profile_snapshot(struct profile *p, uint32_t extra_text)
 		p->builder = builder_new(p->tree.max);
 	b = p->builder;
 	if (!b || merged_update(&b->merged, &p->tree, &p->frames, p->collections) < 0 ||
-	    build_entries(p, b) < 0 || add_up(p, b) < 0 || order_funcs(&p->frames, b) < 0)
+	    build_entries(p, b) < 0 || add_up(p, b) < 0 || place_funcs(&p->frames, b) < 0 ||
+	    add_texts(p, b) < 0)
 		return NULL;
-	funcs = calloc(b->nr_funcs + 1ul, sizeof(*funcs));
-	if (funcs)
-		s = build(p, b, funcs, extra_text);
-	free(funcs);
-	return s;
+	return build(p, b, extra_text);
 }

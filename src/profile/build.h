@@ -40,9 +40,9 @@ struct func_seen {
 	uint32_t process; /* local number + 1 */
 };
 
-/* What is put in order: the heaviest first, those of equal weight by key. */
+/* A child of a node; they are put in order: the heaviest first, those of equal weight by key. */
 struct item {
-	uint64_t weight, weight2;
+	uint64_t weight;
 	uint64_t key;
 	uint32_t id;
 };
@@ -73,7 +73,10 @@ struct builder {
 	struct func_seen *func_seen;
 	size_t cap_func_seen;
 
-	struct item *funcs; /* of the snapshot, in its order: self, total, function */
+	/* By function of the snapshot: those with weight. */
+	uint32_t *func_ids;
+	size_t cap_func_ids;
+	struct snap_func *funcs;
 	size_t cap_funcs;
 	uint32_t nr_funcs;
 	uint32_t *text_map; /* string -> offset in text, 0: not there yet */
@@ -83,7 +86,7 @@ struct builder {
 	uint32_t *parents; /* nodes of the snapshot with several children */
 	size_t cap_parents;
 	uint32_t nr_parents;
-	struct item *items, *spare; /* children of one node; room to sort in */
+	struct item *items, *spare; /* children of one node, room to sort in */
 	size_t cap_items, cap_spare;
 };
 
@@ -92,7 +95,10 @@ struct builder {
  * 0 or -ENOMEM.
  */
 int build_entries(const struct profile *p, struct builder *b);
-/* Make the shares out of the entries, and count the processes of functions. 0 or -ENOMEM. */
+/*
+ * Count the processes of functions; with nodes make the shares out of the
+ * entries. 0 or -ENOMEM.
+ */
 int build_processes(const struct profile *p, struct builder *b, struct snapshot *s);
 
 #endif

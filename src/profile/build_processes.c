@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Who did it: the distinct pairs (process, node) of the window with their
- * weights. Then in how many processes each function was seen: for each process
- * a walk upward from each of its nodes until a node that this process has
- * marked before.
+ * Who did it: in how many processes each function was seen, by a walk for each
+ * process upward from each of its nodes until a node that this process has
+ * marked before. And with nodes the distinct pairs (process, node) of the
+ * window with their weights.
  */
 #include "config.h"
 
@@ -141,31 +141,36 @@ static void walk_process(struct builder *b, struct snapshot *s, struct walk *w)
 		uint32_t node = b->entries[i].node, mark;
 
 		/* Samples without weight may be all that a node has: then it is not shown. */
-		node = b->node_index[node] ? node : 0;
+		node = b->totals[node] ? node : 0;
 		mark = b->marks[node];
-		add_share(b, s, w, node, b->entries[i].weight);
+		if (s->nr_nodes)
+			add_share(b, s, w, node, b->entries[i].weight);
+		else if (mark < w->base)
+			b->marks[node] = w->base;
 		walk_up(b, w, node, mark);
 	}
 }
 
 int build_processes(const struct profile *p, struct builder *b, struct snapshot *s)
 {
+	uint32_t nr_processes = (uint32_t)b->processes.nr_used;
 	struct walk w = {.base = 1};
 
 	if (vec_reserve(&b->marks, &b->cap_marks, b->merged.tree.nr, SIZE_MAX) < 0 ||
 	    vec_reserve(&b->func_seen, &b->cap_func_seen, p->frames.nr_funcs, SIZE_MAX) < 0 ||
-	    snapshot_add_shares(s, (uint32_t)b->processes.nr_used, (uint32_t)b->nr_entries) < 0)
+	    (s->nr_nodes && snapshot_add_shares(s, nr_processes, (uint32_t)b->nr_entries) < 0))
 		return -ENOMEM;
 	memset(b->marks, 0, b->merged.tree.nr * sizeof(*b->marks));
 	memset(b->func_seen, 0, p->frames.nr_funcs * sizeof(*b->func_seen));
 	s->nr_shares = 0;
-	for (; w.local < s->nr_processes; w.local++) {
-		s->processes[w.local].index = b->locals[w.local].process;
+	for (uint32_t i = 0; i < s->nr_processes; i++)
+		s->processes[i].index = b->locals[i].process;
+	for (; w.local < nr_processes; w.local++) {
 		w.first_share = s->nr_shares;
 		walk_process(b, s, &w);
 		w.base += 1 + (s->nr_shares - w.first_share);
 	}
-	for (uint32_t i = 0; i < s->nr_funcs; i++)
-		s->funcs[i].nr_processes = b->func_seen[b->funcs[i].id].nr_processes;
+	for (uint32_t i = 0; i < b->nr_funcs; i++)
+		b->funcs[i].nr_processes = b->func_seen[b->func_ids[i]].nr_processes;
 	return 0;
 }

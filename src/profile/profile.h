@@ -126,9 +126,12 @@ void profile_advance(struct profile *profile, uint64_t time_ns);
  * Build a snapshot of the window: funcs, nodes, text, totals, window times.
  * Settings and health are the caller's to fill; EXTRA_TEXT bytes are left free
  * at the end of its text for that (snapshot.nr_text is where they begin).
- * Functions are ordered by self, children by total, heaviest first. NULL: no memory.
+ * Children are ordered by total, heaviest first. NULL: no memory.
  */
 struct snapshot *profile_snapshot(struct profile *profile, uint32_t extra_text);
+
+/* From now on snapshots have functions only: nodes are half of what a snapshot costs. */
+void profile_set_functions_only(struct profile *profile, bool functions_only);
 
 struct profile_stats {
 	uint64_t nodes, frames, functions, log_entries, collections, bytes;
