@@ -18,6 +18,7 @@
 
 #define RING_BYTES (64u << 10)
 #define NR_REGS	   17
+#define FIRST_REG  0x5e60 /* the others count on */
 
 /* The writer's side of a ring. */
 static struct perf_event_mmap_page page;
@@ -106,9 +107,9 @@ static void put_trailer(struct bytes *b, uint64_t time_ns)
 	end_record(b);
 }
 
-static void make_comm(struct bytes *b, uint64_t time_ns)
+static void make_comm(struct bytes *b, uint64_t time_ns, uint16_t misc)
 {
-	start_record(b, PERF_RECORD_COMM, 0);
+	start_record(b, PERF_RECORD_COMM, misc);
 	put_u32(b, 10);
 	put_u32(b, 11);
 	put_string(b, "somebody");
@@ -162,7 +163,7 @@ static void make_sample(struct bytes *b, uint64_t time_ns, uint64_t nr_chain, ui
 		put_u64(b, 0x8000 + i);
 	put_u64(b, PERF_SAMPLE_REGS_ABI_64);
 	for (uint64_t i = 0; i < NR_REGS; i++)
-		put_u64(b, 0x5e60 + i);
+		put_u64(b, FIRST_REG + i);
 	put_u64(b, size);
 	for (uint64_t i = 0; i < size; i++)
 		put_fill(b, i < dyn ? (uint8_t)(i * 7) : 0xaa, 1);
@@ -175,7 +176,7 @@ static void check_stack(const struct record *record, uint64_t size, uint64_t dyn
 {
 	assert_int_equal(record->kind, RECORD_SAMPLE);
 	assert_int_equal(record->sample.ip, 0x401000);
-	assert_int_equal(record->sample.regs[NR_REGS - 1], 0x5e60 + NR_REGS - 1);
+	assert_int_equal(record->sample.regs[NR_REGS - 1], FIRST_REG + NR_REGS - 1);
 	assert_int_equal(record->sample.stack_bytes_reserved, size);
 	assert_int_equal(record->sample.stack_bytes, dyn);
 	for (uint64_t i = 0; i < dyn; i++)
@@ -189,7 +190,7 @@ static void records_wrap_at_every_place(void **state)
 
 	(void)state;
 	make_sample(&sample, 1000, 5, 128, 100);
-	make_comm(&comm, 999);
+	make_comm(&comm, 999, 0);
 	for (uint64_t back = 0; back <= sample.len + comm.len + 16; back += 8) {
 		struct world world;
 		struct record record;
@@ -232,6 +233,66 @@ static void stacks_are_trimmed_to_what_is_valid(void **state)
 		assert_in_range(world.intake.stats.bytes, dyn, dyn + 320);
 		world_done(&world);
 	}
+}
+
+/* The copy of one sample of thread 11 with 8000 valid bytes of stack. */
+static uint32_t copied_bytes(struct world *world)
+{
+	static struct bytes b;
+	struct record record;
+
+	make_sample(&b, 1000, 3, 16384, 8000);
+	ring_write(b.data, b.len);
+	assert_int_equal(drain(world), 1);
+	assert_true(next(world, &record));
+	assert_int_equal(record.tid, 11);
+	check_stack(&record, record.sample.stack_bytes_reserved, record.sample.stack_bytes);
+	/* Limited, it is as if no more had been asked for. */
+	assert_int_equal(record.sample.stack_bytes_reserved,
+			 record.sample.stack_bytes < 8000 ? record.sample.stack_bytes : 16384);
+	return record.sample.stack_bytes;
+}
+
+/* Once a stack was read to its root, what lies above that is left in the ring. */
+static void stacks_are_limited_to_what_is_read(void **state)
+{
+	static struct bytes b;
+	struct world world;
+	struct reach *reach = &world.intake.reach;
+	uint64_t sp = FIRST_REG + attr_sp_word;
+
+	(void)state;
+	world_init(&world, RING_BYTES - 512, INTAKE_SAMPLES, 1 << 20);
+	assert_int_equal(copied_bytes(&world), 8000);
+	reach_note(reach, 12, sp, sp + 2000); /* another thread */
+	assert_int_equal(copied_bytes(&world), 8000);
+	reach_note(reach, 11, sp - 100, sp + 2000);
+	assert_int_equal(copied_bytes(&world), 2000 + REACH_SLACK_BYTES);
+	reach_note(reach, 11, sp, sp + 1000); /* a smaller one inside of it */
+	assert_int_equal(copied_bytes(&world), 2000 + REACH_SLACK_BYTES);
+	reach_note(reach, 11, sp + 2000, sp + 2504); /* that stack is left */
+	assert_int_equal(copied_bytes(&world), 2504 + REACH_SLACK_BYTES);
+	reach_note(reach, 11, sp - 4000, sp - 1000); /* one below this */
+	assert_int_equal(copied_bytes(&world), 2504 + REACH_SLACK_BYTES);
+	world.intake.reach.threads[11].end = sp;
+	assert_int_equal(copied_bytes(&world), 8000);
+	reach_note(reach, 11, sp, sp + 7990);
+	assert_int_equal(copied_bytes(&world), 8000);
+	/* It did not reach its root for what was left out. */
+	reach_note(reach, 11, sp, UINT64_MAX);
+	reach_note(reach, 11, sp, sp + 2000);
+	assert_int_equal(copied_bytes(&world), 8000);
+	/* Another program has another stack. */
+	reach_forget(reach, 11);
+	reach_note(reach, 11, sp, sp + 2000);
+	assert_int_equal(copied_bytes(&world), 2000 + REACH_SLACK_BYTES);
+	make_comm(&b, 1000, PERF_RECORD_MISC_COMM_EXEC);
+	world.set.format = INTAKE_SIDEBAND;
+	ring_write(b.data, b.len);
+	assert_int_equal(drain(&world), 1);
+	world.set.format = INTAKE_SAMPLES;
+	assert_int_equal(copied_bytes(&world), 8000);
+	world_done(&world);
 }
 
 /* Samples whose inner sizes lie are kept whole or refused by the decoder, never followed outside. */
@@ -296,7 +357,7 @@ static void bad_headers_resynchronise(void **state)
 		struct record record;
 
 		world_init(&world, 0, INTAKE_SAMPLES, 1 << 20);
-		make_comm(&b, 1000);
+		make_comm(&b, 1000, 0);
 		ring_write(b.data, b.len);
 		memcpy(b.data + 6, &sizes[i], sizeof(sizes[i]));
 		ring_write(b.data, b.len);
@@ -304,7 +365,7 @@ static void bad_headers_resynchronise(void **state)
 		assert_int_equal(world.intake.stats.bad_records, 1);
 		assert_int_equal(page.data_tail, page.data_head);
 		assert_true(next(&world, &record));
-		make_comm(&b, 2000);
+		make_comm(&b, 2000, 0);
 		ring_write(b.data, b.len);
 		assert_int_equal(drain(&world), 1);
 		assert_true(next(&world, &record));
@@ -381,7 +442,7 @@ static void a_full_stage_drops_samples_only(void **state)
 	world_done(&world);
 
 	world_init(&world, 0, INTAKE_SIDEBAND, 160);
-	make_comm(&b, 1000);
+	make_comm(&b, 1000, 0);
 	for (int i = 0; i < 5; i++)
 		ring_write(b.data, b.len);
 	for (nr_seen = 0; drain(&world) > 0;)
@@ -410,7 +471,7 @@ static void mappings_are_seen_before_they_are_taken(void **state)
 	for (uint64_t start = 0; start < RING_BYTES; start += 56) {
 		world_init(&world, start, INTAKE_SIDEBAND, 1 << 20);
 		nr = 0;
-		make_comm(&b, 1);
+		make_comm(&b, 1, 0);
 		ring_write(b.data, b.len);
 		make_mmap2(&b, 2, "/old");
 		ring_write(b.data, b.len);
@@ -439,6 +500,7 @@ int main(void)
 		cmocka_unit_test(mappings_are_seen_before_they_are_taken),
 		cmocka_unit_test(records_wrap_at_every_place),
 		cmocka_unit_test(stacks_are_trimmed_to_what_is_valid),
+		cmocka_unit_test(stacks_are_limited_to_what_is_read),
 		cmocka_unit_test(lying_sizes_inside_samples),
 		cmocka_unit_test(short_samples),
 		cmocka_unit_test(bad_headers_resynchronise),

@@ -131,6 +131,23 @@ bool engine_add(struct engine *engine, const struct record *record, const struct
 	return true;
 }
 
+/* What the next copies of the thread's stack are needed for. */
+static void note_reach(struct engine *engine, const struct record *record,
+		       const struct stack_input *input, const struct stack_made *made)
+{
+	const struct unwind_stack *stack = &input->stack;
+	bool is_limited = stack->is_cut &&
+			  stack->bytes < source_granted(engine->source)->stack_bytes;
+
+	if (stack->bytes == 0 || made->end == STACK_END_PENDING)
+		return;
+	if (made->end == STACK_END_ROOT)
+		source_reached(engine->source, record->tid, stack->base,
+			       stack->base + made->bytes_used);
+	else if (is_limited)
+		source_reached(engine->source, record->tid, stack->base, UINT64_MAX);
+}
+
 /*
  * One sample into the profile. *RET_UNWOUND_NS, if not NULL, gets the time at
  * which unwinding was done.
@@ -147,6 +164,7 @@ static void take_sample(struct engine *engine, const struct record *record,
 		return;
 	stack_input_of(engine, process, record, &input);
 	stack_path(engine, process, &input, &made);
+	note_reach(engine, record, &input, &made);
 	if (ret_unwound_ns)
 		*ret_unwound_ns = now_ns();
 	if (!engine_add(engine, record, process, &input, &made, &ticket))

@@ -22,13 +22,16 @@
 #if defined(__x86_64__)
 /* AX BX CX DX SI DI BP SP IP and R8-R15; asking for segment registers is EINVAL. */
 const uint64_t attr_regs_mask = 0xff01ff;
+const uint32_t attr_sp_word = 7;
 #define REG_PC (1u << 8)
 #elif defined(__aarch64__)
 /* X0-X29, LR, SP, PC */
 const uint64_t attr_regs_mask = 0x1ffffffff;
+const uint32_t attr_sp_word = 31;
 #define REG_PC (1ull << 32)
 #else
 const uint64_t attr_regs_mask = 0;
+const uint32_t attr_sp_word = 0;
 #define REG_PC 0
 #endif
 

@@ -59,5 +59,7 @@ uint32_t attr_sample_bytes(const struct attr_plan *plan);
 
 /* PERF_REG_X86_* etc. that unwinding needs. */
 extern const uint64_t attr_regs_mask;
+/* The stack pointer's place among them. */
+extern const uint32_t attr_sp_word;
 
 #endif

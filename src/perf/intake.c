@@ -51,6 +51,8 @@ static void account(struct intake *intake, struct set_ring *ring, bool is_sideba
 		break;
 	case RECORD_COMM:
 		intake->exec_seen |= record->comm.is_exec;
+		if (record->comm.is_exec)
+			reach_forget(&intake->reach, record->tid);
 		break;
 	default:
 		break;
@@ -61,7 +63,7 @@ static void take_sample(struct intake *intake, const struct set_ring *from, uint
 			uint64_t pos, uint32_t size)
 {
 	struct sample_extent extent =
-		sample_measure(&from->ring, pos, size, &intake->formats[format]);
+		sample_measure(&from->ring, pos, size, &intake->formats[format], &intake->reach);
 	uint32_t bytes = sample_copy_bytes(&extent);
 	uint8_t *room = stage_room(intake->stage, bytes, true);
 

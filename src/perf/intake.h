@@ -6,6 +6,7 @@
 #ifndef ST_PERF_INTAKE_H
 #define ST_PERF_INTAKE_H
 
+#include "src/perf/reach.h"
 #include "src/perf/record.h"
 #include "src/perf/set.h"
 #include "src/perf/source.h"
@@ -23,6 +24,7 @@ struct intake {
 	struct stage *stage;
 	struct record_format formats[INTAKE_FORMAT_COUNT];
 	struct source_stats stats;
+	struct reach reach;
 	struct tasks tasks;
 	bool follows_tasks; /* keep TASKS by what the sideband says */
 	bool exec_seen;

@@ -149,6 +149,11 @@ static bool op_peek(struct source *source, source_wants_fn wants, void *context)
 	return intake_peek(&live->intake, &live->sideband, wants, context);
 }
 
+static void op_reached(struct source *source, uint32_t tid, uint64_t sp, uint64_t end)
+{
+	reach_note(&live_of(source)->intake.reach, tid, sp, end);
+}
+
 static bool op_is_over(struct source *source)
 {
 	return live_is_over(live_of(source));
@@ -163,6 +168,7 @@ static const struct source_ops live_ops = {
 	.follow = op_follow,
 	.pollfds = op_pollfds,
 	.peek = op_peek,
+	.reached = op_reached,
 	.is_over = op_is_over,
 	.close = op_close,
 };

@@ -8,6 +8,7 @@ libperf_a_SOURCES = \
 	src/perf/live.c src/perf/live.h \
 	src/perf/order.c src/perf/order.h \
 	src/perf/plan.c src/perf/plan.h \
+	src/perf/reach.h \
 	src/perf/record.c src/perf/record.h \
 	src/perf/recording.c src/perf/recording.h \
 	src/perf/recording_attr.c src/perf/recording_attr.h \

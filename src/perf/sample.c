@@ -2,13 +2,15 @@
 /*
  * Samples in the ring: see sample.h. Most stacks are shallower than the copy
  * that was asked for; the rest of it is old ring content, and not copying that
- * saves most of the memory traffic of large copies.
+ * saves most of the memory traffic of large copies. Above the root of a stack
+ * there may be kilobytes more (reach.h).
  */
 #include "config.h"
 
 #include "src/perf/sample.h"
 
 #include "src/base/util.h"
+#include "src/perf/attr.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #define WORD sizeof(uint64_t)
 
 /* header, IDENTIFIER, IP, TID, TIME, CPU, PERIOD, then CALLCHAIN's nr: see attr.c. */
+#define TID_OFF	      (sizeof(struct perf_event_header) + 2 * WORD)
 #define TIME_OFF      (sizeof(struct perf_event_header) + 3 * WORD)
 #define CALLCHAIN_OFF (sizeof(struct perf_event_header) + 6 * WORD)
 
@@ -24,50 +27,70 @@
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | \
 	 PERF_SAMPLE_STACK_USER)
 
-/* Bytes up to and with the valid part of the stack, or 0 if nothing can be left out. */
-static uint32_t measure_trimmed(const struct ring *ring, uint64_t pos, uint32_t size,
-				const struct record_format *format)
+/* Where the user stack lies in a sample. */
+struct place {
+	uint64_t off;	/* of its bytes */
+	uint64_t valid; /* bytes that the kernel wrote */
+	uint64_t sp;	/* 0: not known */
+};
+
+/* False: there is none, or its sizes cannot be. */
+static bool find_stack(const struct ring *ring, uint64_t pos, uint32_t size,
+		       const struct record_format *format, struct place *ret)
 {
-	uint64_t off = CALLCHAIN_OFF, nr, stack_size, dyn_size;
+	uint64_t off = CALLCHAIN_OFF, nr, stack_size;
 
 	/* After each step OFF stands at a word that is inside the record. */
 	if (off + WORD > size)
-		return 0;
+		return false;
 	nr = ring_u64(ring, pos + off);
 	if (nr > size / WORD)
-		return 0;
+		return false;
 	off += WORD + nr * WORD;
 	if (off + WORD > size)
-		return 0;
-	if (ring_u64(ring, pos + off) != PERF_SAMPLE_REGS_ABI_NONE)
+		return false;
+	ret->sp = 0;
+	if (ring_u64(ring, pos + off) != PERF_SAMPLE_REGS_ABI_NONE) {
+		uint64_t sp_off = off + WORD + attr_sp_word * WORD;
+
 		off += (uint64_t)__builtin_popcountll(format->regs_user_mask) * WORD;
+		if (sp_off <= off && sp_off + WORD <= size)
+			ret->sp = ring_u64(ring, pos + sp_off);
+	}
 	off += WORD;
 	if (off + WORD > size)
-		return 0;
+		return false;
 	stack_size = ring_u64(ring, pos + off);
 	off += WORD;
 	if (stack_size % WORD != 0 || stack_size > size || off + stack_size + WORD != size)
-		return 0;
-	dyn_size = ring_u64(ring, pos + size - WORD);
-	if (dyn_size >= stack_size)
-		return 0;
-	return (uint32_t)(off + align_up(dyn_size, WORD));
+		return false;
+	ret->off = off;
+	ret->valid = MIN(ring_u64(ring, pos + size - WORD), stack_size);
+	return true;
 }
 
 struct sample_extent sample_measure(const struct ring *ring, uint64_t pos, uint32_t size,
-				    const struct record_format *format)
+				    const struct record_format *format, const struct reach *reach)
 {
 	struct sample_extent extent = {.head_bytes = size};
+	uint64_t wanted = REACH_ALL, head_bytes;
+	struct place stack;
 
 	if (size >= TIME_OFF + WORD)
 		extent.time_ns = ring_u64(ring, pos + TIME_OFF);
-	if (format->stack_is_trimmed && format->sample_type == TRIM_SAMPLE_TYPE) {
-		uint32_t trimmed = measure_trimmed(ring, pos, size, format);
-
-		if (trimmed && trimmed + WORD < size) {
-			extent.head_bytes = trimmed;
-			extent.is_trimmed = true;
-		}
+	if (!format->stack_is_trimmed || format->sample_type != TRIM_SAMPLE_TYPE ||
+	    !find_stack(ring, pos, size, format, &stack))
+		return extent;
+	if (stack.sp) /* the thread's id is behind the process's */
+		wanted = reach_bytes(reach, ring_u64(ring, pos + TID_OFF) >> 32, stack.sp);
+	head_bytes = stack.off + align_up(MIN(stack.valid, wanted), WORD);
+	if (head_bytes + WORD >= size)
+		return extent;
+	extent.head_bytes = (uint32_t)head_bytes;
+	extent.is_trimmed = true;
+	if (wanted < stack.valid) {
+		extent.limit_bytes = (uint32_t)wanted;
+		extent.limit_off = (uint32_t)(stack.off - WORD);
 	}
 	return extent;
 }
@@ -85,5 +108,11 @@ void sample_copy(const struct ring *ring, uint64_t pos, uint32_t size,
 	ring_copy(ring, pos, out, extent->head_bytes);
 	if (extent->is_trimmed)
 		ring_copy(ring, pos + size - WORD, out + extent->head_bytes, WORD);
+	if (extent->limit_bytes) {
+		uint64_t limit = extent->limit_bytes;
+
+		memcpy(out + extent->limit_off, &limit, WORD);
+		memcpy(out + extent->head_bytes, &limit, WORD);
+	}
 	memcpy(out + offsetof(struct perf_event_header, size), &bytes, sizeof(bytes));
 }

@@ -56,6 +56,7 @@ struct source_ops {
 	uint32_t (*pollfds)(struct source *source, bool is_sideband, struct pollfd *fds,
 			    uint32_t max);
 	bool (*peek)(struct source *source, source_wants_fn wants, void *context);
+	void (*reached)(struct source *source, uint32_t tid, uint64_t sp, uint64_t end);
 	bool (*is_over)(struct source *source);
 	void (*close)(struct source *source);
 };
@@ -117,6 +118,17 @@ static inline uint32_t source_pollfds(struct source *source, bool is_sideband, s
 static inline bool source_peek(struct source *source, source_wants_fn wants, void *context)
 {
 	return source->ops->peek(source, wants, context);
+}
+
+/*
+ * A stack of TID, copied from SP on, was read to its root and below address
+ * END: of later ones no more needs to be copied. END UINT64_MAX: what was left
+ * out was missed.
+ */
+static inline void source_reached(struct source *source, uint32_t tid, uint64_t sp, uint64_t end)
+{
+	if (source->ops->reached)
+		source->ops->reached(source, tid, sp, end);
 }
 
 /* Nothing more will come: source_drain() up to UINT64_MAX hands over the rest. */
