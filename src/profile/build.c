@@ -17,9 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_MAX_BYTES	   (64u << 20) /* of one snapshot */
-#define INSERTION_SORT_MAX 8
-#define ROOT_KEY	   0x726f6f74ull
+#define TEXT_MAX_BYTES (64u << 20) /* of one snapshot */
+#define ROOT_KEY       0x726f6f74ull
 
 static struct builder *builder_new(uint32_t nodes_max)
 {
@@ -228,35 +227,6 @@ static void fill_nodes(struct builder *b, struct snapshot *s)
 	}
 }
 
-static bool is_before(const struct item *a, const struct item *b)
-{
-	return a->weight != b->weight ? a->weight > b->weight : a->key < b->key;
-}
-
-/* Sort by merging. It has the comparison inside and so half the time of qsort(). */
-static void sort_items(struct item *items, struct item *spare, uint32_t nr)
-{
-	uint32_t half = nr / 2, a = 0, b = half;
-
-	if (nr > INSERTION_SORT_MAX) {
-		sort_items(items, spare, half);
-		sort_items(items + half, spare, nr - half);
-		memcpy(spare, items, half * sizeof(*items));
-		for (uint32_t i = 0; a < half; i++)
-			items[i] =
-				b < nr && is_before(&items[b], &spare[a]) ? items[b++] : spare[a++];
-		return;
-	}
-	for (uint32_t i = 1; i < nr; i++) {
-		struct item item = items[i];
-		uint32_t k = i;
-
-		for (; k > 0 && is_before(&item, &items[k - 1]); k--)
-			items[k] = items[k - 1];
-		items[k] = item;
-	}
-}
-
 /* Order the children of PARENT. */
 static int sort_children(struct builder *b, struct snap_node *nodes, uint32_t parent)
 {
@@ -270,8 +240,8 @@ static int sort_children(struct builder *b, struct snap_node *nodes, uint32_t pa
 	nr = 0;
 	for (uint32_t i = *link; i != SNAPSHOT_NONE; i = nodes[i].next_sibling)
 		b->items[nr++] =
-			(struct item){.weight = nodes[i].total, .key = nodes[i].key, .id = i};
-	sort_items(b->items, b->spare, nr);
+			(struct heavy){.weight = nodes[i].total, .key = nodes[i].key, .id = i};
+	heavy_sort(b->items, b->spare, nr);
 	for (uint32_t k = 0; k < nr; k++) {
 		*link = b->items[k].id;
 		link = &nodes[b->items[k].id].next_sibling;

@@ -7,6 +7,7 @@
 #define ST_PROFILE_BUILD_H
 
 #include "src/base/hash.h"
+#include "src/base/heavy.h"
 #include "src/profile/internal.h"
 #include "src/profile/merged.h"
 
@@ -38,13 +39,6 @@ struct func_place {
 struct func_seen {
 	uint32_t nr_processes;
 	uint32_t process; /* local number + 1 */
-};
-
-/* A child of a node; they are put in order: the heaviest first, those of equal weight by key. */
-struct item {
-	uint64_t weight;
-	uint64_t key;
-	uint32_t id;
 };
 
 struct builder {
@@ -86,7 +80,7 @@ struct builder {
 	uint32_t *parents; /* nodes of the snapshot with several children */
 	size_t cap_parents;
 	uint32_t nr_parents;
-	struct item *items, *spare; /* children of one node, room to sort in */
+	struct heavy *items, *spare; /* children of one node, room to sort in */
 	size_t cap_items, cap_spare;
 };
 
