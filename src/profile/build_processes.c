@@ -138,8 +138,10 @@ static void walk_up(struct builder *b, const struct walk *w, uint32_t node, uint
 static void walk_process(struct builder *b, struct snapshot *s, struct walk *w)
 {
 	for (uint32_t i = b->locals[w->local].first; i != ENTRY_NONE; i = b->entries[i].next) {
-		uint32_t node = b->entries[i].node, mark;
+		uint32_t node = b->entries[i].node, next = b->entries[i].next, mark;
 
+		if (next != ENTRY_NONE) /* nothing of this is near the one before */
+			__builtin_prefetch(&b->marks[b->entries[next].node]);
 		/* Samples without weight may be all that a node has: then it is not shown. */
 		node = b->totals[node] ? node : 0;
 		mark = b->marks[node];

@@ -197,8 +197,15 @@ static void queue_frame(struct frames *f, uint32_t id)
 	f->nr_queued++;
 }
 
+static void set_func(struct frames *f, struct frame *frame, uint32_t func)
+{
+	if (frame->func != func)
+		f->renamed_from = MIN(f->renamed_from, (uint32_t)(frame - f->frames));
+	frame->func = func;
+}
+
 /* Name FRAME after the function that is known to be there, if one is. */
-static bool name_by_range(const struct frames *f, struct frame *frame)
+static bool name_by_range(struct frames *f, struct frame *frame)
 {
 	uint32_t func = RANGES_NONE;
 
@@ -206,7 +213,7 @@ static bool name_by_range(const struct frames *f, struct frame *frame)
 		func = ranges_find(&f->objects[frame->module].ranges, frame->off);
 	if (func == RANGES_NONE)
 		return false;
-	frame->func = func;
+	set_func(f, frame, func);
 	frame->state = FRAME_ANSWERED;
 	return true;
 }
@@ -326,7 +333,7 @@ int frames_name(struct frames *f, uint32_t module, uint64_t off, const struct fu
 	if (func == FRAMES_NONE)
 		return -ENOMEM;
 	frame = &f->frames[id];
-	frame->func = func;
+	set_func(f, frame, func);
 	f->nr_unnamed -= frame->state != FRAME_ANSWERED;
 	f->nr_queued -= frame->state == FRAME_QUEUED;
 	frame->state = FRAME_ANSWERED;

@@ -67,9 +67,10 @@ struct frames {
 	size_t text_bytes, text_bytes_max; /* interned so far */
 	uint32_t text_overflow;		   /* string: stands for text that found no room */
 	bool is_text_full;		   /* since the last compaction of the strings */
-	uint64_t nr_unnamed;		   /* frames without an answer */
-	uint64_t nr_queued;		   /* of those: not yet asked for */
-	uint32_t next_object;		   /* whose unnamed frames are handed out next */
+	uint32_t renamed_from; /* no frame below got another function since this was set */
+	uint64_t nr_unnamed;   /* frames without an answer */
+	uint64_t nr_queued;    /* of those: not yet asked for */
+	uint32_t next_object;  /* whose unnamed frames are handed out next */
 };
 
 int frames_init(struct frames *frames, uint32_t frames_max, size_t text_bytes_max, uint64_t seed);

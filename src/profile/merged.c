@@ -62,11 +62,11 @@ static void cut(struct merged *m, uint32_t from)
 }
 
 /* Take over the frames' functions; the first node that is merged by another than its frame has now. */
-static uint32_t follow_frames(struct merged *m, const struct frames *frames)
+static uint32_t follow_frames(struct merged *m, struct frames *frames)
 {
 	uint32_t first = MERGED_NONE;
 
-	for (uint32_t i = 0; i < m->nr_frames; i++) {
+	for (uint32_t i = frames->renamed_from; i < m->nr_frames; i++) {
 		if (m->frames[i].func == frames->frames[i].func)
 			continue;
 		m->frames[i].func = frames->frames[i].func;
@@ -75,6 +75,7 @@ static uint32_t follow_frames(struct merged *m, const struct frames *frames)
 	for (; m->nr_frames < frames->nr_frames; m->nr_frames++)
 		m->frames[m->nr_frames] = (struct merged_frame){
 			.func = frames->frames[m->nr_frames].func, .first = MERGED_NONE};
+	frames->renamed_from = frames->nr_frames;
 	return first;
 }
 
@@ -122,7 +123,7 @@ static uint32_t merge_node(struct merged *m, const struct frames *frames, uint32
 	return node;
 }
 
-int merged_update(struct merged *m, const struct tree *tree, const struct frames *frames,
+int merged_update(struct merged *m, const struct tree *tree, struct frames *frames,
 		  uint64_t collections)
 {
 	if (m->collections != collections) {

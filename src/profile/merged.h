@@ -44,9 +44,10 @@ void merged_done(struct merged *merged);
 /*
  * Follow TREE and FRAMES, which COLLECTIONS says how often were renumbered: add
  * what is new, do again what is behind the first frame that got another
- * function. 0 or -ENOMEM: then it is not up to date, and may be tried again.
+ * function (FRAMES notes which may have). 0 or -ENOMEM: then it is not up to
+ * date, and may be tried again.
  */
-int merged_update(struct merged *merged, const struct tree *tree, const struct frames *frames,
+int merged_update(struct merged *merged, const struct tree *tree, struct frames *frames,
 		  uint64_t collections);
 size_t merged_bytes(const struct merged *merged);
 
