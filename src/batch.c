@@ -120,13 +120,17 @@ static void put_block(struct batch *b, const struct snapshot *snapshot)
 		b->is_done = true;
 }
 
-/* All but a few stacks have their tables and functions their names, as far as they are to be had. */
+/*
+ * Stacks have their tables and functions their names, as far as they are to be
+ * had: all but a few, of which there are always some while more is sampled.
+ */
 static bool is_settled(const struct snapshot *snapshot)
 {
 	const struct health *health = &snapshot->health;
+	uint64_t few = snapshot->settings.is_over ? UINT64_MAX : FEW;
 
-	return health->names_pending <= health->frames / FEW &&
-	       health->ends[STACK_END_PENDING] <= health->user_stacks / FEW;
+	return health->names_pending <= health->frames / few &&
+	       health->ends[STACK_END_PENDING] <= health->user_stacks / few;
 }
 
 /* The last one is worth a moment's wait for them, but not one for ever. */

@@ -275,6 +275,67 @@ static void deleted_executable_opens(void **state)
 	unlink(path);
 }
 
+/* Files stand still for some time before they are seen: their times are those of ticks. */
+static uint64_t seen_later(void)
+{
+	usleep(50000);
+	return now_ns();
+}
+
+/* A process was too short: its file is taken by path, if it is the very one and not root's secret. */
+static void file_of_a_gone_process_opens(void **state)
+{
+	struct broker_file_request request, wrong;
+	uint64_t before_ns = now_ns();
+	char path[64];
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	in_folder(path, sizeof(path), "left");
+	copy_file(SLEEP, path);
+	assert_int_equal(chmod(folder, 0755), 0);
+	pid = start_program(path);
+	assert_true(await_mapping(pid, "r-xp", path, &request));
+	snprintf(request.path, sizeof(request.path), "%s", path);
+	request.start_time = start_time_of(pid);
+	request.seen_ns = seen_later();
+	end_child(pid);
+
+	assert_int_equal(ask_file(broker, &request, &fd), 0);
+	assert_same_content(fd, path);
+	close(fd);
+	wrong = request;
+	wrong.seen_ns = before_ns; /* of another file, which had the number then */
+	assert_int_equal(ask_file(broker, &wrong, &fd), -ENOENT);
+	wrong.seen_ns = 0;
+	assert_int_equal(ask_file(broker, &wrong, &fd), -ENOENT);
+	wrong.seen_ns = now_ns() + 60 * NS_PER_SEC;
+	assert_int_equal(ask_file(broker, &wrong, &fd), -ENOENT);
+	wrong = request;
+	wrong.ino++;
+	assert_int_equal(ask_file(broker, &wrong, &fd), -ENOENT);
+	snprintf(wrong.path, sizeof(wrong.path), SLEEP);
+	wrong.ino = request.ino;
+	assert_int_equal(ask_file(broker, &wrong, &fd), -ENOENT);
+
+	/* Nobody but root may read it: the broker could, whoever asked could not. */
+	assert_int_equal(chmod(path, 0700), 0);
+	request.seen_ns = seen_later();
+	assert_int_equal(ask_file(broker, &request, &fd), geteuid() == 0 ? -ENOENT : 0);
+	if (geteuid() != 0)
+		close(fd);
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(chmod(folder, 0700), 0);
+	request.seen_ns = seen_later();
+	assert_int_equal(ask_file(broker, &request, &fd), geteuid() == 0 ? -ENOENT : 0);
+	if (geteuid() != 0)
+		close(fd);
+	/* And root's rights are there again for what is mapped. */
+	mapped_file_is_the_right_one(NULL);
+	unlink(path);
+}
+
 static void memory_file_opens(void **state)
 {
 	struct broker_file_request request;
@@ -604,6 +665,7 @@ static int run(void)
 		cmocka_unit_test(tasks_and_maps_are_the_kernels),
 		cmocka_unit_test(mapped_file_is_the_right_one),
 		cmocka_unit_test(deleted_executable_opens),
+		cmocka_unit_test(file_of_a_gone_process_opens),
 		cmocka_unit_test(memory_file_opens),
 		cmocka_unit_test(device_is_refused),
 		cmocka_unit_test(mount_namespace_has_its_own_file),

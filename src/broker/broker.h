@@ -80,7 +80,11 @@ enum broker_file_kind {
 	 * or one that ends
 	 */
 	BROKER_MAPS,
-	BROKER_MAPPED,	  /* the ELF file that PID has mapped at [start, end) */
+	/*
+	 * the ELF file that PID has mapped at [start, end); when PID is gone that at PATH, if
+	 * it is the one that was mapped and the workers may read it
+	 */
+	BROKER_MAPPED,
 	BROKER_DEBUG,	  /* a debug file on this machine by build-id */
 	BROKER_DEBUGLINK, /* a debug file by the name in .gnu_debuglink, beside the mapped file */
 	BROKER_KALLSYMS,  /* /proc/kallsyms, open */
@@ -108,8 +112,10 @@ struct broker_file_request {
 	uint32_t maj, min;   /* ... on this device */
 	uint8_t build_id[20];
 	uint8_t build_id_bytes; /* DEBUG */
+	uint64_t seen_ns;	/* MAPPED: when it was mapped (CLOCK_MONOTONIC), 0: not known */
 	char name[256];		/* DEBUGLINK: one path component; refused with '/' or dots alone */
-	char path[4096];	/* PATH, DEBUGLINK of a recording: absolute, below the folder */
+	/* PATH, DEBUGLINK of a recording: absolute, below the folder; MAPPED: where it was, or "" */
+	char path[4096];
 };
 
 struct broker_file_reply {

@@ -68,8 +68,7 @@ static bool is_other_dev_usual(int fd)
 	       (fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == OVERLAYFS_SUPER_MAGIC);
 }
 
-/* HELD is the file that REQUEST names. IS_MAPPED: it came from the mapping itself, not by a path. */
-static bool is_asked(int held, const struct broker_file_request *request, bool is_mapped)
+bool files_is_asked(int held, const struct broker_file_request *request, bool is_mapped)
 {
 	struct stat st;
 
@@ -105,13 +104,13 @@ static int hold_by_path(int dir, const char *entry, const struct broker_file_req
 	path[n] = '\0';
 	if (root >= 0 && path[0] == '/') {
 		held = files_open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-		if (held == -ENOSYS) /* before Linux 5.6; is_asked decides in any case */
+		if (held == -ENOSYS) /* before Linux 5.6; files_is_asked decides in any case */
 			held = openat(root, path + 1, O_PATH | O_CLOEXEC);
-		if (held >= 0 && is_asked(held, request, false))
+		if (held >= 0 && files_is_asked(held, request, false))
 			return steal_fd(&held);
 	}
 	exe = openat(dir, "exe", O_PATH | O_CLOEXEC);
-	if (exe >= 0 && is_asked(exe, request, true))
+	if (exe >= 0 && files_is_asked(exe, request, true))
 		return steal_fd(&exe);
 	return held >= 0 || exe >= 0 ? -ESTALE : -EACCES;
 }
@@ -124,7 +123,7 @@ static int hold_entry(int dir, const char *entry, const struct broker_file_reque
 		return hold_by_path(dir, entry, request);
 	if (held < 0)
 		return proc_error();
-	return is_asked(held, request, true) ? steal_fd(&held) : -ESTALE;
+	return files_is_asked(held, request, true) ? steal_fd(&held) : -ESTALE;
 }
 
 /*

@@ -21,6 +21,9 @@ int files_open_beneath(int root, const char *path, uint64_t resolve);
 /* Open what HELD (O_PATH) leads to, if it is a regular file; else -EINVAL. */
 int files_open_held(int held);
 
+/* HELD is the file that REQUEST names. IS_MAPPED: it came from the mapping itself, not by a path. */
+bool files_is_asked(int held, const struct broker_file_request *request, bool is_mapped);
+
 /* Where debug files are: by build-id, and by name in relation to the folder of the file (as gdb). */
 #define FILES_DEBUG_DIR	     "/usr/lib/debug"
 #define FILES_DEBUG_PATH_MAX 96

@@ -114,6 +114,8 @@ static const int allowed[] = {
 	SCMP_SYS(setresuid),
 	SCMP_SYS(setresgid),
 	SCMP_SYS(setgroups),
+	SCMP_SYS(setfsuid),
+	SCMP_SYS(setfsgid),
 	SCMP_SYS(capget),
 	SCMP_SYS(capset),
 	SCMP_SYS(prctl),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Users, groups and capabilities. Called while a process is single-threaded:
+ * Users, groups and capabilities. Called while a process is single-threaded,
+ * but for identity_files_as():
  * by main before it starts anything, by the broker at its start, and by each
  * loader between fork and its first foreign byte. Capabilities go by two raw
  * system calls, since a library would be larger than the task.
@@ -18,6 +19,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -291,6 +293,26 @@ int identity_keep_reader(struct identity *who, struct err *err)
 	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	who->was_root = false;
 	return caps_keep(CAP_BIT(CAP_SYSLOG), err);
+}
+
+int identity_files_as(const struct identity *who)
+{
+	const uint64_t over_files = CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_DAC_OVERRIDE);
+	struct caps caps;
+
+	setfsgid(who->gid);
+	setfsuid(who->uid);
+	/* They tell no errors; what is no user's id changes nothing and tells what is. */
+	if ((uid_t)setfsuid((uid_t)-1) != who->uid || (gid_t)setfsgid((gid_t)-1) != who->gid ||
+	    caps_get(&caps) < 0 || caps.effective & over_files)
+		return -EPERM;
+	return 0;
+}
+
+void identity_files_as_self(void)
+{
+	setfsuid(geteuid());
+	setfsgid(getegid());
 }
 
 bool identity_has_ipc_lock(void)

@@ -46,6 +46,12 @@ int identity_keep_broker(struct err *err);
  * files and start loaders. No-op for an ordinary user.
  */
 int identity_keep_reader(struct identity *who, struct err *err);
+/*
+ * From here on the calling thread opens files as WHO could, without root's rights over them (but
+ * still with root's groups); then as itself again. 0, or -EPERM: it cannot.
+ */
+int identity_files_as(const struct identity *who);
+void identity_files_as_self(void);
 /* This process may lock memory (map rings) beyond its limits. */
 bool identity_has_ipc_lock(void);
 

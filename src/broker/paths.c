@@ -9,6 +9,7 @@
 #include "src/broker/paths.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/broker/files.h"
 
@@ -21,6 +22,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CTIME_STEP_NS (10 * NS_PER_MSEC) /* times of files are those of the last tick */
 
 /*
  * One component after the other, links not followed: Linux before 5.6 has
@@ -85,6 +90,42 @@ static int open_path(int root, const char *path)
 	return is_made_up(held) ? -EINVAL : files_open_held(held);
 }
 
+/*
+ * HELD has not changed since the file was mapped. While it was mapped its number
+ * could not become another file's, and a file that got it later is younger.
+ */
+static bool is_unchanged(const struct stat *st, uint64_t seen_ns)
+{
+	struct timespec wall;
+	int64_t changed_ns, wall_ns;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	wall_ns = (int64_t)wall.tv_sec * (int64_t)NS_PER_SEC + wall.tv_nsec;
+	changed_ns = (int64_t)st->st_ctim.tv_sec * (int64_t)NS_PER_SEC + st->st_ctim.tv_nsec;
+	return changed_ns < wall_ns - (int64_t)(now_ns() - seen_ns) - (int64_t)CTIME_STEP_NS;
+}
+
+static int open_left(const struct broker_file_request *request, const struct identity *who)
+{
+	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int held = -1;
+	struct stat st;
+
+	if (root < 0)
+		return -errno;
+	held = paths_hold(root, request->path, true);
+	if (held < 0)
+		return held;
+	if (fstat(held, &st) < 0)
+		return -errno;
+	if (!files_is_asked(held, request, false) || !is_unchanged(&st, request->seen_ns))
+		return -ESTALE;
+	/* Root's groups are no reason. */
+	if (!(st.st_mode & S_IROTH) && st.st_uid != who->uid)
+		return -EACCES;
+	return is_made_up(held) ? -EINVAL : files_open_held(held);
+}
+
 /* The path of REQUEST, if it is one: absolute, and ended within its room. */
 static bool has_path(const struct broker_file_request *request)
 {
@@ -94,6 +135,20 @@ static bool has_path(const struct broker_file_request *request)
 int paths_open(int root, const struct broker_file_request *request)
 {
 	return has_path(request) ? open_path(root, request->path) : -EINVAL;
+}
+
+int paths_open_left(const struct broker_file_request *request, const struct identity *who)
+{
+	int r;
+
+	if (!has_path(request) || request->ino == 0 || request->seen_ns == 0 ||
+	    request->seen_ns > now_ns())
+		return -ENOENT;
+	r = identity_files_as(who);
+	if (r == 0)
+		r = open_left(request, who);
+	identity_files_as_self();
+	return r;
 }
 
 int paths_open_debug(int root, const struct broker_file_request *request)

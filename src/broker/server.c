@@ -83,6 +83,17 @@ static int open_recorded(struct server *server, const struct broker_file_request
 	}
 }
 
+/* A process may have ended before its turn came. */
+static int open_mapped(struct server *server, const struct broker_file_request *request)
+{
+	int fd = files_open_mapped(request), left;
+
+	if (fd != -ENOENT && fd != -ESTALE)
+		return fd;
+	left = paths_open_left(request, &server->config.workers);
+	return left < 0 ? fd : left;
+}
+
 static int open_file(struct server *server, const struct broker_file_request *request)
 {
 	int fd = -EINVAL;
@@ -97,7 +108,7 @@ static int open_file(struct server *server, const struct broker_file_request *re
 	case BROKER_MAPS:
 		return proc_maps(request->pid, request->start_time);
 	case BROKER_MAPPED:
-		return files_open_mapped(request);
+		return open_mapped(server, request);
 	case BROKER_DEBUG:
 		return files_open_debug(request);
 	case BROKER_DEBUGLINK:

@@ -103,11 +103,15 @@ void supply_ask_modules(struct supply *s)
 			.ino = want.ino,
 			.maj = want.maj,
 			.min = want.min,
+			.seen_ns = want.seen_ns,
 		};
+		const char *path = procs_module(s->engine->procs, want.module)->raw_path;
 		struct file *file = supply_file(s, want.module);
 
 		if (!file)
 			return;
+		if (path)
+			snprintf(request.path, sizeof(request.path), "%s", path);
 		file->want = want;
 		file->state = FILE_OPENING;
 		file->asked_ns = now_ns();

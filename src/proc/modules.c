@@ -213,15 +213,6 @@ void modules_want_again(struct modules *modules, const struct module_want *want)
 	queue_push(modules, entry);
 }
 
-void modules_gone(struct modules *modules, uint32_t id)
-{
-	struct entry *entry = modules->entries[id];
-
-	entry->want = WANT_FAILED;
-	entry->module.unwind.state = STACK_END_NO_FILE;
-	entry->module.why = "its process ended first";
-}
-
 /* --- identity --- */
 
 static uint64_t identity_hash(const struct mapping *mapping)
@@ -312,7 +303,7 @@ static struct entry *modules_add_file(struct modules *modules, uint64_t hash,
 	if (!entry)
 		return NULL;
 	module = &entry->module;
-	if (mapping->is_recorded) {
+	if (mapping->is_recorded || (mapping->path_len > 0 && mapping->path[0] == '/')) {
 		module->raw_path = strndup(mapping->path, mapping->path_len);
 		if (!module->raw_path)
 			return NULL;
@@ -363,7 +354,7 @@ bool modules_would_want(const struct modules *modules, const struct mapping *map
 }
 
 struct unwind_module *modules_of_mapping(struct modules *modules, const struct mapping *mapping,
-					 pid_t pid, uint64_t start_time)
+					 pid_t pid, uint64_t start_time, uint64_t time_ns)
 {
 	static const uint32_t ids[] = {
 		[MAPPING_JIT] = PROC_MODULE_JIT,
@@ -395,6 +386,7 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 		.ino = mapping->ino,
 		.maj = mapping->maj,
 		.min = mapping->min,
+		.seen_ns = time_ns,
 	};
 	if (!mapping->is_recorded && is_wanted(entry))
 		modules_want_again(modules, &entry->where);

@@ -23,12 +23,12 @@ struct modules *modules_new(void);
 struct modules *modules_free(struct modules *modules);
 
 /*
- * The module of a mapping that process PID has made: found by identity, or
+ * The module of a mapping that process PID has at TIME_NS: found by identity, or
  * made and queued to be opened. Files beyond MODULES_MAX share one module
  * that is never opened. NULL: no memory.
  */
 struct unwind_module *modules_of_mapping(struct modules *modules, const struct mapping *mapping,
-					 pid_t pid, uint64_t start_time);
+					 pid_t pid, uint64_t start_time, uint64_t time_ns);
 
 /* Would a mapping need its file to be opened? */
 bool modules_would_want(const struct modules *modules, const struct mapping *mapping);
@@ -47,8 +47,6 @@ void modules_drop_unmarked(struct modules *modules);
 
 /* The next module to open and where it was last mapped; false: none. It counts as handed out. */
 bool modules_next_want(struct modules *modules, struct module_want *ret);
-/* Nobody maps the module any more: what WANT asked for cannot be opened, unless it is mapped anew. */
-void modules_gone(struct modules *modules, uint32_t id);
 /* Queue the module again, where WANT says. */
 void modules_want_again(struct modules *modules, const struct module_want *want);
 /* It failed. With RETRY it is wanted when a process maps it anew ... */

@@ -33,7 +33,7 @@ struct module { /* one ELF file by identity; lives as long as the table of modul
 	bool told_build_id;   /* by its mapping, not read from the file */
 	char name[64];	      /* last component of the path, sanitized: the object's name */
 	const char *path;     /* sanitized, at most 255 bytes: cut at the front if longer */
-	const char *raw_path; /* of a recording: as it was told, to open it by; else NULL */
+	const char *raw_path; /* as it was told, to open it by, or NULL */
 	const char *why;      /* bad: a few words, static; else NULL */
 };
 
@@ -119,6 +119,7 @@ struct module_want {
 	uint64_t start_time;
 	uint64_t start, end, ino;
 	uint32_t maj, min;
+	uint64_t seen_ns; /* when that was told */
 };
 /* The next file to open, newest process first; false: none. Each is handed out once; a failure may
  * be retried from another process that maps it (module_failed). */

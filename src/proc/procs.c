@@ -96,7 +96,7 @@ int procs_map(struct procs *procs, struct space **space, const struct mapping *m
 	int r;
 
 	map.module = modules_of_mapping(procs->modules, mapping, entry->process.pid,
-					entry->process.start_time);
+					entry->process.start_time, time_ns);
 	if (!map.module)
 		return -ENOMEM;
 	/* No file, no offset: code stays apart by its address. */

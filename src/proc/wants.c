@@ -210,14 +210,13 @@ bool procs_next_module_want(struct procs *procs, struct module_want *ret)
 	while (modules_next_want(procs->modules, &want)) {
 		const struct process_entry *entry = processes_find(&procs->processes, want.pid);
 
-		if (entry && !entry->process.is_dead) {
-			*ret = want;
-			return true;
-		}
-		if (find_mapper(procs, want.pid, &want))
+		if ((!entry || entry->process.is_dead) && find_mapper(procs, want.pid, &want)) {
 			modules_want_again(procs->modules, &want);
-		else
-			modules_gone(procs->modules, want.module);
+			continue;
+		}
+		/* Of a process that is gone too: the file may still be where it was. */
+		*ret = want;
+		return true;
 	}
 	return false;
 }
