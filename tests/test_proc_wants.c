@@ -179,13 +179,19 @@ static void a_file_whose_process_ended_is_asked_of_another(void **state)
 	assert_int_equal(want.pid, 20); /* the child inherited it */
 	assert_int_equal(want.start, 0x1000);
 
-	/* Nobody has it any more: the reason stands in the module until somebody maps it anew. */
+	/* Nobody has it any more: where it was, and when, is all that can be told. */
 	do_fork(procs, 20, 21, 230);
 	do_exec(procs, 21, "short", 231);
 	do_mmap(procs, 21, 0x9000, 0x1000, "/tmp/short", 3, 232);
 	do_exit(procs, 21, 21, 233);
-	assert_false(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_want(procs, &want));
+	assert_int_equal(want.pid, 21);
+	assert_int_equal(want.seen_ns, 232);
 	assert_int_equal(procs_nr_modules(procs), PROC_MODULE_FIRST + 2);
+	assert_string_equal(procs_module(procs, PROC_MODULE_FIRST + 1)->raw_path, "/tmp/short");
+	/* The reason stands in the module until somebody maps it anew. */
+	module_failed(procs, procs_module(procs, want.module), STACK_END_NO_FILE, "gone", true);
+	assert_false(procs_next_module_want(procs, &want));
 	assert_int_equal(procs_module(procs, PROC_MODULE_FIRST + 1)->unwind.state,
 			 STACK_END_NO_FILE);
 	assert_non_null(procs_module(procs, PROC_MODULE_FIRST + 1)->why);

@@ -121,8 +121,8 @@ struct module_want {
 	uint32_t maj, min;
 	uint64_t seen_ns; /* when that was told */
 };
-/* The next file to open, newest process first; false: none. Each is handed out once; a failure may
- * be retried from another process that maps it (module_failed). */
+/* The next file to open, newest process first; false: none. Each is handed out once, also when no
+ * process has it any more; a failure may be retried from another process that maps it (module_failed). */
 bool procs_next_module_want(struct procs *procs, struct module_want *ret);
 /* The next process whose maps are to be read (new without maps, or dirty and seen in a sample); rate-limited. */
 bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
