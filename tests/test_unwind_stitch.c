@@ -381,6 +381,27 @@ static void signal_frames_and_their_stacks(void **state)
 	}
 }
 
+/* A stack of which only the leaf changes leaves those before it where they are. */
+static void the_same_again_takes_no_place(void **state)
+{
+	(void)state;
+	call_to_depth(40, 0);
+	sample(40);
+	depth = 10;
+	call_to_depth(40, 1);
+	sample(40);
+	for (uint32_t i = 2; i < 100; i++) {
+		depth = 38;
+		call_to_depth(40 + i % 2, i);
+		sample(30);
+		expect(STACK_END_STITCHED, depth);
+	}
+	depth = 10;
+	call_to_depth(40, 0);
+	sample(20);
+	expect(STACK_END_STITCHED, 40);
+}
+
 /* The ring wraps at every place, and what has been overwritten is not used. */
 static void the_oldest_are_overwritten(void **state)
 {
@@ -396,7 +417,7 @@ static void the_oldest_are_overwritten(void **state)
 		depth = 0;
 		call_to_depth(100 + tid % 97, 0);
 		unwind_cut(60);
-		stitch_stack(stitch, 1, tid, 0, frames, &result);
+		stitch_stack(stitch, 1, tid, NS_PER_SEC, frames, &result);
 		if (result.end != STACK_END_STITCHED)
 			continue;
 		assert_true(is_true_stack());
@@ -526,6 +547,7 @@ int main(void)
 		TEST(stacks_before_the_last),
 		TEST(a_program_that_begins),
 		TEST(signal_frames_and_their_stacks),
+		TEST(the_same_again_takes_no_place),
 		TEST(the_oldest_are_overwritten),
 		TEST(a_random_program),
 		TEST(a_deep_recursion),

@@ -2,7 +2,7 @@
 /*
  * Cut stacks completed: see stitch.h. The whole stacks of all threads are
  * written one after the other into one ring: memory is bounded and forgetting
- * costs nothing.
+ * costs nothing. What the thread's newest one says already is not written again.
  *
  * A call that has not returned stands at its stack address with its return
  * address in every sample, so what the last whole stack has outside of it is
@@ -28,6 +28,7 @@
 #define SAME_MAX   16 /* frames in a row that have to be the same, if the copy holds twice as many */
 #define SAME_MIN   2
 #define AGE_MAX_NS (2 * NS_PER_SEC)
+#define NEW_NS	   (100 * NS_PER_MSEC) /* a whole stack as old as this is replaced by the next */
 
 /* A whole stack, or (no frames) a sample that waits for a table to become one. */
 struct whole {
@@ -51,6 +52,7 @@ struct sample {
 	uint32_t process, tid;
 	struct unwind_frame *frames;
 	struct unwind_result *result;
+	bool is_known; /* the thread's newest whole stack has nearly all of it */
 };
 
 struct stitch *stitch_new(void)
@@ -145,15 +147,31 @@ static uint32_t find_outermost(const struct unwind_frame *whole, uint32_t nr_who
 	return low;
 }
 
+/*
+ * The outermost of CUT are those of WHOLE up to AT; has it all but the innermost
+ * eighth too? A call in there that has not returned says so for all outside of it.
+ */
+static bool has_nearly_all(const struct unwind_frame *whole, uint32_t at,
+			   const struct unwind_frame *cut, uint32_t nr_cut)
+{
+	uint32_t nr_outer = nr_cut - nr_cut / 8;
+
+	return at >= nr_outer && is_same(&whole[at - nr_outer], &cut[nr_cut - nr_outer]);
+}
+
 static bool complete_from(const struct stitch *stitch, const struct whole *whole, uint32_t need,
-			  struct unwind_frame *frames, struct unwind_result *result)
+			  struct sample *sample)
 {
 	const struct unwind_frame *from = &stitch->frames[whole->begin % FRAMES];
+	struct unwind_frame *frames = sample->frames;
+	struct unwind_result *result = sample->result;
 	uint32_t at = find_outermost(from, whole->nr, frames, result->nr_frames, need);
 	uint32_t nr = whole->nr - at;
 
 	if (at == 0 || nr > UNWIND_FRAMES_MAX - result->nr_frames)
 		return false;
+	sample->is_known = sample->time_ns < whole->time_ns + NEW_NS &&
+			   has_nearly_all(from, at, frames, result->nr_frames);
 	memcpy(&frames[result->nr_frames], &from[at], nr * sizeof(*frames));
 	result->nr_frames += nr;
 	result->end = STACK_END_STITCHED;
@@ -162,7 +180,7 @@ static bool complete_from(const struct stitch *stitch, const struct whole *whole
 }
 
 /* By the last stack, or by one before it that has more in common. */
-static void complete(const struct stitch *stitch, const struct sample *sample)
+static void complete(const struct stitch *stitch, struct sample *sample)
 {
 	struct unwind_result *result = sample->result;
 	uint32_t need = MIN(result->nr_frames / 2, (uint32_t)SAME_MAX);
@@ -173,9 +191,10 @@ static void complete(const struct stitch *stitch, const struct sample *sample)
 		whole = whole_at(stitch, number);
 		if (!whole)
 			return;
-		if (is_of(whole, sample) &&
-		    complete_from(stitch, whole, need, sample->frames, result))
+		if (is_of(whole, sample) && complete_from(stitch, whole, need, sample)) {
+			sample->is_known &= i == 0;
 			return;
+		}
 		need = result->nr_frames >= SAME_MAX ? SAME_MAX : 0;
 	}
 }
@@ -206,12 +225,14 @@ static void wait_for_first(struct stitch *stitch, const struct sample *sample)
 void stitch_stack(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
 		  struct unwind_frame *frames, struct unwind_result *result)
 {
-	struct sample sample = {time_ns, process, tid, frames, result};
+	struct sample sample = {time_ns, process, tid, frames, result, false};
 
 	if (result->end == STACK_END_TRUNCATED)
 		complete(stitch, &sample);
-	if (result->end == STACK_END_ROOT || result->end == STACK_END_STITCHED)
-		remember(stitch, &sample, result->nr_frames);
-	else
+	if (result->end == STACK_END_ROOT || result->end == STACK_END_STITCHED) {
+		if (!sample.is_known)
+			remember(stitch, &sample, result->nr_frames);
+	} else {
 		wait_for_first(stitch, &sample);
+	}
 }
