@@ -258,6 +258,7 @@ static void stacks_are_limited_to_what_is_read(void **state)
 {
 	static struct bytes b;
 	struct world world;
+	struct record record;
 	struct reach *reach = &world.intake.reach;
 	uint64_t sp = FIRST_REG + attr_sp_word;
 
@@ -290,6 +291,7 @@ static void stacks_are_limited_to_what_is_read(void **state)
 	world.set.format = INTAKE_SIDEBAND;
 	ring_write(b.data, b.len);
 	assert_int_equal(drain(&world), 1);
+	assert_true(next(&world, &record));
 	world.set.format = INTAKE_SAMPLES;
 	assert_int_equal(copied_bytes(&world), 8000);
 	world_done(&world);
