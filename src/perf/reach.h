@@ -35,7 +35,7 @@ static inline uint64_t reach_bytes(const struct reach *reach, uint32_t tid, uint
 {
 	const struct reach_thread *thread = &reach->threads[tid % REACH_SLOTS];
 
-	if (thread->tid != tid || thread->end <= sp || thread->end == REACH_ALL)
+	if (thread->tid != tid || thread->end <= sp)
 		return REACH_ALL;
 	return (thread->end - sp + REACH_SLACK_BYTES) & ~(uint64_t)7;
 }
