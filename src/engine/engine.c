@@ -136,8 +136,8 @@ static void note_reach(struct engine *engine, const struct record *record,
 		       const struct stack_input *input, const struct stack_made *made)
 {
 	const struct unwind_stack *stack = &input->stack;
-	bool is_limited = stack->is_cut &&
-			  stack->bytes < source_granted(engine->source)->stack_bytes;
+	bool is_limited =
+		stack->is_cut && stack->bytes < source_granted(engine->source)->stack_bytes;
 
 	if (stack->bytes == 0 || made->end == STACK_END_PENDING)
 		return;
