@@ -60,6 +60,7 @@ need()
 # Sampling all CPUs must be allowed.
 need_sampling()
 {
+	[ -z "${STACKTOP_TEST_NO_SAMPLING:-}" ] || skip 'asked not to sample'
 	"$STACKTOP" -b -n 1 -d 0.2 >"$tmp/probe" 2>&1 ||
 		skip "sampling is not allowed here: $(head -n 1 "$tmp/probe")"
 	[ "$(id -u)" = 0 ] || skip "needs root: sampling of all CPUs"
