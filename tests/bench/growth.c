@@ -22,6 +22,7 @@
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
 #include "tests/oracle/samples.h"
+#include "unwind/recall.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ struct bench {
 	struct samples samples;
 	struct event_set set;
 	struct intake intake;
+	struct recall *recall;
 	struct profile *profile;
 	uint32_t nr_cpus, nr_processes;
 	uint64_t time_ns;
@@ -259,7 +261,11 @@ static void take_sample(struct bench *b, const struct record *record)
 		return;
 	take_regs(s, &regs);
 	stack.base = regs.r[X86_RSP];
-	unwind_dwarf(process_space(process), &regs, &stack, NULL, frames, &result);
+	recall_thread(b->recall, record->tid, process_space(process));
+	unwind_dwarf(process_space(process), &regs, &stack, b->recall, frames, &result);
+	if (result.end == STACK_END_ROOT)
+		reach_note(&b->intake.reach, record->tid, stack.base,
+			   stack.base + result.bytes_used);
 	for (uint32_t i = 0; i < result.nr_frames; i++) {
 		const struct unwind_frame *from = &frames[result.nr_frames - 1 - i];
 
@@ -344,7 +350,8 @@ static int set_up(struct bench *b, uint32_t per_cpu)
 		return r;
 	b->intake.stage = stage_new((size_t)1 << 30, 1 << 20);
 	b->profile = profile_new(&profile_config_default);
-	if (!b->intake.stage || !b->profile)
+	b->recall = recall_new();
+	if (!b->intake.stage || !b->profile || !b->recall)
 		return -ENOMEM;
 	profile_set_mode(b->profile, STACK_MODE_DWARF);
 	for (uint32_t i = 0; i < b->nr_processes && r >= 0; i++)
@@ -356,6 +363,7 @@ static int set_up(struct bench *b, uint32_t per_cpu)
 static void tear_down(struct bench *b)
 {
 	profile_free(b->profile);
+	recall_free(b->recall);
 	stage_free(b->intake.stage);
 	set_done(&b->set);
 	samples_done(&b->samples);
