@@ -181,6 +181,7 @@ static void expect_bad(struct image *im, const char *text)
 
 static void damaged_compression_is_told(void **state)
 {
+	static const uint8_t old_head[] = {0x27, 0xb5, 0x2f, 0xfd, 0, 7 << 3};
 	struct packer packer;
 	struct image im = {0}, plain = {0};
 
@@ -194,6 +195,24 @@ static void damaged_compression_is_told(void **state)
 	put_packed(&im, &packer, false);
 	expect_bad(&im, "window");
 	ZSTD_freeCStream(packer.stream);
+	/*
+	 * a frame of zstd 0.7, which has windows of its own: magic, descriptor, window of 128 KB,
+	 * one raw block, the end
+	 */
+	packer.len = 0;
+	for (size_t i = 0; i < sizeof(old_head); i++)
+		packer.out[packer.len++] = old_head[i];
+	packer.out[packer.len++] = 0x40;
+	packer.out[packer.len++] = (uint8_t)(plain.len >> 8);
+	packer.out[packer.len++] = (uint8_t)plain.len;
+	memcpy(packer.out + packer.len, plain.data, plain.len);
+	packer.len += plain.len;
+	packer.out[packer.len++] = 0xc0;
+	packer.out[packer.len++] = 0;
+	packer.out[packer.len++] = 0;
+	im_file(&im, &im_cycles, 1);
+	put_packed(&im, &packer, false);
+	expect_bad(&im, "zstd cannot read");
 	/* something else in place of zstd's data */
 	packer.len = 1000;
 	memset(packer.out, 0x5a, packer.len);

@@ -5,6 +5,7 @@
 #include "src/perf/recording_inflate.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #ifdef HAVE_ZSTD
@@ -18,6 +19,7 @@
 struct inflate {
 	ZSTD_DStream *stream;
 	ZSTD_inBuffer in;
+	bool is_inside; /* of a frame */
 };
 
 int inflate_new(struct inflate **ret)
@@ -50,6 +52,7 @@ void inflate_reset(struct inflate *inflate)
 		return;
 	ZSTD_DCtx_reset(inflate->stream, ZSTD_reset_session_only);
 	inflate->in = (ZSTD_inBuffer){0};
+	inflate->is_inside = false;
 }
 
 void inflate_input(struct inflate *inflate, const uint8_t *data, size_t bytes)
@@ -57,20 +60,45 @@ void inflate_input(struct inflate *inflate, const uint8_t *data, size_t bytes)
 	inflate->in = (ZSTD_inBuffer){.src = data, .size = bytes};
 }
 
+/*
+ * The first byte of a frame's magic number, or of one to be skipped (RFC 8878, 3.1). The library
+ * may also read formats before 1.0, for which the largest window does not hold.
+ */
+static bool is_frame(uint8_t first)
+{
+	return first == (ZSTD_MAGICNUMBER & 0xff) ||
+	       (first & 0xf0) == (ZSTD_MAGIC_SKIPPABLE_START & 0xff);
+}
+
+static size_t decompress(struct inflate *inflate, ZSTD_outBuffer *out)
+{
+	size_t from = inflate->in.pos,
+	       r = ZSTD_decompressStream(inflate->stream, out, &inflate->in);
+
+	if (r == 0 || inflate->in.pos > from)
+		inflate->is_inside = r != 0;
+	return r;
+}
+
 ssize_t inflate_fill(void *context, uint8_t *room, size_t bytes)
 {
 	struct inflate *inflate = context;
+	const ZSTD_inBuffer *in = &inflate->in;
 	ZSTD_outBuffer out = {.dst = room, .size = bytes};
 
 	/* With all input taken there may still be something that found no room before. */
 	do {
-		size_t r = ZSTD_decompressStream(inflate->stream, &out, &inflate->in);
+		size_t r;
 
+		if (!inflate->is_inside && in->pos < in->size &&
+		    !is_frame(((const uint8_t *)in->src)[in->pos]))
+			return -EBADMSG;
+		r = decompress(inflate, &out);
 		if (ZSTD_isError(r))
 			return ZSTD_getErrorCode(r) == ZSTD_error_frameParameter_windowTooLarge
 				       ? -E2BIG
 				       : -EBADMSG;
-	} while (out.pos == 0 && inflate->in.pos < inflate->in.size);
+	} while (out.pos == 0 && in->pos < in->size);
 	return (ssize_t)out.pos;
 }
 
