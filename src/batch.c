@@ -84,7 +84,7 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 	return out_text(b->config->stream, snapshot, &b->view, &query, b->config->ascii);
 }
 
-/* Only what these do not show can be left out of the snapshots. */
+/* Does what is written say who calls whom? */
 static bool needs_nodes(const struct options *o)
 {
 	return o->format != OPTIONS_SAMPLES &&

@@ -228,12 +228,11 @@ static void on_channel(struct ui *ui)
 	bool is_error;
 	struct snapshot *snapshot = channel_take(ui->channel);
 
-	if (snapshot && snapshot->nr_nodes == 0 && ui_needs_nodes(ui)) {
-		snapshot_free(
-			snapshot); /* made before they were asked for: another is on its way */
-	} else if (snapshot) {
+	/* Made before nodes were asked for: another is on its way. */
+	if (snapshot && snapshot->nr_nodes == 0 && ui_needs_nodes(ui))
+		snapshot_free(snapshot);
+	else if (snapshot)
 		take_over(ui, snapshot);
-	}
 	if (channel_take_message(ui->channel, text, sizeof(text), &is_error)) {
 		ui_say(ui, is_error, "%s", text);
 		if (is_error)

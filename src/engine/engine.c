@@ -136,15 +136,13 @@ static void note_reach(struct engine *engine, const struct record *record,
 		       const struct stack_input *input, const struct stack_made *made)
 {
 	const struct unwind_stack *stack = &input->stack;
-	bool is_limited =
-		stack->is_cut && stack->bytes < source_granted(engine->source)->stack_bytes;
 
 	if (stack->bytes == 0 || made->end == STACK_END_PENDING)
 		return;
 	if (made->end == STACK_END_ROOT)
 		source_reached(engine->source, record->tid, stack->base,
 			       stack->base + made->bytes_used);
-	else if (is_limited)
+	else if (stack->is_cut && stack->bytes < source_granted(engine->source)->stack_bytes)
 		source_reached(engine->source, record->tid, stack->base, UINT64_MAX);
 }
 

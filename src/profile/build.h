@@ -80,7 +80,7 @@ struct builder {
 	uint32_t *parents; /* nodes of the snapshot with several children */
 	size_t cap_parents;
 	uint32_t nr_parents;
-	struct heavy *items, *spare; /* children of one node, room to sort in */
+	struct heavy *items, *spare; /* children of one node; room to sort in */
 	size_t cap_items, cap_spare;
 };
 
