@@ -129,13 +129,23 @@ silent_engine() {
 	see_end 0
 }
 
-stopping() {
-	begin 80x24 bash -m -c "'$fake & fake=\$!; echo \$fake >pid; fg >/dev/null; stty -g >stopped;
-		echo STOPPED; read word; fg >/dev/null'"
+# in_shell LINE...: the program as a job of a shell that has job control, stopped by Ctrl-Z, and what
+# the shell does then. It starts in the foreground: out of the background it would set its modes
+# before fg has noted the shell's own (tmux has the signal ignored that would stop it there).
+in_shell() {
+	{
+		printf '%s\n' "sh -c 'echo \$\$ >pid; exec $fake'" 'echo STOPPED' "$@"
+	} >"$work/shell.sh"
+	begin 80x24 bash -m "$work/shell.sh"
 	see leaf_70
 	key C-z
+}
+
+stopping() {
+	in_shell 'stty -g >stopped' 'echo NOTED' 'read word' 'fg >/dev/null'
 	see STOPPED
-	until_true "not stopped" state_is T
+	see NOTED
+	state_is T || fail "not stopped"
 	cmp -s "$work/before" "$work/stopped" || fail "stopped, but the modes are not restored"
 	see_not leaf_70
 	key Enter
@@ -145,11 +155,9 @@ stopping() {
 	key q
 	see_end 0
 	# A shell ends a stopped job by the signal and SIGCONT, and keeps the terminal.
-	begin 80x24 bash -m -c "'$fake & fake=\$!; echo \$fake >pid; fg >/dev/null; echo STOPPED;
-		kill %1; status=148; while [ \$status = 148 ]; do wait \$fake; status=\$?; done;
-		exit \$status'"
-	see leaf_70
-	key C-z
+	# shellcheck disable=SC2016
+	in_shell 'kill %1' 'status=148' \
+		'while [ $status = 148 ]; do wait $(cat pid); status=$?; done' 'exit $status'
 	see_end 143
 	# Stopped from outside, without a chance to restore anything.
 	start 80x24
@@ -192,7 +200,8 @@ crashes() {
 	kill -KILL "$(pid)"
 	until_true "the guard outlives the program" gone "$guard"
 	until_true "the terminal's modes are not restored" modes_are_back
-	see END-OF-RUN
+	until_true "the screen from before is not back" screen_is_back
+	until_true "the program has not ended" ended
 	[ "$(cat "$work/status")" = 137 ] || fail "status $(cat "$work/status")"
 
 	# The guard leaves with the program, and the program does without it.
@@ -210,10 +219,12 @@ crashes() {
 	gone "$guard" || fail "the guard is still there"
 }
 
-# Now: the guard and the program's parent learn of its end at the same time.
+# Now: the guard and the program's parent learn of its end at the same time, and what the parent
+# writes before the guard has brought back the screen is not seen there.
 modes_are_back() {
 	[ "$(stty -g -F "$(mux display-message -p '#{pane_tty}')")" = "$(cat "$work/before")" ]
 }
+screen_is_back() { [ "$(mux display-message -p '#{alternate_on}')" = 0 ]; }
 
 # The terminal goes away without a signal to us.
 hangup() {
