@@ -238,13 +238,14 @@ static void unwind_once(const struct unwinder *u, void *state, const struct samp
 		ours(sample, recall, ret);
 }
 
-/* One round over all samples: U, or ours if NULL. */
-static void time_round(const struct unwinder *u, void **states, enum heat heat, int round,
-		       struct timing *ret)
+/* One round over all samples: U, or ours if NULL, which keeps RECALL from round to round. */
+static void time_round(const struct unwinder *u, void **states, struct recall *recall,
+		       enum heat heat, int round, struct timing *ret)
 {
 	static struct opinion opinion;
-	struct recall *recall = heat != ALONE && heat != AGAIN ? recall_new() : NULL;
 
+	if (heat == ALONE || heat == AGAIN)
+		recall = NULL;
 	ret->frames = ret->complete = 0;
 	for (size_t i = 0; i < samples.nr; i++) {
 		struct sample sample = samples.all[i];
@@ -267,16 +268,16 @@ static void time_round(const struct unwinder *u, void **states, enum heat heat, 
 		ret->frames += u ? opinion.nr : r.nr_frames;
 		ret->complete += u ? opinion.is_complete : r.end == STACK_END_ROOT;
 	}
-	recall_free(recall);
 }
 
 /* All kinds, behind a round that brings back what the other unwinders have driven out of the caches. */
-static void time_heats(const struct unwinder *u, void **states, int round, struct timing *ret)
+static void time_heats(const struct unwinder *u, void **states, struct recall *recall, int round,
+		       struct timing *ret)
 {
-	time_round(u, states, HOT, round, &ret[HOT]);
+	time_round(u, states, recall, HOT, round, &ret[HOT]);
 	for (int heat = 0; heat < HEATS; heat++)
 		if (!u || heat != ALONE)
-			time_round(u, states, (enum heat)heat, round, &ret[heat]);
+			time_round(u, states, recall, (enum heat)heat, round, &ret[heat]);
 }
 
 static int by_value(const void *a, const void *b)
@@ -330,7 +331,10 @@ static int time_all(const struct unwinder *const *others, size_t nr_others)
 {
 	static struct timing t[UNWINDERS_MAX + 1][HEATS];
 	void **states[UNWINDERS_MAX] = {NULL};
+	struct recall *recall = recall_new();
 
+	if (!recall)
+		return 1;
 	calibrate();
 	cut_stacks();
 	for (size_t i = 0; i <= nr_others; i++)
@@ -341,11 +345,13 @@ static int time_all(const struct unwinder *const *others, size_t nr_others)
 		states[i] = states_new();
 		if (!states[i])
 			return 1;
-		time_round(others[i], states[i], HOT, 0, &t[i + 1][HOT]); /* makes its caches */
+		time_round(others[i], states[i], NULL, HOT, 0,
+			   &t[i + 1][HOT]); /* makes its caches */
 	}
 	for (int round = 0; round < ROUNDS; round++)
 		for (size_t i = 0; i <= nr_others; i++)
-			time_heats(i ? others[i - 1] : NULL, i ? states[i - 1] : NULL, round, t[i]);
+			time_heats(i ? others[i - 1] : NULL, i ? states[i - 1] : NULL, recall,
+				   round, t[i]);
 	printf("stacks\t%zu\t%zu\n", samples.nr, samples.nr_spaces);
 	printf("tables\t%lu\t%lu\t%lu\t%lu\t%.1f\t%lu\n", samples.files, samples.rows,
 	       samples.table_bytes, samples.text_bytes, (double)samples.build_ns / NS_PER_MSEC,
@@ -356,6 +362,7 @@ static int time_all(const struct unwinder *const *others, size_t nr_others)
 				     &t[i][heat]);
 	for (size_t i = 0; i < nr_others; i++)
 		states_free(states[i], others[i]);
+	recall_free(recall);
 	return 0;
 }
 
