@@ -182,10 +182,25 @@ static void search_all_over(const struct table *t)
 	}
 }
 
+/* The step that WORD stands for, if it is a plain one, is that of RULE. */
+static bool is_word_of(uint64_t word, const struct table_rule *rule)
+{
+	int32_t fp_off = word & WORD_FP_SAVED ? -8 - (int32_t)word_fp_bytes(word) : 0;
+
+	if (!(word & WORD_PLAIN))
+		return false;
+	assert_true(rule_is_plain(rule));
+	assert_int_equal(rule->cfa_op, word & WORD_CFA_BY_FP ? RULE_CFA_FP : RULE_CFA_SP);
+	assert_int_equal(rule->cfa_off, word & WORD_CFA_MASK);
+	assert_int_equal(rule->fp_op, word & WORD_FP_SAVED ? RULE_FP_CFA : RULE_FP_SAME);
+	assert_int_equal(rule->fp_op ? rule->fp_off : 0, fp_off);
+	return true;
+}
+
 /* What a table remembers is what it says, also of offsets that differ in the highest bits only. */
 static void remembered_rules(void **state)
 {
-	size_t bytes;
+	size_t bytes, plain = 0, all = 0;
 	uint8_t *made = own_blob(&bytes, false);
 	struct table t;
 
@@ -196,10 +211,15 @@ static void remembered_rules(void **state)
 		for (uint64_t i = 0; i < 100000; i++) {
 			uint64_t off = t.base + hash_u64(i) % (t.span + 4096) - 2048;
 
-			assert_ptr_equal(table_rule_recent(&t, off), table_rule_at(&t, off));
+			const struct table_rule *rule = table_rule_at(&t, off);
+
+			assert_ptr_equal(table_rule_recent(&t, off), rule);
+			all += rule != NULL;
+			plain += rule && is_word_of(table_word(&t, off), rule);
 			assert_null(table_rule_recent(&t, off | 1ull << (43 + i % 21)));
 		}
 	assert_null(table_rule_recent(&t, UINT64_MAX));
+	assert_true(plain > all / 2);
 	table_forget(&t);
 	free(made);
 }

@@ -54,12 +54,6 @@ struct unwind_arrival {
 #define ARRIVAL_UNCHANGED INT32_MIN /* it is the callee's */
 };
 
-/* That of a frame at FP that a step by RULE, which is plain, has led to. */
-static inline struct unwind_arrival arrival_by(const struct table_rule *rule, uint64_t fp)
-{
-	return (struct unwind_arrival){fp, rule->fp_op ? rule->fp_off : ARRIVAL_UNCHANGED};
-}
-
 struct unwind_arch {
 	enum table_machine machine;
 	unsigned int pc_reg, sp_reg, fp_reg, nr_regs;
@@ -116,7 +110,7 @@ static inline bool cursor_read(struct unwind_cursor *c, uint64_t addr, uint64_t 
 /* The stack OFF bytes into the copy will be read, and soon what lies further out. */
 static inline void cursor_fetch(const struct unwind_cursor *c, uint64_t off)
 {
-	__builtin_prefetch(c->data + MIN(off + 256, c->readable));
+	__builtin_prefetch((const void *)((uintptr_t)c->data + off + 256)); /* never faults */
 }
 
 static inline bool cursor_knows(const struct unwind_cursor *c, unsigned int reg)

@@ -178,7 +178,8 @@ void recall_note(struct recall *recall, const struct unwind_cursor *c,
 	struct unwind_arrival *arrival = &recall->arrivals[nr];
 
 	if (rule && rule_is_plain(rule) && cursor_knows(c, arch->fp_reg))
-		*arrival = arrival_by(rule, c->regs[arch->fp_reg]);
+		*arrival = (struct unwind_arrival){c->regs[arch->fp_reg],
+						   rule->fp_op ? rule->fp_off : ARRIVAL_UNCHANGED};
 	else
 		arrival->fp_at = ARRIVAL_NOT_PLAIN;
 }

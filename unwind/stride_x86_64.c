@@ -2,8 +2,9 @@
 /*
  * x86-64: many plain steps in one go. Nearly every frame of a stack is left by
  * one of four rules; here they are one sequence of instructions, with the state
- * in registers. Whatever is not plain, or not as it should be, is left to the
- * single step (x86_64.c), which says why.
+ * in registers and the rule in the word that the table remembers of it. Whatever
+ * is not plain, or not as it should be, is left to the single step (x86_64.c),
+ * which says why.
  */
 #include "config.h"
 
@@ -31,7 +32,8 @@ static bool code_at(const struct unwind_space *space, const struct unwind_map *m
 	if (!map || pc - map->start >= map->end - map->start)
 		map = unwind_map_of(space, pc);
 	module = map ? map->module : NULL;
-	if (!module || !module->has_table || module->table.machine != TABLE_MACHINE_X86_64)
+	if (!module || !module->has_table || module->table.machine != TABLE_MACHINE_X86_64 ||
+	    !module->table.recent)
 		return false;
 	*ret = (struct code){
 		.start = map->start,
@@ -44,29 +46,41 @@ static bool code_at(const struct unwind_space *space, const struct unwind_map *m
 	return true;
 }
 
-/* Which of the plain rules it is nobody can predict: there is no branch on it. */
-static inline bool step_plain(const struct unwind_cursor *c, const struct table_rule *rule,
-			      struct place *at)
+/* A if MASK is all ones, B if 0. Nobody can predict which plain rule comes next: no branch on it. */
+static inline uint64_t pick(uint64_t mask, uint64_t a, uint64_t b)
 {
-	uint64_t saves_fp = -(uint64_t)rule->fp_op; /* all ones or none */
-	uint64_t cfa = (rule->cfa_op ? at->fp : at->sp) + (uint64_t)(int64_t)rule->cfa_off;
-	uint64_t ra_off = cfa - c->base - 8;
-	uint64_t fp_off = (ra_off + 8 + (uint64_t)(int64_t)rule->fp_off) & saves_fp;
-	uint64_t pc, fp;
+	return b ^ ((a ^ b) & mask);
+}
 
-	/* With fp saved below the return address that is the highest read. */
-	if (unlikely(cfa % 8 || cfa - at->sp - 1 >= FRAME_BYTES_MAX || ra_off >= c->readable ||
-		     fp_off > ra_off))
+static inline uint64_t fp_mask(uint64_t word)
+{
+	return -(word / WORD_FP_SAVED & 1);
+}
+
+/* By the plain rule of WORD. */
+static inline bool step_plain(const struct unwind_cursor *c, uint64_t word, struct place *at)
+{
+	uint64_t cfa = (word & WORD_CFA_BY_FP ? at->fp : at->sp) + (word & WORD_CFA_MASK);
+	uint64_t ra_off = cfa - c->base - 8, fp_bytes = word_fp_bytes(word);
+	uint64_t fp;
+
+	/* Of the words read the return address is the highest. */
+	if (unlikely(cfa % 8 || cfa <= at->sp || ra_off >= c->readable || ra_off < fp_bytes))
 		return false;
-	memcpy(&pc, c->data + ra_off, sizeof(pc));
-	memcpy(&fp, c->data + fp_off, sizeof(fp));
-	if (unlikely(!pc)) /* the end of a thread */
-		return false;
+	memcpy(&at->pc, c->data + ra_off, sizeof(at->pc));
+	memcpy(&fp, c->data + (ra_off - fp_bytes), sizeof(fp));
 	cursor_fetch(c, ra_off);
-	at->fp = (fp & saves_fp) | (at->fp & ~saves_fp);
-	at->pc = pc;
+	at->fp = pick(fp_mask(word), fp, at->fp);
 	at->sp = cfa;
 	return true;
+}
+
+static inline struct unwind_arrival arrival_of(uint64_t word, uint64_t fp)
+{
+	int32_t fp_at = -8 - (int32_t)word_fp_bytes(word);
+
+	return (struct unwind_arrival){
+		fp, (int32_t)pick(fp_mask(word), (uint32_t)fp_at, (uint32_t)ARRIVAL_UNCHANGED)};
 }
 
 uint32_t x86_64_stride(struct unwind_cursor *c, const struct unwind_space *space,
@@ -74,36 +88,34 @@ uint32_t x86_64_stride(struct unwind_cursor *c, const struct unwind_space *space
 		       struct unwind_arrival *arrivals, uint32_t nr_max, uint64_t until_sp)
 {
 	struct place at = {c->regs[X86_RIP], c->regs[X86_RSP], c->regs[X86_RBP]};
+	struct unwind_frame *to = frames, *const end = frames + nr_max;
 	struct code code = {0};
-	uint32_t nr = 0;
 
-	for (; nr < nr_max && at.sp < until_sp; nr++) {
-		uint64_t call = at.pc - 1;
-		const struct table_rule *rule;
-		struct place from = at;
+	for (; to < end && at.sp < until_sp; to++) {
+		uint64_t word;
 
-		if (unlikely(call - code.start >= code.bytes) &&
-		    !code_at(space, code.map ? code.map : *map, call, &code))
+		if (unlikely(at.pc - 1 - code.start >= code.bytes) &&
+		    !code_at(space, code.map ? code.map : *map, at.pc - 1, &code))
 			break;
-		rule = table_rule_recent(code.table, call + code.to_off);
-		if (unlikely(!rule || !rule_is_plain(rule) || !step_plain(c, rule, &at)))
-			break;
-		frames[nr] = (struct unwind_frame){
-			.pc = from.pc,
-			.off = from.pc + code.to_off,
-			.sp = from.sp,
+		*to = (struct unwind_frame){
+			.pc = at.pc,
+			.off = at.pc + code.to_off,
+			.sp = at.sp,
 			.module = code.module,
 			.is_return = true,
 		};
+		word = table_word(code.table, to->off - 1);
+		if (unlikely(!(word & WORD_PLAIN) || !step_plain(c, word, &at)))
+			break;
 		if (arrivals)
-			arrivals[nr + 1] = arrival_by(rule, at.fp);
+			*++arrivals = arrival_of(word, at.fp);
 	}
-	if (nr == 0)
+	if (to == frames)
 		return 0;
 	*map = code.map;
 	c->regs[X86_RIP] = at.pc;
 	c->regs[X86_RSP] = at.sp;
 	c->regs[X86_RBP] = at.fp;
 	c->used = MAX(c->used, at.sp - c->base);
-	return nr;
+	return (uint32_t)(to - frames);
 }

@@ -18,7 +18,7 @@
 
 /* What table_remember takes: a word for every 16 rows, 2 KB to 128 KB. */
 #define RECENT_SHARE_BITS 4
-#define RECENT_BITS_MIN	  8
+#define RECENT_BITS_MIN	  WORD_OFF_BITS
 #define RECENT_BITS_MAX	  14
 
 /* Sizes are summed in 64 bits; each factor is below 2^33, so nothing wraps. */
@@ -148,8 +148,34 @@ int table_remember(struct table *table)
 	while (bits < RECENT_BITS_MAX && table->header->nr_rows >> (bits + RECENT_SHARE_BITS))
 		bits++;
 	table->recent = calloc((size_t)1 << bits, sizeof(*table->recent));
-	table->recent_shift = 64 - bits;
+	table->recent_mask = (1ull << bits) - 1;
 	return table->recent ? 0 : -ENOMEM;
+}
+
+static uint64_t word_of_rule(const struct table_rule *rule, uint64_t index)
+{
+	uint64_t word = index << WORD_RULE_SHIFT;
+	uint32_t cfa = (uint32_t)rule->cfa_off;
+	uint32_t fp = rule->fp_op ? -(uint32_t)rule->fp_off - 8 : 0;
+
+	if (!rule_is_plain(rule) || (cfa & ~WORD_CFA_MASK) || (fp & ~WORD_FP_MASK))
+		return word | WORD_CFA_BY_FP; /* no word is 0 */
+	return word | fp << WORD_FP_SHIFT | cfa | (rule->fp_op ? WORD_FP_SAVED : 0u) |
+	       (rule->cfa_op ? WORD_CFA_BY_FP : 0u) | WORD_PLAIN;
+}
+
+uint64_t table_word_find(const struct table *table, uint64_t off)
+{
+	const uint32_t *row = table_row(table, off);
+	uint64_t tag = word_tag(off), index, word;
+
+	if (!row)
+		return 0;
+	index = *row & TABLE_RULE_MASK;
+	word = word_of_rule(&table->rules[index], index);
+	if (tag <= WORD_TAG_MAX)
+		table->recent[off & table->recent_mask] = word | tag << WORD_TAG_SHIFT;
+	return word;
 }
 
 void table_forget(struct table *table)

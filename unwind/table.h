@@ -35,8 +35,8 @@ struct table_rule;
 struct table {
 	uint64_t base, span; /* the code it covers: file offsets [base, base + span) */
 	enum table_machine machine;
-	unsigned int recent_shift;
 	uint64_t *recent; /* see table_remember, or NULL */
+	uint64_t recent_mask;
 	const struct table_header *header;
 	const uint32_t *pages;
 	const uint32_t *rows;

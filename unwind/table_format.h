@@ -152,22 +152,56 @@ static inline const struct table_rule *table_rule_at(const struct table *table, 
 	return row ? &table->rules[*row & TABLE_RULE_MASK] : NULL;
 }
 
-/* The same, by what the table remembers: a word has the offset plus one (0: free) above the rule. */
+/*
+ * What the table remembers of a rule, in one word: a step by a plain one needs no
+ * look at the rule itself, which would be one more load to wait for. From the
+ * lowest bit: three flags; how far the CFA is from its register, and the saved fp
+ * below the return address (both multiples of 8); the rule's index; and the tag:
+ * the offset without its lowest bits, which recent[] is indexed by, plus one.
+ */
+#define WORD_PLAIN	1u /* the rule is plain, and its distances are here */
+#define WORD_CFA_BY_FP	2u
+#define WORD_FP_SAVED	4u
+#define WORD_CFA_MASK	0x7ff8u
+#define WORD_FP_SHIFT	12
+#define WORD_FP_MASK	0xf8u /* after that shift */
+#define WORD_RULE_SHIFT 20
+#define WORD_RULE_MASK	0xffffu
+#define WORD_TAG_SHIFT	36
+#define WORD_TAG_MAX	((1u << (64 - WORD_TAG_SHIFT)) - 1)
+#define WORD_OFF_BITS	8
+_Static_assert(TABLE_RULES_MAX == WORD_RULE_MASK + 1, "an index has its place");
+
+/* How far below the return address fp is saved; 0 if it is not. */
+static inline uint32_t word_fp_bytes(uint64_t word)
+{
+	return (uint32_t)(word >> WORD_FP_SHIFT) & WORD_FP_MASK;
+}
+
+static inline uint64_t word_tag(uint64_t off)
+{
+	return (off >> WORD_OFF_BITS) + 1;
+}
+
+/* The word of OFF from the rows, remembered; 0: OFF is outside the table. */
+uint64_t table_word_find(const struct table *table, uint64_t off);
+
+static inline uint64_t table_word(const struct table *table, uint64_t off)
+{
+	uint64_t word = table->recent[off & table->recent_mask];
+
+	return likely(word >> WORD_TAG_SHIFT == word_tag(off)) ? word : table_word_find(table, off);
+}
+
+/* As table_rule_at, by what the table remembers. */
 static inline const struct table_rule *table_rule_recent(const struct table *table, uint64_t off)
 {
-	const uint32_t *row;
-	uint64_t *recent;
+	uint64_t word;
 
 	if (unlikely(!table->recent))
 		return table_rule_at(table, off);
-	recent = &table->recent[off * 0x9e3779b97f4a7c15ull >> table->recent_shift];
-	if (likely(*recent >> TABLE_RULE_BITS == off + 1))
-		return &table->rules[*recent & TABLE_RULE_MASK];
-	row = table_row(table, off);
-	if (!row)
-		return NULL;
-	*recent = (off + 1) << TABLE_RULE_BITS | (*row & TABLE_RULE_MASK);
-	return &table->rules[*row & TABLE_RULE_MASK];
+	word = table_word(table, off);
+	return word ? &table->rules[word >> WORD_RULE_SHIFT & WORD_RULE_MASK] : NULL;
 }
 
 static inline const int8_t *table_saved(const struct table *table, const struct table_rule *rule)

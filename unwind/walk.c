@@ -164,8 +164,7 @@ static int step_rule(struct walk *w, const struct unwind_module *module,
 	switch (w->arch->step(c, &module->table, rule)) {
 	case STEP_OK:
 		note(w, rule);
-		/* Threads of some C libraries and musl's start-up code are called from 0. */
-		return c->regs[w->arch->pc_reg] ? WALK_ON : end_at(w, STACK_END_ROOT, module);
+		return WALK_ON;
 	case STEP_SIGNAL:
 		frame->is_return = false; /* nobody called it: the kernel put its address there */
 		note(w, NULL);
@@ -259,30 +258,22 @@ static void cursor_begin(struct walk *w, const struct unwind_regs *regs, bool ke
 }
 
 /* Through frames that stand as they stood in the thread's last stack. */
-static bool follow(struct walk *w)
+static void follow(struct walk *w)
 {
-	uint32_t nr = w->result->nr_frames, passed;
+	uint32_t nr = w->result->nr_frames;
 
-	if (w->cursor.regs[w->arch->sp_reg] < w->recall_sp)
-		return false;
-	passed = recall_follow(w->recall, &w->cursor, w->arch, w->frames, nr,
-			       UNWIND_FRAMES_MAX - nr, &w->recall_sp);
-	w->result->nr_frames += passed;
-	return passed > 0;
+	w->result->nr_frames += recall_follow(w->recall, &w->cursor, w->arch, w->frames, nr,
+					      UNWIND_FRAMES_MAX - nr, &w->recall_sp);
 }
 
 /* Through frames that need no look at each. */
-static bool stride(struct walk *w)
+static void stride(struct walk *w)
 {
-	uint32_t nr = w->result->nr_frames, passed;
+	uint32_t nr = w->result->nr_frames;
 
-	if (!w->arch->stride)
-		return false;
-	passed = w->arch->stride(&w->cursor, w->space, &w->last_map, &w->frames[nr],
-				 w->recall ? recall_arrivals(w->recall) + nr : NULL,
-				 UNWIND_FRAMES_MAX - nr, w->recall_sp);
-	w->result->nr_frames += passed;
-	return passed > 0;
+	w->result->nr_frames += w->arch->stride(&w->cursor, w->space, &w->last_map, &w->frames[nr],
+						w->recall ? recall_arrivals(w->recall) + nr : NULL,
+						UNWIND_FRAMES_MAX - nr, w->recall_sp);
 }
 
 /* As far as it goes without looking at single steps. */
@@ -292,9 +283,12 @@ static void hurry(struct walk *w)
 
 	if (c->is_exact || c->keep_saved || !cursor_knows(c, w->arch->fp_reg))
 		return;
-	for (bool is_on = true; is_on;) {
-		is_on = stride(w);
-		is_on |= follow(w);
+	for (;;) {
+		if (w->arch->stride)
+			stride(w);
+		if (c->regs[w->arch->sp_reg] < w->recall_sp)
+			return;
+		follow(w); /* and from here on recall_sp is further out */
 	}
 }
 
@@ -313,6 +307,9 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 			return r;
 		hurry(w);
 		module = w->last_map ? w->last_map->module : NULL;
+		/* Threads of some C libraries and musl's start-up code are called from 0. */
+		if (!w->cursor.is_exact && !w->cursor.regs[w->arch->pc_reg])
+			return end_at(w, STACK_END_ROOT, module);
 	}
 }
 
