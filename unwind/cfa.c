@@ -7,12 +7,15 @@
 
 #include "unwind/cfa.h"
 
+#include "src/base/hash.h"
 #include "src/base/util.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define REMEMBER_MAX 32
+
+#define KEY_FACTOR 0x9e3779b97f4a7c15ull /* odd, and no small multiple of it is small */
 
 enum {
 	CFA_NOP = 0x00,
@@ -68,10 +71,33 @@ static int64_t scale(const struct machine *m, uint64_t factored)
 	return (int64_t)(factored * (uint64_t)m->cie->data_align);
 }
 
+/* The share that RULE of PLACE (a register, or beyond them the CFA's) has in the key of its row. */
+static uint64_t key_of(uint64_t place, const struct reg_rule *rule)
+{
+	uint64_t what = place << 8 | rule->kind | (uint64_t)rule->expr_bytes << 32;
+
+	return rule->kind == REG_UNSET ? 0 : hash_u64((uint64_t)rule->off * KEY_FACTOR + what);
+}
+
+static void put_reg(struct machine *m, uint64_t reg, struct reg_rule rule)
+{
+	if (reg >= CFA_REGS_MAX)
+		return;
+	m->row.key += key_of(reg, &rule) - key_of(reg, &m->row.regs[reg]);
+	m->row.regs[reg] = rule;
+}
+
+static void put_cfa(struct machine *m, uint32_t reg, struct reg_rule rule)
+{
+	m->row.key += key_of((uint64_t)CFA_REGS_MAX + reg, &rule) -
+		      key_of((uint64_t)CFA_REGS_MAX + m->row.cfa_reg, &m->row.cfa);
+	m->row.cfa = rule;
+	m->row.cfa_reg = reg;
+}
+
 static void set_reg(struct machine *m, uint64_t reg, enum reg_kind kind, int64_t off)
 {
-	if (reg < CFA_REGS_MAX)
-		m->row.regs[reg] = (struct reg_rule){.kind = (uint8_t)kind, .off = off};
+	put_reg(m, reg, (struct reg_rule){.kind = (uint8_t)kind, .off = off});
 }
 
 static struct reg_rule read_expr(struct machine *m, enum reg_kind kind)
@@ -86,22 +112,20 @@ static struct reg_rule read_expr(struct machine *m, enum reg_kind kind)
 static void set_reg_expr(struct machine *m, enum reg_kind kind)
 {
 	uint64_t reg = reader_uleb(&m->r);
-	struct reg_rule rule = read_expr(m, kind);
 
-	if (reg < CFA_REGS_MAX)
-		m->row.regs[reg] = rule;
+	put_reg(m, reg, read_expr(m, kind));
 }
 
 static void restore_reg(struct machine *m, uint64_t reg)
 {
 	if (reg < CFA_REGS_MAX && m->initial)
-		m->row.regs[reg] = m->initial->regs[reg];
+		put_reg(m, reg, m->initial->regs[reg]);
 }
 
 static void set_cfa(struct machine *m, uint64_t reg, int64_t off)
 {
-	m->row.cfa = (struct reg_rule){.kind = REG_VAL_OFFSET, .off = off};
-	m->row.cfa_reg = (uint32_t)MIN(reg, UINT32_MAX);
+	put_cfa(m, (uint32_t)MIN(reg, UINT32_MAX),
+		(struct reg_rule){.kind = REG_VAL_OFFSET, .off = off});
 }
 
 /* Code before TO has the row as it is now. */
@@ -254,7 +278,7 @@ static void step_extended(struct machine *m, uint8_t op)
 		step_cfa(m, op);
 		break;
 	case CFA_DEF_CFA_EXPRESSION:
-		m->row.cfa = read_expr(m, REG_VAL_EXPR);
+		put_cfa(m, m->row.cfa_reg, read_expr(m, REG_VAL_EXPR));
 		break;
 	case CFA_EXPRESSION:
 		set_reg_expr(m, REG_EXPR);

@@ -35,6 +35,7 @@ struct reg_rule {
 };
 
 struct cfa_row {
+	uint64_t key;	     /* equal rows of a file have equal ones, others (all but surely) not */
 	struct reg_rule cfa; /* UNSET, VAL_OFFSET from register cfa_reg, or VAL_EXPR */
 	uint32_t cfa_reg;
 	struct reg_rule regs[CFA_REGS_MAX];

@@ -9,6 +9,7 @@
 
 #include "unwind/cfi.h"
 
+#include "src/base/hash.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "unwind/aarch64_abi.h"
@@ -25,6 +26,7 @@
 #define CFA_STEPS_MAX (1ull << 27) /* some five times what Chrome has */
 #define RANGES_MAX    (16u << 20)
 #define READ_BYTES    (1u << 20)
+#define KNOWN_BITS    12
 
 struct compile {
 	const struct cfi_input *input;
@@ -39,6 +41,12 @@ struct compile {
 		uint32_t rule;
 	} * rows;
 	size_t nr_rows, cap_rows;
+	/* Rules of rows that were met before, by the rows' keys. */
+	struct known_row {
+		uint64_t key;
+		int rule; /* 0, the gap's: nothing is known */
+		bool is_slow;
+	} known[1u << KNOWN_BITS];
 	const struct cfi_cie *cie;
 	const struct cfi_fde *fde;
 	uint64_t text_kept_off; /* code before this is not looked at again */
@@ -153,13 +161,14 @@ static int collect(struct compile *c, struct ranges *ret)
 	return r < 0 ? r : merge(ret, &c->synth, 0);
 }
 
-static int rule_of(struct compile *c, const struct cfa_row *row)
+static int make_rule(struct compile *c, const struct cfa_row *row, bool *ret_is_slow)
 {
 	struct build_rule rule;
 	uint8_t *aux = NULL;
 	size_t aux_bytes = 0;
 	int r = 0;
 
+	*ret_is_slow = false;
 	c->lower(row, c->cie->ra_reg, c->cie->is_signal, &rule);
 	if (rule.rule.cfa_op == RULE_CFA_SLOW) {
 		r = slow_encode(row, c->cie->ra_reg, c->cie->is_signal, &aux, &aux_bytes);
@@ -167,7 +176,7 @@ static int rule_of(struct compile *c, const struct cfa_row *row)
 			rule = (struct build_rule){.rule.cfa_op = RULE_CFA_BAD};
 			r = 0;
 		}
-		c->stats.slow_rows++;
+		*ret_is_slow = true;
 	}
 	if (r == 0)
 		r = table_builder_rule(c->builder, &rule, aux, aux_bytes);
@@ -177,6 +186,20 @@ static int rule_of(struct compile *c, const struct cfa_row *row)
 		r = table_builder_rule(c->builder, &rule, NULL, 0);
 	}
 	return r;
+}
+
+/* Equal rows come again and again: their rule is made once. */
+static int rule_of(struct compile *c, const struct cfa_row *row)
+{
+	uint64_t key = row->key + hash_u64(c->cie->ra_reg * 2ull + c->cie->is_signal);
+	struct known_row *known = &c->known[key >> (64 - KNOWN_BITS)];
+
+	if (known->key != key || known->rule <= 0) {
+		known->rule = make_rule(c, row, &known->is_slow);
+		known->key = key;
+	}
+	c->stats.slow_rows += known->is_slow;
+	return known->rule;
 }
 
 static int row_push(struct compile *c, uint64_t off, int rule)

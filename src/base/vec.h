@@ -19,13 +19,18 @@
 int vec_reserve_raw(void **ptr, size_t *cap, size_t want, size_t elem_bytes, size_t max);
 
 /* The same for a typed array: PTR is the address of the element pointer. */
-#define vec_reserve(ptr, cap, want, max)                                                    \
-	({                                                                                  \
-		void *_vec = *(ptr);                                                        \
-		int _vec_r = vec_reserve_raw(&_vec, (cap), (want), sizeof(**(ptr)), (max)); \
-                                                                                            \
-		*(ptr) = _vec;                                                              \
-		_vec_r;                                                                     \
+#define vec_reserve(ptr, cap, want, max)                                                           \
+	({                                                                                         \
+		size_t _vec_want = (want);                                                         \
+		int _vec_r = 0;                                                                    \
+                                                                                                   \
+		if (_vec_want > *(cap)) {                                                          \
+			void *_vec = *(ptr);                                                       \
+                                                                                                   \
+			_vec_r = vec_reserve_raw(&_vec, (cap), _vec_want, sizeof(**(ptr)), (max)); \
+			*(ptr) = _vec;                                                             \
+		}                                                                                  \
+		_vec_r;                                                                            \
 	})
 
 #endif
