@@ -26,6 +26,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -36,6 +37,7 @@
 #define REPORTS_MAX	12
 #define WITHOUT_CFI_MAX 200 /* some 27 of each file */
 #define SIGNAL_EVERY	61  /* steps, once the program catches signals */
+#define UCONTEXT_RIP	(offsetof(ucontext_t, uc_mcontext.gregs) + REG_RIP * sizeof(greg_t))
 
 struct entry {
 	uint64_t slot; /* where the return address lies; a signal: the interrupted stack pointer */
@@ -158,10 +160,17 @@ static uint64_t top_word(const struct program *p)
 	return word;
 }
 
-/* Is this the first instruction of a handler of SIG? A signal that is blocked comes later. */
-static bool is_handler(const struct program *p, int sig)
+/*
+ * Is this the first instruction of a handler of SIG, which has interrupted PC? A
+ * signal that is blocked comes later, as it is in its own handler.
+ */
+static bool is_handler(const struct program *p, int sig, uint64_t pc)
 {
-	return sig && p->regs.rdi == (uint64_t)sig && p->regs.rdx == p->regs.rsp + 8;
+	uint64_t interrupted;
+
+	return sig && p->regs.rdi == (uint64_t)sig && p->regs.rdx == p->regs.rsp + 8 &&
+	       read_at(p, p->regs.rdx + UCONTEXT_RIP, &interrupted, sizeof(interrupted)) &&
+	       interrupted == pc;
 }
 
 /* The kernel has put a handler upon what was at PC and SP. */
@@ -345,7 +354,7 @@ static int step(struct program *p, int sig)
 		return -1;
 	}
 	look(p);
-	if (is_handler(p, sig)) {
+	if (is_handler(p, sig, before.rip)) {
 		enter_handler(p, before.rip, before.rsp);
 	} else if (is_syscall(text)) {
 		note_syscall(p, &before);
