@@ -108,6 +108,9 @@ static void start_closing(struct batch *b)
 	b->is_asked = false; /* what is on its way was made too early */
 	if (b->config->options->input)
 		channel_send(b->channel, (struct command){.kind = COMMAND_STOP});
+	else if (b->config->options->format == OPTIONS_SAMPLES && b->signal)
+		channel_send(b->channel, (struct command){.kind = COMMAND_SAMPLES,
+							  .value = COMMAND_SAMPLES_ALL});
 	ask(b);
 }
 
@@ -179,7 +182,9 @@ static bool are_last(const struct batch *b, const struct snapshot *snapshot, uin
 		return is_over(snapshot);
 	if (!b->closing_ns || snapshot->time_ns < b->closing_ns)
 		return false;
-	return b->signal || snapshot->health.ends[STACK_END_PENDING] == 0 ||
+	return b->signal ||
+	       (snapshot->health.ends[STACK_END_PENDING] == 0 &&
+		snapshot->health.names_pending == 0) ||
 	       time_ns >= b->closing_ns + SETTLE_MAX_NS;
 }
 
@@ -423,7 +428,8 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 	if (!needs_nodes(config->options))
 		channel_send(channel, (struct command){.kind = COMMAND_NODES, .value = 0});
 	if (config->options->format == OPTIONS_SAMPLES) {
-		channel_send(channel, (struct command){.kind = COMMAND_SAMPLES, .value = 1});
+		channel_send(channel, (struct command){.kind = COMMAND_SAMPLES,
+						       .value = COMMAND_SAMPLES_NAMED});
 		batch.block_ns = time_ns;
 	}
 	look_at_command(&batch);

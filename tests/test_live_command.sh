@@ -40,6 +40,30 @@ status()
 }
 says() { grep -qE -- "$1" "$tmp/err" || fail "'$1' is not said: $(cat "$tmp/err")"; }
 
+# --- single samples -----------------------------------------------------------------------
+
+# Each function is met for the first time while others are known: its first sample waits for its name.
+{
+	echo '#include <time.h>'
+	for n in $(seq 400); do
+		echo "__attribute__((noinline)) void one_of_$n(void) { struct timespec t, e;"
+		echo 'clock_gettime(CLOCK_MONOTONIC, &t); do {'
+		echo 'for (volatile int n = 0; n < 10000; n++) ; clock_gettime(CLOCK_MONOTONIC, &e);'
+		echo '} while ((e.tv_sec - t.tv_sec) * 1000 + (e.tv_nsec - t.tv_nsec) / 1000000 < 4); }'
+	done
+	echo 'int main(void) {'
+	for n in $(seq 400); do echo "one_of_$n();"; done
+	echo 'return 0; }'
+} >"$tmp/many.c"
+"$CC" -O1 -o "$tmp/many-$id" "$tmp/many.c" || skip 'no compiler'
+status 0 'single samples' "$STACKTOP" -b --format=samples -- "./many-$id"
+nr=$(grep -c "^many-$id " "$tmp/out")
+[ "$nr" -ge 200 ] || fail "$nr samples of 1.6 s"
+named=$(grep -oE "one_of_[0-9]+\+0x[0-9a-f]+ \(many-$id\)" "$tmp/out" | sed 's/+.*//' | sort -u | wc -l)
+[ "$named" -ge 350 ] || fail "$named functions of 400"
+! grep -F "[unknown] (many-$id)" "$tmp/out" || fail 'names that came too late'
+pass 'single samples have their names'
+
 # --- exit statuses ------------------------------------------------------------------------
 
 batch=("$STACKTOP" -b -d 0.2 --limit 3)

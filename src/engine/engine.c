@@ -37,6 +37,8 @@
 #define WAIT_LEAST_NS	   (NS_PER_MSEC / 10) /* a call that returns at once takes less */
 #define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
 #define BACKLOG_BYTES	   (32u << 20)
+#define SAMPLES_LIVE	   16384 /* until somebody takes them: those of 150 CPUs at 1 kHz and 100 ms */
+#define SAMPLES_RECORDED   4096 /* at once, so that its progress is seen */
 #define SWEEP_NS	   (10 * NS_PER_SEC)
 #define BROKER_LIMIT_MS	   500 /* the rings hold about as much */
 #define POLL_FDS_MAX	   1024
@@ -354,10 +356,12 @@ bool engine_obey(struct engine *engine, struct channel *channel, const struct co
 			recorded_stop(engine->recorded);
 		break;
 	case COMMAND_SAMPLES:
-		if (!command->value)
+		engine->wants_all_samples = command->value == COMMAND_SAMPLES_ALL;
+		if (command->value == COMMAND_SAMPLES_NONE)
 			engine->samples = samples_free(engine->samples);
 		else if (!engine->samples)
-			engine->samples = samples_new();
+			engine->samples =
+				samples_new(engine->recorded ? SAMPLES_RECORDED : SAMPLES_LIVE);
 		break;
 	case COMMAND_QUIT:
 		return false;
@@ -581,7 +585,7 @@ static int new_parts(struct engine *engine, const struct engine_config *config, 
 	if (!engine->supply)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (config->has_samples) {
-		engine->samples = samples_new();
+		engine->samples = samples_new(engine->recorded ? SAMPLES_RECORDED : SAMPLES_LIVE);
 		if (!engine->samples)
 			return err_set(err, -ENOMEM, "out of memory");
 	}

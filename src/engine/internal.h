@@ -63,6 +63,7 @@ struct engine {
 	struct recorded *recorded; /* the source, if it is a recording; else NULL */
 	struct replay *replay;	   /* how far it is read */
 	struct samples *samples;   /* single ones, or NULL: not asked for */
+	bool wants_all_samples;	   /* now, and not when they have their names */
 	struct procs *procs;
 	struct profile *profile;
 	struct broker *broker; /* borrowed */

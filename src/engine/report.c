@@ -19,6 +19,7 @@
 #define REPORT_TEXT_MAX	 12288 /* the names of a recording's events among it */
 #define NOTICE_FILES_MAX 160
 #define COST_FRESH_NS	 (200 * NS_PER_MSEC)
+#define NAMES_MAX_NS	 NS_PER_SEC /* single samples wait so long for names */
 
 static uint64_t own_rss_bytes(void)
 {
@@ -313,6 +314,16 @@ static void name_processes(const struct engine *engine, struct snapshot *s)
 	}
 }
 
+/* A recording can wait for names, what is live only as long as there is room for more. */
+static uint64_t samples_overdue_ns(const struct engine *engine, uint64_t time_ns)
+{
+	if (engine->recorded)
+		return engine->is_over ? UINT64_MAX : 0;
+	if (engine->wants_all_samples || samples_are_full(engine->samples))
+		return UINT64_MAX;
+	return time_ns - NAMES_MAX_NS;
+}
+
 struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
 {
 	uint32_t left = REPORT_TEXT_MAX;
@@ -338,6 +349,6 @@ struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
 	if (engine->samples)
 		s->samples = samples_take(engine->samples, engine->profile,
 					  source_granted(engine->source)->event.name,
-					  !engine->recorded || engine->is_over);
+					  samples_overdue_ns(engine, time_ns));
 	return s;
 }

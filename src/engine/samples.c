@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLES_MAX 4096
 #define FRAMES_MAX  (256u << 10)
 #define THREADS_MAX 65536 /* names of their own */
 #define TEXT_MAX    (64u << 20)
@@ -35,7 +34,7 @@ struct thread_name {
 
 struct samples {
 	struct kept *samples;
-	size_t nr_samples, cap_samples;
+	size_t nr_samples, cap_samples, max_samples;
 	struct kept_frame *frames;
 	size_t nr_frames, cap_frames;
 	struct u64map by_tid; /* to threads */
@@ -43,9 +42,13 @@ struct samples {
 	size_t nr_threads, cap_threads;
 };
 
-struct samples *samples_new(void)
+struct samples *samples_new(uint32_t max)
 {
-	return calloc(1, sizeof(struct samples));
+	struct samples *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->max_samples = max;
+	return s;
 }
 
 struct samples *samples_free(struct samples *s)
@@ -153,7 +156,7 @@ bool samples_add(struct samples *s, const struct record *record, const struct pr
 	struct kept *kept;
 
 	if (samples_are_full(s) ||
-	    vec_reserve(&s->samples, &s->cap_samples, s->nr_samples + 1, SAMPLES_MAX) < 0 ||
+	    vec_reserve(&s->samples, &s->cap_samples, s->nr_samples + 1, s->max_samples) < 0 ||
 	    vec_reserve(&s->frames, &s->cap_frames, s->nr_frames + stack->nr, SIZE_MAX) < 0)
 		return false;
 	kept = &s->samples[s->nr_samples++];
@@ -175,7 +178,7 @@ bool samples_add(struct samples *s, const struct record *record, const struct pr
 
 bool samples_are_full(const struct samples *s)
 {
-	return s->nr_samples >= SAMPLES_MAX || s->nr_frames >= FRAMES_MAX;
+	return s->nr_samples >= s->max_samples || s->nr_frames >= FRAMES_MAX;
 }
 
 uint32_t samples_count(const struct samples *s)
@@ -212,15 +215,16 @@ static uint32_t gather(struct gathered *g, const char *text)
 	return at;
 }
 
-/* How many samples, from the first, have all names that they will get. */
-static uint32_t count_settled(const struct samples *s, const struct profile *profile)
+/* How many samples, from the first, have all names that they will get, or have waited long enough. */
+static uint32_t count_settled(const struct samples *s, const struct profile *profile,
+			      uint64_t overdue_ns)
 {
 	struct profile_place place;
 
 	for (uint32_t i = 0; i < s->nr_samples; i++) {
 		const struct snap_sample *head = &s->samples[i].head;
 
-		for (uint32_t k = 0; k < head->nr_frames; k++) {
+		for (uint32_t k = 0; k < head->nr_frames && head->time_ns >= overdue_ns; k++) {
 			const struct profile_frame *at = &s->frames[head->first_frame + k].place;
 
 			if (!profile_place_of(profile, at->module, at->off, &place))
@@ -261,9 +265,9 @@ static void drop_first(struct samples *s, uint32_t nr, uint32_t nr_frames)
 }
 
 struct snap_samples *samples_take(struct samples *s, const struct profile *profile,
-				  const char *event, bool all)
+				  const char *event, uint64_t overdue_ns)
 {
-	uint32_t nr = all ? (uint32_t)s->nr_samples : count_settled(s, profile);
+	uint32_t nr = count_settled(s, profile, overdue_ns);
 	uint32_t nr_frames =
 		nr < s->nr_samples ? s->samples[nr].head.first_frame : (uint32_t)s->nr_frames;
 	struct snap_frame *frames = calloc(nr_frames + 1ul, sizeof(*frames));

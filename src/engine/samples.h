@@ -18,7 +18,8 @@
 
 struct samples;
 
-struct samples *samples_new(void);
+/* Room for MAX samples. NULL: no memory. */
+struct samples *samples_new(uint32_t max);
 struct samples *samples_free(struct samples *samples);
 /* Forget the samples and the threads. */
 void samples_clear(struct samples *samples);
@@ -43,10 +44,10 @@ uint32_t samples_count(const struct samples *samples);
 
 /*
  * Take the samples, in order, up to the first that has a frame whose name is
- * on its way (ALL: these too, as they are). EVENT is their event's name.
- * NULL: no memory; then they stay.
+ * on its way and that is younger than OVERDUE_NS (the time of a sample).
+ * EVENT is their event's name. NULL: no memory; then they stay.
  */
 struct snap_samples *samples_take(struct samples *samples, const struct profile *profile,
-				  const char *event, bool all);
+				  const char *event, uint64_t overdue_ns);
 
 #endif

@@ -22,11 +22,14 @@ enum command_kind {
 	COMMAND_ZERO,	     /* the window starts now */
 	COMMAND_WINDOW,	     /* value: nanoseconds */
 	COMMAND_EVENT,	     /* value: which event of the recording to show */
-	COMMAND_SAMPLES,     /* value: 1 hand over single samples with each snapshot, 0 no more */
+	COMMAND_SAMPLES,     /* value: hand over single samples with each snapshot, see below */
 	COMMAND_NODES, /* value: 1 snapshots have the call tree (at first), 0 functions only */
 	COMMAND_STOP,  /* read no more of the recording: show what came so far */
 	COMMAND_QUIT,
 };
+
+/* Of COMMAND_SAMPLES: none; those that have all their names; all, as they are. */
+enum { COMMAND_SAMPLES_NONE, COMMAND_SAMPLES_NAMED, COMMAND_SAMPLES_ALL };
 
 struct command {
 	enum command_kind kind;
