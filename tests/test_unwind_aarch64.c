@@ -443,6 +443,8 @@ static void leaf_without_cfi(void **state)
 	regs.r[A64_X30] = CALLER;
 	expect_caller(0x200 - 0x100);
 	assert_int_equal(frames[1].sp, STACK);
+	regs.r[A64_SP] = UINT64_MAX; /* as high as nothing is */
+	expect_caller(0x200 - 0x100);
 	regs.r[A64_X30] = CALLER + 4;
 	expect_end(0x200, STACK_END_NO_CFI);
 	free(made);

@@ -286,9 +286,9 @@ static void hurry(struct walk *w)
 	for (;;) {
 		if (w->arch->stride)
 			stride(w);
-		if (c->regs[w->arch->sp_reg] < w->recall_sp)
+		if (w->recall_sp == UINT64_MAX || c->regs[w->arch->sp_reg] < w->recall_sp)
 			return;
-		follow(w); /* and from here on recall_sp is further out */
+		follow(w); /* from here on recall_sp is further out, or fewer frames can be met */
 	}
 }
 
