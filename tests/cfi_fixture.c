@@ -101,6 +101,7 @@ void put_fde(size_t cie_at, uint64_t start, uint32_t bytes, const uint8_t *insns
 
 void forget(void)
 {
+	table_forget(&module.table);
 	free(blob);
 	blob = NULL;
 }
@@ -117,7 +118,7 @@ int compile(void)
 	if (r == 0) {
 		assert_int_equal(table_open(blob, blob_bytes, &table), 0);
 		module.table = table;
-		module.has_table = true;
+		module.has_table = table_remember(&module.table) == 0;
 	}
 	return r;
 }
@@ -125,6 +126,7 @@ int compile(void)
 int reset(void **state)
 {
 	(void)state;
+	forget();
 	eh.n = debug.n = 0;
 	memset(text, 0x90, sizeof(text));
 	segment = (struct cfi_segment){

@@ -27,7 +27,8 @@ static bool compile(struct self *self, struct unwind_elf *e, size_t i, bool with
 
 	m->id = (uint32_t)i;
 	m->has_table = cfi_compile(&e->input, &self->blobs[i], &len, &stats) == 0 &&
-		       table_open(self->blobs[i], len, &m->table) == 0;
+		       table_open(self->blobs[i], len, &m->table) == 0 &&
+		       table_remember(&m->table) == 0;
 	if (with_calls)
 		m->has_calls = cfi_compile_calls(&e->input, &self->calls[i], &len) == 0 &&
 			       calls_open(self->calls[i], len, &m->calls) == 0;
@@ -117,6 +118,7 @@ bool self_load(struct self *self, bool with_calls)
 void self_unload(struct self *self)
 {
 	for (size_t i = 0; i < SELF_MAPS_MAX; i++) {
+		table_forget(&self->modules[i].table);
 		free(self->blobs[i]);
 		free(self->calls[i]);
 	}

@@ -65,7 +65,8 @@ static inline bool step_plain(const struct unwind_cursor *c, uint64_t word, stru
 	uint64_t fp;
 
 	/* Of the words read the return address is the highest. */
-	if (unlikely(cfa % 8 || cfa <= at->sp || ra_off >= c->readable || ra_off < fp_bytes))
+	if (unlikely(cfa % 8 || cfa - at->sp - 1 >= FRAME_BYTES_MAX || ra_off >= c->readable ||
+		     ra_off < fp_bytes))
 		return false;
 	memcpy(&at->pc, c->data + ra_off, sizeof(at->pc));
 	memcpy(&fp, c->data + (ra_off - fp_bytes), sizeof(fp));

@@ -83,10 +83,14 @@ static void unwind(struct unwind_module *module, struct reader *in, uint64_t sta
 		stack[i] = lead(reader_u64(in), stack_bytes);
 	copy.data = exact_copy(stack, stack_bytes);
 	unwind_dwarf(&space, &regs, &copy, NULL, frames, &result);
+	/* Single steps until now; many at once must lead to the same. */
+	if (module->has_table)
+		must(table_remember(&module->table) == 0);
 	with_recall(&space, &regs, &copy, frames, &result);
 	must(result.nr_frames > 0 && result.nr_frames <= UNWIND_FRAMES_MAX);
 	must(result.end < STACK_END_COUNT && result.bytes_used <= stack_bytes);
 	unwind_fp(&space, stack, stack_bytes / 8, UNWIND_FRAMES_MAX, frames, &result);
+	table_forget(&module->table);
 	free((void *)(uintptr_t)copy.data);
 	free(stack);
 }

@@ -16,14 +16,15 @@
 
 static void unwind(struct unwind_module *module, const uint8_t *registers, uint64_t off)
 {
-	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	static struct unwind_frame frames[UNWIND_FRAMES_MAX], others[UNWIND_FRAMES_MAX];
+	uint64_t *recent = module->table.recent;
 	uint64_t words[STACK_WORDS];
 	struct unwind_map map = {LOAD_ADDR, LOAD_ADDR + (1ull << 40), 0, module};
 	struct unwind_space space = {&map, 1, 0};
 	struct unwind_stack stack = {(uint8_t *)words, STACK_ADDR, sizeof(words), false};
 	bool is_a64 = module->table.machine == TABLE_MACHINE_AARCH64;
 	struct unwind_regs regs = {.machine = module->table.machine};
-	struct unwind_result result;
+	struct unwind_result result, other;
 
 	for (size_t i = 0; i < STACK_WORDS; i++)
 		words[i] = i % 3 ? LOAD_ADDR + off + i : STACK_ADDR + 8 * i;
@@ -32,6 +33,12 @@ static void unwind(struct unwind_module *module, const uint8_t *registers, uint6
 	regs.r[is_a64 ? A64_PC : X86_RIP] = LOAD_ADDR + off;
 	unwind_dwarf(&space, &regs, &stack, NULL, frames, &result);
 	must(result.nr_frames <= UNWIND_FRAMES_MAX && result.end < STACK_END_COUNT);
+	module->table.recent = NULL; /* by single steps */
+	unwind_dwarf(&space, &regs, &stack, NULL, others, &other);
+	module->table.recent = recent;
+	must(result.nr_frames == other.nr_frames && result.end == other.end);
+	for (uint32_t i = 0; i < result.nr_frames; i++)
+		must(frames[i].pc == others[i].pc && frames[i].sp == others[i].sp);
 }
 
 static void use_table(struct unwind_module *module, const uint8_t *registers)
@@ -61,7 +68,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	blob = exact_copy(data + head, size - head);
 	if (table_open(blob, size - head, &module.table) == 0) {
 		module.has_table = true;
+		must(table_remember(&module.table) == 0);
 		use_table(&module, data);
+		table_forget(&module.table);
 	}
 	if (calls_open(blob, size - head, &module.calls) == 0)
 		for (uint64_t i = 0; i < 4096; i++)
