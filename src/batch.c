@@ -48,6 +48,8 @@ struct batch {
 	bool may_end;	     /* has targets that may */
 	bool is_settling;    /* the last block is due, but waits for names and tables */
 	bool is_asked;	     /* a snapshot is on its way */
+	bool is_last_asked;  /* and was asked for when closing had begun */
+	bool hurries;	     /* samples shall not wait for names any more */
 	bool is_done;
 	int signal;		/* that ends us, 0: none */
 	uint64_t lost, dropped; /* so far */
@@ -91,11 +93,19 @@ static bool needs_nodes(const struct options *o)
 	       (o->format != OPTIONS_TEXT || o->view != VIEW_FUNCTIONS);
 }
 
+static int tell(struct batch *b, enum command_kind kind, uint64_t value)
+{
+	return channel_send(b->channel, (struct command){.kind = kind, .value = value});
+}
+
 static void ask(struct batch *b)
 {
-	if (!b->is_asked &&
-	    channel_send(b->channel, (struct command){.kind = COMMAND_SNAPSHOT}) == 0)
-		b->is_asked = true;
+	if (b->is_asked)
+		return;
+	if (b->hurries && tell(b, COMMAND_SAMPLES, COMMAND_SAMPLES_ALL) < 0)
+		return;
+	b->is_asked = tell(b, COMMAND_SNAPSHOT, 0) == 0;
+	b->is_last_asked = b->closing_ns != 0;
 }
 
 /* Ask for the last block, unless that has been done. */
@@ -105,12 +115,11 @@ static void start_closing(struct batch *b)
 		return;
 	b->closing_ns = now_ns();
 	b->look_ns = b->closing_ns;
-	b->is_asked = false; /* what is on its way was made too early */
+	/* What is on its way was made too early; but samples that are in it come only once. */
+	if (b->config->options->format != OPTIONS_SAMPLES)
+		b->is_asked = false;
 	if (b->config->options->input)
-		channel_send(b->channel, (struct command){.kind = COMMAND_STOP});
-	else if (b->config->options->format == OPTIONS_SAMPLES && b->signal)
-		channel_send(b->channel, (struct command){.kind = COMMAND_SAMPLES,
-							  .value = COMMAND_SAMPLES_ALL});
+		tell(b, COMMAND_STOP, 0);
 	ask(b);
 }
 
@@ -180,7 +189,7 @@ static bool are_last(const struct batch *b, const struct snapshot *snapshot, uin
 {
 	if (snapshot->recording.is_recording)
 		return is_over(snapshot);
-	if (!b->closing_ns || snapshot->time_ns < b->closing_ns)
+	if (!b->is_last_asked)
 		return false;
 	return b->signal ||
 	       (snapshot->health.ends[STACK_END_PENDING] == 0 &&
@@ -205,7 +214,7 @@ static void take_samples(struct batch *b, const struct snapshot *snapshot, uint6
 	    (are_last(b, snapshot, time_ns) && (nr == 0 || (b->signal && !is_recording))))
 		b->is_done = true;
 	b->block_ns = time_ns + (nr && is_recording ? 0 : SAMPLES_STEP_NS);
-	b->look_ns = b->block_ns;
+	b->look_ns = b->closing_ns ? time_ns + SETTLE_STEP_NS : b->block_ns;
 }
 
 static void take_snapshot(struct batch *b, uint64_t time_ns)
@@ -278,6 +287,8 @@ static void take_signal(struct batch *b, const struct signalfd_siginfo *info)
 	if (b->signal)
 		b->is_done = true;
 	b->signal = (int)info->ssi_signo;
+	b->hurries = b->config->options->format == OPTIONS_SAMPLES && !b->config->options->input;
+	b->is_last_asked = false;
 	if (launch && info->ssi_code == SI_USER && !launch_reap(launch, false, &status, &err))
 		launch_signal(launch, b->signal);
 	start_closing(b);
@@ -386,7 +397,7 @@ static int finish(struct batch *b, struct err *err)
 {
 	const struct options *o = b->config->options;
 
-	channel_send(b->channel, (struct command){.kind = COMMAND_QUIT});
+	tell(b, COMMAND_QUIT, 0);
 	take_messages(b);
 	if (b->error == 0)
 		say_losses(b);
@@ -422,14 +433,13 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 	batch.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (batch.signal_fd < 0) {
 		err_set(err, -errno, "signalfd: %s", strerror(errno));
-		channel_send(channel, (struct command){.kind = COMMAND_QUIT});
+		tell(&batch, COMMAND_QUIT, 0);
 		return 1;
 	}
 	if (!needs_nodes(config->options))
-		channel_send(channel, (struct command){.kind = COMMAND_NODES, .value = 0});
+		tell(&batch, COMMAND_NODES, 0);
 	if (config->options->format == OPTIONS_SAMPLES) {
-		channel_send(channel, (struct command){.kind = COMMAND_SAMPLES,
-						       .value = COMMAND_SAMPLES_NAMED});
+		tell(&batch, COMMAND_SAMPLES, COMMAND_SAMPLES_NAMED);
 		batch.block_ns = time_ns;
 	}
 	look_at_command(&batch);

@@ -37,8 +37,8 @@
 #define WAIT_LEAST_NS	   (NS_PER_MSEC / 10) /* a call that returns at once takes less */
 #define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
 #define BACKLOG_BYTES	   (32u << 20)
-#define SAMPLES_LIVE	   16384 /* until somebody takes them: those of 150 CPUs at 1 kHz and 100 ms */
-#define SAMPLES_RECORDED   4096 /* at once, so that its progress is seen */
+#define SAMPLES_LIVE	   16384 /* until somebody takes them; half are those of 80 CPUs in 100 ms */
+#define SAMPLES_RECORDED   4096	 /* at once, so that its progress is seen */
 #define SWEEP_NS	   (10 * NS_PER_SEC)
 #define BROKER_LIMIT_MS	   500 /* the rings hold about as much */
 #define POLL_FDS_MAX	   1024

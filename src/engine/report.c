@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/io.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/engine/internal.h"
@@ -315,13 +316,13 @@ static void name_processes(const struct engine *engine, struct snapshot *s)
 }
 
 /* A recording can wait for names, what is live only as long as there is room for more. */
-static uint64_t samples_overdue_ns(const struct engine *engine, uint64_t time_ns)
+static uint64_t samples_overdue_ns(const struct engine *engine)
 {
 	if (engine->recorded)
 		return engine->is_over ? UINT64_MAX : 0;
-	if (engine->wants_all_samples || samples_are_full(engine->samples))
+	if (engine->wants_all_samples || samples_are_many(engine->samples))
 		return UINT64_MAX;
-	return time_ns - NAMES_MAX_NS;
+	return now_ns() - NAMES_MAX_NS;
 }
 
 struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
@@ -349,6 +350,6 @@ struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
 	if (engine->samples)
 		s->samples = samples_take(engine->samples, engine->profile,
 					  source_granted(engine->source)->event.name,
-					  samples_overdue_ns(engine, time_ns));
+					  samples_overdue_ns(engine));
 	return s;
 }

@@ -5,6 +5,7 @@
 #include "src/engine/samples.h"
 
 #include "src/base/hash.h"
+#include "src/base/io.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAMES_MAX  (256u << 10)
+#define FRAMES_MAX  (512u << 10)
 #define THREADS_MAX 65536 /* names of their own */
 #define TEXT_MAX    (64u << 20)
 
@@ -23,6 +24,7 @@ struct kept_frame {
 };
 
 struct kept {
+	uint64_t kept_ns;
 	struct snap_sample head; /* its text offsets are filled in when it is taken */
 	char comm[16];
 };
@@ -160,7 +162,8 @@ bool samples_add(struct samples *s, const struct record *record, const struct pr
 	    vec_reserve(&s->frames, &s->cap_frames, s->nr_frames + stack->nr, SIZE_MAX) < 0)
 		return false;
 	kept = &s->samples[s->nr_samples++];
-	*kept = (struct kept){.head = {
+	*kept = (struct kept){.kept_ns = now_ns(),
+			      .head = {
 				      .pid = (int32_t)record->pid,
 				      .tid = (int32_t)record->tid,
 				      .cpu = record->cpu,
@@ -179,6 +182,11 @@ bool samples_add(struct samples *s, const struct record *record, const struct pr
 bool samples_are_full(const struct samples *s)
 {
 	return s->nr_samples >= s->max_samples || s->nr_frames >= FRAMES_MAX;
+}
+
+bool samples_are_many(const struct samples *s)
+{
+	return s->nr_samples >= s->max_samples / 2 || s->nr_frames >= FRAMES_MAX / 2;
 }
 
 uint32_t samples_count(const struct samples *s)
@@ -224,7 +232,9 @@ static uint32_t count_settled(const struct samples *s, const struct profile *pro
 	for (uint32_t i = 0; i < s->nr_samples; i++) {
 		const struct snap_sample *head = &s->samples[i].head;
 
-		for (uint32_t k = 0; k < head->nr_frames && head->time_ns >= overdue_ns; k++) {
+		if (s->samples[i].kept_ns < overdue_ns)
+			continue;
+		for (uint32_t k = 0; k < head->nr_frames; k++) {
 			const struct profile_frame *at = &s->frames[head->first_frame + k].place;
 
 			if (!profile_place_of(profile, at->module, at->off, &place))

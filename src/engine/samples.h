@@ -40,11 +40,12 @@ struct samples_stack {
 bool samples_add(struct samples *samples, const struct record *record,
 		 const struct process *process, const struct samples_stack *stack);
 bool samples_are_full(const struct samples *samples);
+bool samples_are_many(const struct samples *samples); /* half as many */
 uint32_t samples_count(const struct samples *samples);
 
 /*
  * Take the samples, in order, up to the first that has a frame whose name is
- * on its way and that is younger than OVERDUE_NS (the time of a sample).
+ * on its way and that was kept at OVERDUE_NS or later.
  * EVENT is their event's name. NULL: no memory; then they stay.
  */
 struct snap_samples *samples_take(struct samples *samples, const struct profile *profile,
