@@ -25,6 +25,11 @@ cleanup()
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
+# perf keeps copies of the files that it meets in the user's home, and takes names from there.
+if command -v perf >/dev/null; then
+	perf() { command perf --buildid-dir "$tmp/perf-files" "$@"; }
+fi
+
 skip()
 {
 	echo "SKIP: $*"

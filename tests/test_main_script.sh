@@ -12,6 +12,7 @@ command -v perf >/dev/null || {
 data=${STACKTOP_TEST_DATA:-$top_srcdir/../shared/data}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+perf() { command perf --buildid-dir "$dir/perf-files" "$@"; } # and not the user's
 failures=0
 nr_files=0
 nr_samples=0
