@@ -78,4 +78,10 @@ wait $load 2>/dev/null
 	echo "no kernel thread: $(tail -n 1 "$dir/out" | jq -c .health.without_user_part)"
 	status=1
 }
+# Of a target that does nothing there is little to do.
+sleep 30 &
+"$STACKTOP" --format=json -n 2 -d 1.1 -p $! >"$dir/out" || status=1
+kill $!
+expect "the engine's stages are part of the cost" \
+	'.health | ([.own_cpu_stages_s[]] | add) <= .own_cpu_s + 0.05'
 exit $status

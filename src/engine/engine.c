@@ -627,6 +627,7 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 	broker_set_limit(broker, BROKER_LIMIT_MS);
 	engine->cost.start_ns = now_ns();
 	cost_update(engine, engine->cost.start_ns);
+	engine->cost.thread_ns = 0; /* it ran on another thread: the engine's begins with none */
 	if (config->start_fd >= 0 && write_all(config->start_fd, "", 1) < 0) {
 		r = err_set(err, -EPIPE, "the command ended before it was started");
 		goto fail;
