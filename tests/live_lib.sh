@@ -5,13 +5,15 @@
 # shellcheck shell=bash disable=SC2154
 
 term=$tmp/term
-tmux_socket=stacktop-live-$$
+tmux_socket=stacktop-live-$$-0
+nr_terms=0
 
 mux() { tmux -u -L "$tmux_socket" -f /dev/null "$@"; }
 
 live_cleanup()
 {
 	mux kill-server 2>/dev/null
+	rm -f "${TMUX_TMPDIR:-/tmp}/tmux-$(id -u)/stacktop-live-$$-"*
 	cleanup
 }
 trap live_cleanup EXIT
@@ -25,7 +27,10 @@ term_begin()
 {
 	local size=$1
 	shift
+	# A server that is about to exit would take the new session with it.
 	mux kill-server 2>/dev/null
+	nr_terms=$((nr_terms + 1))
+	tmux_socket=stacktop-live-$$-$nr_terms
 	rm -rf "$term"
 	mkdir "$term"
 	{
