@@ -308,6 +308,11 @@ static bool is_live_only(enum command_kind kind)
 	return kind == COMMAND_FREEZE || kind == COMMAND_ZERO || kind == COMMAND_WINDOW;
 }
 
+static struct samples *new_samples(const struct engine *engine)
+{
+	return samples_new(engine->recorded ? SAMPLES_RECORDED : SAMPLES_LIVE);
+}
+
 bool engine_obey(struct engine *engine, struct channel *channel, const struct command *command,
 		 uint64_t time_ns)
 {
@@ -360,8 +365,7 @@ bool engine_obey(struct engine *engine, struct channel *channel, const struct co
 		if (command->value == COMMAND_SAMPLES_NONE)
 			engine->samples = samples_free(engine->samples);
 		else if (!engine->samples)
-			engine->samples =
-				samples_new(engine->recorded ? SAMPLES_RECORDED : SAMPLES_LIVE);
+			engine->samples = new_samples(engine);
 		break;
 	case COMMAND_QUIT:
 		return false;
@@ -585,7 +589,7 @@ static int new_parts(struct engine *engine, const struct engine_config *config, 
 	if (!engine->supply)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (config->has_samples) {
-		engine->samples = samples_new(engine->recorded ? SAMPLES_RECORDED : SAMPLES_LIVE);
+		engine->samples = new_samples(engine);
 		if (!engine->samples)
 			return err_set(err, -ENOMEM, "out of memory");
 	}
