@@ -68,95 +68,139 @@ size_t kallsyms_bytes(const struct kallsyms *k)
 	return sizeof(*k) + k->cap * sizeof(*k->all) + k->cap_text;
 }
 
-/* Names that mark a place and not a function; they lose to any other name at it. */
-static bool is_marker(const char *name)
+static bool begins_with(const char *name, size_t len, const char *prefix)
 {
-	size_t len = strlen(name);
+	size_t prefix_len = strlen(prefix);
 
-	return strcmp(name, "_text") == 0 || strcmp(name, "_stext") == 0 ||
-	       (len > 6 && strcmp(name + len - 6, "_start") == 0 && name[0] == '_') ||
-	       (len > 4 && strcmp(name + len - 4, "_end") == 0 && name[0] == '_') ||
-	       strncmp(name, "__pi_", 5) == 0;
+	return len >= prefix_len && memcmp(name, prefix, prefix_len) == 0;
 }
 
-static uint16_t rank_of(char type, const char *name)
+static bool ends_with(const char *name, size_t len, const char *suffix)
 {
-	unsigned int rank = 2;
+	size_t suffix_len = strlen(suffix);
+
+	return len > suffix_len && memcmp(name + len - suffix_len, suffix, suffix_len) == 0;
+}
+
+static bool is_name(const char *name, size_t len, const char *wanted)
+{
+	return len == strlen(wanted) && memcmp(name, wanted, len) == 0;
+}
+
+/* Names that mark a place and not a function; they lose to any other name at it. */
+static bool is_marker(const char *name, size_t len)
+{
+	return name[0] == '_' && (is_name(name, len, "_text") || is_name(name, len, "_stext") ||
+				  ends_with(name, len, "_start") || ends_with(name, len, "_end") ||
+				  begins_with(name, len, "__pi_"));
+}
+
+static uint16_t rank_of(char type, const char *name, size_t len)
+{
+	unsigned int rank = 2, underscores = 0;
 
 	if (type == 'T')
 		rank = 0;
 	else if (type == 'W' || type == 'w')
 		rank = 1;
-	if (is_marker(name))
+	if (is_marker(name, len))
 		rank += 3;
-	return (uint16_t)(rank << 8 | MIN(strspn(name, "_"), (size_t)255));
+	while (underscores < len && underscores < 255 && name[underscores] == '_')
+		underscores++;
+	return (uint16_t)(rank << 8 | underscores);
 }
 
-static bool is_code(char type, const char *name)
+static bool is_code(char type, const char *name, size_t len)
 {
-	return strchr("tTwW", type) && name[0] != '$' && strncmp(name, ".L", 2) != 0;
+	return (type == 't' || type == 'T' || type == 'w' || type == 'W') && name[0] != '$' &&
+	       !begins_with(name, len, ".L");
 }
 
-static int kallsyms_add(struct kallsyms *k, uint64_t start, char type, const char *name,
-			const char *object, size_t object_len)
+static int kallsyms_add(struct kallsyms *k, uint64_t start, char type, const char *name, size_t len,
+			uint32_t object)
 {
-	size_t len = strlen(name);
 	struct kernel_symbol *symbol;
 	int r = vec_reserve(&k->all, &k->cap, k->nr + 1, KALLSYMS_MAX);
 
 	if (r < 0)
 		return r;
 	symbol = &k->all[k->nr];
-	*symbol = (struct kernel_symbol){.start = start, .name = NO_NAME, .rank = UINT16_MAX};
-	symbol->object =
-		(uint16_t)MIN(strings_intern(k->objects, object, object_len), (uint32_t)UINT16_MAX);
-	if (is_code(type, name)) {
+	*symbol = (struct kernel_symbol){
+		.start = start,
+		.name = NO_NAME,
+		.object = (uint16_t)MIN(object, (uint32_t)UINT16_MAX),
+		.rank = UINT16_MAX,
+	};
+	if (is_code(type, name, len)) {
 		r = vec_reserve(&k->text, &k->cap_text, k->nr_text + len + 1, KALLSYMS_TEXT_MAX);
 		if (r < 0)
 			return r;
-		memcpy(k->text + k->nr_text, name, len + 1);
+		memcpy(k->text + k->nr_text, name, len);
+		k->text[k->nr_text + len] = '\0';
 		symbol->name = (uint32_t)k->nr_text;
-		symbol->rank = rank_of(type, name);
+		symbol->rank = rank_of(type, name, len);
 		k->nr_text += len + 1;
 	}
 	k->nr++;
 	return 0;
 }
 
-/* "ffffffffc0a01000 t nf_tables_newrule\t[nf_tables]", NUL-terminated, without its newline. */
-static int kallsyms_add_line(struct kallsyms *k, char *line)
+/* The address at the start of LINE, and behind it; NULL: there is none. */
+static const char *address_read(const char *line, uint64_t *ret)
 {
-	char *p = line, *name, *object;
-	uint64_t start;
+	uint64_t value = 0;
+	const char *p;
 
-	errno = 0;
-	start = strtoull(line, &p, 16);
-	if (p == line || errno || p[0] != ' ' || p[1] == '\0' || p[2] != ' ' || p[3] == '\0')
+	for (p = line;; p++) {
+		unsigned int digit = (unsigned int)*p - '0';
+
+		if (digit > 9) {
+			digit = ((unsigned int)*p | 0x20) - 'a' + 10;
+			if (digit < 10 || digit > 15)
+				break;
+		}
+		if (value >> 60)
+			return NULL;
+		value = value << 4 | digit;
+	}
+	*ret = value;
+	return p == line ? NULL : p;
+}
+
+/* "ffffffffc0a01000 t nf_tables_newrule\t[nf_tables]\n", END at the newline. */
+static int kallsyms_add_line(struct kallsyms *k, const char *line, const char *end)
+{
+	uint32_t object = 0;
+	const char *p, *name, *tab;
+	uint64_t start;
+	size_t len;
+
+	p = address_read(line, &start);
+	if (!p || end - p < 4 || p[0] != ' ' || p[2] != ' ')
 		return -EBADMSG;
 	name = p + 3;
-	object = strchr(name, '\t');
-	if (object) {
-		*object++ = '\0';
-		object += *object == '[';
-	} else {
-		object = name + strlen(name);
-	}
+	len = (size_t)(end - name);
 	if (start == 0)
 		return 0;
-	if (strcmp(name, "_text") == 0 || (!k->image && strcmp(name, "_stext") == 0))
+	tab = end[-1] == ']' ? memchr(name, '\t', len) : NULL;
+	if (tab) {
+		len = (size_t)(tab - name);
+		tab += tab[1] == '[' ? 2 : 1;
+		object = strings_intern(k->objects, tab, strnlen(tab, (size_t)(end - 1 - tab)));
+	}
+	if (is_name(name, len, "_text") || (!k->image && is_name(name, len, "_stext")))
 		k->image = start;
-	return kallsyms_add(k, start, p[1], name, object, strcspn(object, "]"));
+	return kallsyms_add(k, start, p[1], name, len, object);
 }
 
 /* Add the whole lines of BUFFER (*LEN bytes); keep the rest at its start. */
 static int kallsyms_add_lines(struct kallsyms *k, char *buffer, size_t *len)
 {
-	char *line = buffer, *end;
+	const char *line = buffer, *end;
 	int r = 0;
 
 	while ((end = memchr(line, '\n', (size_t)(buffer + *len - line))) && r == 0) {
-		*end = '\0';
-		r = kallsyms_add_line(k, line);
+		r = kallsyms_add_line(k, line, end);
 		line = end + 1;
 	}
 	*len -= (size_t)(line - buffer);
@@ -204,6 +248,34 @@ static int kernel_symbol_compare(const void *va, const void *vb)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
+/* The kernel's own come sorted, those of modules behind them in any order. */
+static void kallsyms_sort(struct kallsyms *k)
+{
+	size_t from = 1;
+
+	while (from < k->nr && k->all[from - 1].start <= k->all[from].start)
+		from++;
+	for (size_t i = from; i < k->nr; i++)
+		while (from > 0 && k->all[from - 1].start >= k->all[i].start)
+			from--;
+	if (from < k->nr)
+		qsort(k->all + from, k->nr - from, sizeof(*k->all), kernel_symbol_compare);
+}
+
+/* Of those that start at one place keep the best. */
+static void kallsyms_choose(struct kallsyms *k)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < k->nr; i++) {
+		if (nr == 0 || k->all[i].start != k->all[nr - 1].start)
+			k->all[nr++] = k->all[i];
+		else if (kernel_symbol_compare(&k->all[i], &k->all[nr - 1]) < 0)
+			k->all[nr - 1] = k->all[i];
+	}
+	k->nr = nr;
+}
+
 /* It is complete and will be kept: give back what growing by doubling took too much. */
 static void kallsyms_shrink(struct kallsyms *k)
 {
@@ -223,7 +295,6 @@ static void kallsyms_shrink(struct kallsyms *k)
 int kallsyms_load(int fd, struct kallsyms **ret)
 {
 	struct kallsyms *k = calloc(1, sizeof(*k));
-	size_t nr = 0;
 	int r;
 
 	if (!k)
@@ -234,12 +305,8 @@ int kallsyms_load(int fd, struct kallsyms **ret)
 		kallsyms_free(k);
 		return r;
 	}
-	if (k->nr > 0)
-		qsort(k->all, k->nr, sizeof(*k->all), kernel_symbol_compare);
-	for (size_t i = 0; i < k->nr; i++)
-		if (nr == 0 || k->all[i].start != k->all[nr - 1].start)
-			k->all[nr++] = k->all[i];
-	k->nr = nr;
+	kallsyms_sort(k);
+	kallsyms_choose(k);
 	kallsyms_shrink(k);
 	*ret = k;
 	return 0;
