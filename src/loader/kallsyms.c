@@ -14,7 +14,9 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +32,7 @@ struct kernel_symbol {
 	uint64_t start;
 	uint32_t name; /* NO_NAME: not code, only an end */
 	uint16_t object;
-	uint16_t rank; /* smaller is better */
+	char type;
 };
 
 struct kallsyms {
@@ -75,39 +77,9 @@ static bool begins_with(const char *name, size_t len, const char *prefix)
 	return len >= prefix_len && memcmp(name, prefix, prefix_len) == 0;
 }
 
-static bool ends_with(const char *name, size_t len, const char *suffix)
-{
-	size_t suffix_len = strlen(suffix);
-
-	return len > suffix_len && memcmp(name + len - suffix_len, suffix, suffix_len) == 0;
-}
-
 static bool is_name(const char *name, size_t len, const char *wanted)
 {
 	return len == strlen(wanted) && memcmp(name, wanted, len) == 0;
-}
-
-/* Names that mark a place and not a function; they lose to any other name at it. */
-static bool is_marker(const char *name, size_t len)
-{
-	return name[0] == '_' && (is_name(name, len, "_text") || is_name(name, len, "_stext") ||
-				  ends_with(name, len, "_start") || ends_with(name, len, "_end") ||
-				  begins_with(name, len, "__pi_"));
-}
-
-static uint16_t rank_of(char type, const char *name, size_t len)
-{
-	unsigned int rank = 2, underscores = 0;
-
-	if (type == 'T')
-		rank = 0;
-	else if (type == 'W' || type == 'w')
-		rank = 1;
-	if (is_marker(name, len))
-		rank += 3;
-	while (underscores < len && underscores < 255 && name[underscores] == '_')
-		underscores++;
-	return (uint16_t)(rank << 8 | underscores);
 }
 
 static bool is_code(char type, const char *name, size_t len)
@@ -129,7 +101,7 @@ static int kallsyms_add(struct kallsyms *k, uint64_t start, char type, const cha
 		.start = start,
 		.name = NO_NAME,
 		.object = (uint16_t)MIN(object, (uint32_t)UINT16_MAX),
-		.rank = UINT16_MAX,
+		.type = type,
 	};
 	if (is_code(type, name, len)) {
 		r = vec_reserve(&k->text, &k->cap_text, k->nr_text + len + 1, KALLSYMS_TEXT_MAX);
@@ -138,7 +110,6 @@ static int kallsyms_add(struct kallsyms *k, uint64_t start, char type, const cha
 		memcpy(k->text + k->nr_text, name, len);
 		k->text[k->nr_text + len] = '\0';
 		symbol->name = (uint32_t)k->nr_text;
-		symbol->rank = rank_of(type, name, len);
 		k->nr_text += len + 1;
 	}
 	k->nr++;
@@ -151,17 +122,10 @@ static const char *address_read(const char *line, uint64_t *ret)
 	uint64_t value = 0;
 	const char *p;
 
-	for (p = line;; p++) {
-		unsigned int digit = (unsigned int)*p - '0';
-
-		if (digit > 9) {
-			digit = ((unsigned int)*p | 0x20) - 'a' + 10;
-			if (digit < 10 || digit > 15)
-				break;
-		}
+	for (p = line; isxdigit((unsigned char)*p); p++) {
 		if (value >> 60)
 			return NULL;
-		value = value << 4 | digit;
+		value = value << 4 | (uint64_t)((*p & 15) + 9 * (*p >> 6));
 	}
 	*ret = value;
 	return p == line ? NULL : p;
@@ -237,14 +201,12 @@ static int kallsyms_read(struct kallsyms *k, int fd)
 	}
 }
 
-static int kernel_symbol_compare(const void *va, const void *vb)
+static int by_start(const void *va, const void *vb)
 {
 	const struct kernel_symbol *a = va, *b = vb;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
@@ -259,10 +221,43 @@ static void kallsyms_sort(struct kallsyms *k)
 		while (from > 0 && k->all[from - 1].start >= k->all[i].start)
 			from--;
 	if (from < k->nr)
-		qsort(k->all + from, k->nr - from, sizeof(*k->all), kernel_symbol_compare);
+		qsort(k->all + from, k->nr - from, sizeof(*k->all), by_start);
 }
 
-/* Of those that start at one place keep the best. */
+static bool ends_with(const char *name, const char *suffix)
+{
+	size_t len = strlen(name), suffix_len = strlen(suffix);
+
+	return len > suffix_len && strcmp(name + len - suffix_len, suffix) == 0;
+}
+
+/* Names that mark a place and not a function; they lose to any other name at it. */
+static bool is_marker(const char *name)
+{
+	return name[0] == '_' && (strcmp(name, "_text") == 0 || strcmp(name, "_stext") == 0 ||
+				  ends_with(name, "_start") || ends_with(name, "_end") ||
+				  strncmp(name, "__pi_", 5) == 0);
+}
+
+/* Smaller is better. */
+static unsigned int rank_of(const struct kallsyms *k, const struct kernel_symbol *symbol)
+{
+	unsigned int rank = 2;
+	const char *name;
+
+	if (symbol->name == NO_NAME)
+		return UINT_MAX;
+	name = k->text + symbol->name;
+	if (symbol->type == 'T')
+		rank = 0;
+	else if (symbol->type == 'W' || symbol->type == 'w')
+		rank = 1;
+	if (is_marker(name))
+		rank += 3;
+	return rank << 8 | (unsigned int)MIN(strspn(name, "_"), (size_t)255);
+}
+
+/* Of those that start at one place keep the best, and the first of those. */
 static void kallsyms_choose(struct kallsyms *k)
 {
 	size_t nr = 0;
@@ -270,7 +265,7 @@ static void kallsyms_choose(struct kallsyms *k)
 	for (size_t i = 0; i < k->nr; i++) {
 		if (nr == 0 || k->all[i].start != k->all[nr - 1].start)
 			k->all[nr++] = k->all[i];
-		else if (kernel_symbol_compare(&k->all[i], &k->all[nr - 1]) < 0)
+		else if (rank_of(k, &k->all[i]) < rank_of(k, &k->all[nr - 1]))
 			k->all[nr - 1] = k->all[i];
 	}
 	k->nr = nr;
