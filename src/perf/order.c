@@ -96,13 +96,14 @@ void order_open(struct order *order, uint64_t horizon_ns)
 		order->nr_ready++;
 }
 
-/* The head of a record and its registers, on their way while the record before it is worked on. */
+/* The head of a record, its registers and its end (how long the stack is), on their way while the record before it is worked on. */
 static void prefetch(const struct order_entry *entry, const uint8_t *base)
 {
 	const uint8_t *raw = base + (size_t)entry->word * 8;
 
 	for (uint32_t at = 0; at < MIN((uint32_t)entry->bytes, PREFETCH_BYTES); at += 64)
 		__builtin_prefetch(raw + at);
+	__builtin_prefetch(raw + entry->bytes - 1);
 }
 
 const struct order_entry *order_next(struct order *order, const uint8_t *base)

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define POOL_CHUNK_BYTES (512u << 10)
-#define POOL_CHUNKS	 96u		   /* 48 MB in use */
+#define POOL_CHUNK_BYTES (2u << 20)	   /* a huge page; many times the largest record */
+#define POOL_CHUNKS	 24u		   /* 48 MB in use */
 #define POOL_CHUNKS_ALL	 (2 * POOL_CHUNKS) /* while what is needed moves together */
 #define POOL_NONE	 UINT32_MAX
 
