@@ -79,20 +79,17 @@ static uint64_t key_of(uint64_t place, const struct reg_rule *rule)
 	return rule->kind == REG_UNSET ? 0 : hash_u64((uint64_t)rule->off * KEY_FACTOR + what);
 }
 
+uint64_t cfa_row_key(const struct cfa_row *row)
+{
+	return row->regs_key + key_of((uint64_t)CFA_REGS_MAX + row->cfa_reg, &row->cfa);
+}
+
 static void put_reg(struct machine *m, uint64_t reg, struct reg_rule rule)
 {
 	if (reg >= CFA_REGS_MAX)
 		return;
-	m->row.key += key_of(reg, &rule) - key_of(reg, &m->row.regs[reg]);
+	m->row.regs_key += key_of(reg, &rule) - key_of(reg, &m->row.regs[reg]);
 	m->row.regs[reg] = rule;
-}
-
-static void put_cfa(struct machine *m, uint32_t reg, struct reg_rule rule)
-{
-	m->row.key += key_of((uint64_t)CFA_REGS_MAX + reg, &rule) -
-		      key_of((uint64_t)CFA_REGS_MAX + m->row.cfa_reg, &m->row.cfa);
-	m->row.cfa = rule;
-	m->row.cfa_reg = reg;
 }
 
 static void set_reg(struct machine *m, uint64_t reg, enum reg_kind kind, int64_t off)
@@ -124,8 +121,8 @@ static void restore_reg(struct machine *m, uint64_t reg)
 
 static void set_cfa(struct machine *m, uint64_t reg, int64_t off)
 {
-	put_cfa(m, (uint32_t)MIN(reg, UINT32_MAX),
-		(struct reg_rule){.kind = REG_VAL_OFFSET, .off = off});
+	m->row.cfa_reg = (uint32_t)MIN(reg, UINT32_MAX);
+	m->row.cfa = (struct reg_rule){.kind = REG_VAL_OFFSET, .off = off};
 }
 
 /* Code before TO has the row as it is now. */
@@ -278,7 +275,7 @@ static void step_extended(struct machine *m, uint8_t op)
 		step_cfa(m, op);
 		break;
 	case CFA_DEF_CFA_EXPRESSION:
-		put_cfa(m, m->row.cfa_reg, read_expr(m, REG_VAL_EXPR));
+		m->row.cfa = read_expr(m, REG_VAL_EXPR);
 		break;
 	case CFA_EXPRESSION:
 		set_reg_expr(m, REG_EXPR);

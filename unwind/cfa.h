@@ -35,11 +35,14 @@ struct reg_rule {
 };
 
 struct cfa_row {
-	uint64_t key;	     /* equal rows of a file have equal ones, others (all but surely) not */
+	uint64_t regs_key;   /* the registers' share of cfa_row_key() */
 	struct reg_rule cfa; /* UNSET, VAL_OFFSET from register cfa_reg, or VAL_EXPR */
 	uint32_t cfa_reg;
 	struct reg_rule regs[CFA_REGS_MAX];
 };
+
+/* Equal rows of a file have equal keys, others (all but surely) not. */
+uint64_t cfa_row_key(const struct cfa_row *row);
 
 /* [START, END) in virtual addresses has ROW. A negative return stops the run. */
 typedef int cfa_row_fn(void *arg, uint64_t start, uint64_t end, const struct cfa_row *row);

@@ -9,7 +9,9 @@
 
 #include "unwind/cfi.h"
 
+#include "src/base/cleanup.h"
 #include "src/base/hash.h"
+#include "src/base/sort.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "unwind/aarch64_abi.h"
@@ -35,12 +37,6 @@ struct compile {
 	struct table_builder *builder;
 	struct cfa_run run;
 	struct cfi_stats stats;
-	/* The rows of the FDE at hand: given to the builder when its program ended well. */
-	struct fde_row {
-		uint64_t off;
-		uint32_t rule;
-	} * rows;
-	size_t nr_rows, cap_rows;
 	/* Rules of rows that were met before, by the rows' keys. */
 	struct known_row {
 		uint64_t key;
@@ -48,29 +44,48 @@ struct compile {
 		bool is_slow;
 	} known[1u << KNOWN_BITS];
 	const struct cfi_cie *cie;
+	uint64_t cie_key; /* of what a rule depends on besides its row */
 	const struct cfi_fde *fde;
 	uint64_t text_kept_off; /* code before this is not looked at again */
 };
 
-static int fde_cmp(const void *a, const void *b)
+static bool is_sorted(const struct cfi_frames *f)
 {
-	const struct cfi_fde *x = a, *y = b;
+	for (size_t i = 1; i < f->nr_fdes; i++)
+		if (f->fdes[i - 1].start > f->fdes[i].start)
+			return false;
+	return true;
+}
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->insns < y->insns ? -1 : x->insns > y->insns;
+/* By start; those of one start stay as they come in the file. */
+static int sort_fdes(struct cfi_frames *f)
+{
+	AUTO_FREE struct sort_key *keys = calloc(2 * f->nr_fdes, sizeof(*keys));
+	struct cfi_fde *sorted = malloc(f->nr_fdes * sizeof(*sorted));
+
+	if (!keys || !sorted) {
+		free(sorted);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < f->nr_fdes; i++)
+		keys[i] = (struct sort_key){.key = f->fdes[i].start, .index = (uint32_t)i};
+	sort_keys(keys, keys + f->nr_fdes, f->nr_fdes);
+	for (size_t i = 0; i < f->nr_fdes; i++)
+		sorted[i] = f->fdes[keys[i].index];
+	free(f->fdes);
+	f->fdes = sorted;
+	f->cap_fdes = f->nr_fdes;
+	return 0;
 }
 
 /* Sort by start; of equal starts the later stays; cut what reaches into the next one. */
-static void make_disjoint(struct cfi_frames *f)
+static int make_disjoint(struct cfi_frames *f)
 {
-	bool is_sorted = true;
+	int r = is_sorted(f) ? 0 : sort_fdes(f);
 	size_t nr = 0;
 
-	for (size_t i = 1; i < f->nr_fdes && is_sorted; i++)
-		is_sorted = fde_cmp(&f->fdes[i - 1], &f->fdes[i]) <= 0;
-	if (!is_sorted)
-		qsort(f->fdes, f->nr_fdes, sizeof(*f->fdes), fde_cmp);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < f->nr_fdes; i++) {
 		if (i + 1 < f->nr_fdes) {
 			if (f->fdes[i].start == f->fdes[i + 1].start)
@@ -80,6 +95,7 @@ static void make_disjoint(struct cfi_frames *f)
 		f->fdes[nr++] = f->fdes[i];
 	}
 	f->nr_fdes = nr;
+	return 0;
 }
 
 struct ranges {
@@ -150,14 +166,18 @@ static int collect(struct compile *c, struct ranges *ret)
 		return r;
 	c->stats.fdes = c->eh.nr_fdes + c->debug.nr_fdes;
 	c->stats.fdes_skipped = c->eh.nr_skipped + c->debug.nr_skipped;
-	make_disjoint(&c->eh);
-	make_disjoint(&c->debug);
+	r = make_disjoint(&c->eh);
+	if (r == 0)
+		r = make_disjoint(&c->debug);
+	if (r < 0)
+		return r;
 	*ret = (struct ranges){.v = c->eh.fdes, .nr = c->eh.nr_fdes, .cap = c->eh.cap_fdes};
 	c->eh.fdes = NULL;
 	r = merge(ret, &c->debug, (uint32_t)c->eh.nr_cies);
 	if (r == 0)
 		r = synth_find(c->input, ret->v, ret->nr, &c->synth);
-	make_disjoint(&c->synth);
+	if (r == 0)
+		r = make_disjoint(&c->synth);
 	return r < 0 ? r : merge(ret, &c->synth, 0);
 }
 
@@ -191,7 +211,7 @@ static int make_rule(struct compile *c, const struct cfa_row *row, bool *ret_is_
 /* Equal rows come again and again: their rule is made once. */
 static int rule_of(struct compile *c, const struct cfa_row *row)
 {
-	uint64_t key = row->key + hash_u64(c->cie->ra_reg * 2ull + c->cie->is_signal);
+	uint64_t key = cfa_row_key(row) + c->cie_key;
 	struct known_row *known = &c->known[key >> (64 - KNOWN_BITS)];
 
 	if (known->key != key || known->rule <= 0) {
@@ -202,16 +222,9 @@ static int rule_of(struct compile *c, const struct cfa_row *row)
 	return known->rule;
 }
 
-static int row_push(struct compile *c, uint64_t off, int rule)
+static int put_row(struct compile *c, uint64_t off, int rule)
 {
-	int r;
-
-	if (rule < 0)
-		return rule;
-	r = vec_reserve(&c->rows, &c->cap_rows, c->nr_rows + 1, RANGES_MAX);
-	if (r == 0)
-		c->rows[c->nr_rows++] = (struct fde_row){.off = off, .rule = (uint32_t)rule};
-	return r;
+	return rule < 0 ? rule : table_builder_row(c->builder, off, (uint32_t)rule);
 }
 
 /* The code of SEG up to OFF has been looked at. */
@@ -248,11 +261,11 @@ static int add_epilogues(struct compile *c, const struct cfa_row *row, int rule,
 							    .cfa_off = epilogue.cfa_off[i],
 							    .x = A64_X30}};
 
-			r = row_push(c, off + epilogue.at + i * (uint64_t)A64_INSN_BYTES,
-				     table_builder_rule(c->builder, &freed, NULL, 0));
+			r = put_row(c, off + epilogue.at + i * (uint64_t)A64_INSN_BYTES,
+				    table_builder_rule(c->builder, &freed, NULL, 0));
 		}
 		if (r == 0 && off + at < end)
-			r = row_push(c, off + at, rule);
+			r = put_row(c, off + at, rule);
 	}
 	return r;
 }
@@ -267,7 +280,7 @@ static int row_add(void *arg, uint64_t start, uint64_t end, const struct cfa_row
 		return 0;
 	rule = rule_of(c, row);
 	off = MAX(off, c->fde->start);
-	r = row_push(c, off, rule);
+	r = put_row(c, off, rule);
 	if (r == 0 && c->input->machine == TABLE_MACHINE_AARCH64 && !c->cie->is_signal &&
 	    c->cie->ra_reg == A64_X30 && row->regs[A64_X30].kind == REG_OFFSET)
 		r = add_epilogues(c, row, rule, off, end - c->fde->shift);
@@ -286,20 +299,20 @@ static int compile_synth(struct compile *c, const struct cfi_fde *fde)
 
 static int compile_fde(struct compile *c, const struct cfi_fde *fde)
 {
+	struct table_mark mark = table_builder_mark(c->builder);
 	bool is_eh = fde->cie < c->eh.nr_cies;
 	int r;
 
 	c->fde = fde;
 	c->cie = is_eh ? &c->eh.cies[fde->cie] : &c->debug.cies[fde->cie - c->eh.nr_cies];
-	c->nr_rows = 0;
+	c->cie_key = hash_u64(c->cie->ra_reg * 2ull + c->cie->is_signal);
 	r = cfa_run(&c->run, c->cie, fde, fde->begin + fde->shift, fde->end + fde->shift,
 		    is_eh ? &c->input->eh_frame : &c->input->debug_frame, row_add, c);
 	if (r == -EBADMSG) {
 		c->stats.fdes_skipped++;
+		table_builder_rewind(c->builder, &mark);
 		return table_builder_row(c->builder, fde->start, 0);
 	}
-	for (size_t i = 0; r == 0 && i < c->nr_rows; i++)
-		r = table_builder_row(c->builder, c->rows[i].off, c->rows[i].rule);
 	return r;
 }
 
@@ -341,7 +354,6 @@ static void compile_done(struct compile *c)
 	cfi_frames_done(&c->eh);
 	cfi_frames_done(&c->debug);
 	cfi_frames_done(&c->synth);
-	free(c->rows);
 }
 
 static bool segments_are_sane(const struct cfi_input *input)

@@ -165,6 +165,25 @@ int table_builder_row(struct table_builder *b, uint64_t off, uint32_t rule)
 	return 0;
 }
 
+struct table_mark table_builder_mark(const struct table_builder *b)
+{
+	return (struct table_mark){
+		.nr_rows = b->nr_rows,
+		.nr_pages = b->next_page,
+		.last_off = b->last_off,
+		.last_row = b->nr_rows > 0 ? b->rows[b->nr_rows - 1] : 0,
+	};
+}
+
+void table_builder_rewind(struct table_builder *b, const struct table_mark *mark)
+{
+	b->nr_rows = mark->nr_rows;
+	b->next_page = mark->nr_pages;
+	b->last_off = mark->last_off;
+	if (b->nr_rows > 0)
+		b->rows[b->nr_rows - 1] = mark->last_row;
+}
+
 int table_builder_func(struct table_builder *b, uint64_t start, uint64_t end)
 {
 	uint64_t bytes = MIN(end - start, (uint64_t)TABLE_FUNC_LEN_MAX);

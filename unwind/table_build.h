@@ -42,6 +42,17 @@ int table_builder_rule(struct table_builder *b, const struct build_rule *rule, c
  */
 int table_builder_row(struct table_builder *b, uint64_t off, uint32_t rule);
 
+/* The rows so far, to go back to. */
+struct table_mark {
+	size_t nr_rows, nr_pages;
+	uint64_t last_off;
+	uint32_t last_row;
+};
+
+struct table_mark table_builder_mark(const struct table_builder *b);
+/* Forget the rows since MARK, which is of this builder. */
+void table_builder_rewind(struct table_builder *b, const struct table_mark *mark);
+
 /* [START, END) is one function. START must increase. */
 int table_builder_func(struct table_builder *b, uint64_t start, uint64_t end);
 

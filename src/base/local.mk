@@ -7,6 +7,7 @@ libbase_a_SOURCES = \
 	src/base/heavy.c src/base/heavy.h \
 	src/base/io.c src/base/io.h \
 	src/base/reader.c src/base/reader.h \
+	src/base/sort.c src/base/sort.h \
 	src/base/stack.c src/base/stack.h \
 	src/base/strings.c src/base/strings.h \
 	src/base/text.c src/base/text.h src/base/text_ranges.h \
@@ -17,6 +18,11 @@ UNIT_TESTS += tests/test_base_hash
 tests_test_base_hash_SOURCES = tests/test_base_hash.c
 tests_test_base_hash_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_base_hash_LDADD = $(LINK_BASE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_base_sort
+tests_test_base_sort_SOURCES = tests/test_base_sort.c
+tests_test_base_sort_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_base_sort_LDADD = $(LINK_BASE) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_base_text
 tests_test_base_text_SOURCES = tests/test_base_text.c

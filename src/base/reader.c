@@ -27,7 +27,7 @@ static uint64_t reader_leb(struct reader *r, bool is_signed)
 	return 0;
 }
 
-uint64_t reader_uleb(struct reader *r)
+uint64_t reader_uleb_slowly(struct reader *r)
 {
 	return reader_leb(r, false);
 }

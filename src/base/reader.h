@@ -73,7 +73,11 @@ READER_DEFINE(64)
 #undef READER_DEFINE
 
 /* DWARF 5, section 7.6: LEB128. Bits above 64 are dropped; more than 10 bytes is bad. */
-uint64_t reader_uleb(struct reader *r);
+uint64_t reader_uleb_slowly(struct reader *r);
+static inline uint64_t reader_uleb(struct reader *r)
+{
+	return !r->bad && r->p < r->end && *r->p < 0x80 ? *r->p++ : reader_uleb_slowly(r);
+}
 int64_t reader_sleb(struct reader *r);
 /* A NUL-terminated string in place (bad if it has no end), or NULL. */
 const char *reader_str(struct reader *r);

@@ -9,6 +9,8 @@
 
 #include "src/loader/symbols.h"
 
+#include "src/base/cleanup.h"
+#include "src/base/sort.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
@@ -209,42 +211,61 @@ int symbols_add(struct symbols *s, const struct elf_file *source, const struct e
 	return 0;
 }
 
-/* By start; of those with one start the best first. */
-static int symbol_compare(const void *va, const void *vb, void *names)
+/* Which of two symbols of one start tells more. */
+static bool is_better(const struct symbol *a, const struct symbol *b, const char *names)
 {
-	const struct symbol *a = va, *b = vb;
-	const char *name_a = (const char *)names + a->name, *name_b = (const char *)names + b->name;
 	size_t len_a, len_b;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
 	if (a->has_size != b->has_size)
-		return a->has_size ? -1 : 1;
+		return a->has_size;
 	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	len_a = strlen(name_a);
-	len_b = strlen(name_b);
-	if (len_a != len_b)
-		return len_a > len_b ? -1 : 1;
-	return strcmp(name_a, name_b);
+		return a->rank < b->rank;
+	len_a = strlen(names + a->name);
+	len_b = strlen(names + b->name);
+	return len_a != len_b ? len_a > len_b : strcmp(names + a->name, names + b->name) < 0;
 }
 
-/* Keep the best symbol of each start, and only the names of those. */
+/* By start, and of each start only the best. */
 static int symbols_choose(struct symbols *s)
 {
-	size_t nr = 0, bytes = 0, at = 0;
-	struct symbol *shrunk;
+	AUTO_FREE struct sort_key *keys = calloc(2 * s->nr, sizeof(*keys));
+	struct symbol *chosen = malloc(s->nr * sizeof(*chosen)), *shrunk;
+	size_t nr = 0;
+
+	if (!keys || !chosen) {
+		free(chosen);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < s->nr; i++)
+		keys[i] = (struct sort_key){.key = s->all[i].start, .index = (uint32_t)i};
+	sort_keys(keys, keys + s->nr, s->nr);
+	for (size_t i = 0; i < s->nr; i++) {
+		const struct symbol *symbol = &s->all[keys[i].index];
+
+		if (nr == 0 || symbol->start != chosen[nr - 1].start)
+			chosen[nr++] = *symbol;
+		else if (is_better(symbol, &chosen[nr - 1], s->names))
+			chosen[nr - 1] = *symbol;
+	}
+	shrunk = realloc(chosen, nr * sizeof(*chosen));
+	free(s->all);
+	s->all = shrunk ? shrunk : chosen;
+	s->nr = s->cap = nr;
+	return 0;
+}
+
+/* Keep only the names that are in use. */
+static int symbols_keep_names(struct symbols *s)
+{
+	size_t bytes = 0, at = 0;
 	char *names;
 
 	for (size_t i = 0; i < s->nr; i++)
-		if (nr == 0 || s->all[i].start != s->all[nr - 1].start) {
-			s->all[nr++] = s->all[i];
-			bytes += strlen(s->names + s->all[i].name) + 1;
-		}
-	names = malloc(bytes ? bytes : 1);
+		bytes += strlen(s->names + s->all[i].name) + 1;
+	names = malloc(bytes);
 	if (!names)
 		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < s->nr; i++) {
 		size_t len = strlen(s->names + s->all[i].name) + 1;
 
 		memcpy(names + at, s->names + s->all[i].name, len);
@@ -254,12 +275,6 @@ static int symbols_choose(struct symbols *s)
 	free(s->names);
 	s->names = names;
 	s->nr_names = s->cap_names = bytes;
-	s->nr = nr;
-	shrunk = nr ? realloc(s->all, nr * sizeof(*shrunk)) : NULL;
-	if (shrunk) {
-		s->all = shrunk;
-		s->cap = nr;
-	}
 	return 0;
 }
 
@@ -270,11 +285,10 @@ static uint64_t symbol_end(const struct symbol *symbol)
 
 int symbols_finish(struct symbols *s)
 {
-	int r;
+	int r = s->nr > 0 ? symbols_choose(s) : 0;
 
-	if (s->nr > 0)
-		qsort_r(s->all, s->nr, sizeof(*s->all), symbol_compare, s->names);
-	r = symbols_choose(s);
+	if (r == 0 && s->nr > 0)
+		r = symbols_keep_names(s);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < s->nr; i++) {
