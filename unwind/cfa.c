@@ -11,6 +11,7 @@
 #include "src/base/util.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #define REMEMBER_MAX 32
@@ -57,7 +58,8 @@ struct machine {
 	const struct cfi_cie *cie;
 	const struct cfi_section *section;
 	const struct cfa_row *initial; /* NULL while the CIE's program runs */
-	struct cfa_row row;
+	struct cfa_row *row;
+	unsigned int nr_regs; /* higher ones are unset in every row */
 	uint64_t loc, end;
 	unsigned int nr_remembered;
 	struct cfa_row remembered[REMEMBER_MAX];
@@ -65,6 +67,11 @@ struct machine {
 	void *arg;
 	int ret; /* of fn */
 };
+
+static void row_copy(const struct machine *m, struct cfa_row *to, const struct cfa_row *from)
+{
+	memcpy(to, from, offsetof(struct cfa_row, regs) + m->nr_regs * sizeof(from->regs[0]));
+}
 
 static int64_t scale(const struct machine *m, uint64_t factored)
 {
@@ -86,10 +93,10 @@ uint64_t cfa_row_key(const struct cfa_row *row)
 
 static void put_reg(struct machine *m, uint64_t reg, struct reg_rule rule)
 {
-	if (reg >= CFA_REGS_MAX)
+	if (reg >= m->nr_regs)
 		return;
-	m->row.regs_key += key_of(reg, &rule) - key_of(reg, &m->row.regs[reg]);
-	m->row.regs[reg] = rule;
+	m->row->regs_key += key_of(reg, &rule) - key_of(reg, &m->row->regs[reg]);
+	m->row->regs[reg] = rule;
 }
 
 static void set_reg(struct machine *m, uint64_t reg, enum reg_kind kind, int64_t off)
@@ -115,14 +122,14 @@ static void set_reg_expr(struct machine *m, enum reg_kind kind)
 
 static void restore_reg(struct machine *m, uint64_t reg)
 {
-	if (reg < CFA_REGS_MAX && m->initial)
+	if (reg < m->nr_regs && m->initial)
 		put_reg(m, reg, m->initial->regs[reg]);
 }
 
 static void set_cfa(struct machine *m, uint64_t reg, int64_t off)
 {
-	m->row.cfa_reg = (uint32_t)MIN(reg, UINT32_MAX);
-	m->row.cfa = (struct reg_rule){.kind = REG_VAL_OFFSET, .off = off};
+	m->row->cfa_reg = (uint32_t)MIN(reg, UINT32_MAX);
+	m->row->cfa = (struct reg_rule){.kind = REG_VAL_OFFSET, .off = off};
 }
 
 /* Code before TO has the row as it is now. */
@@ -135,7 +142,7 @@ static void advance_to(struct machine *m, uint64_t to)
 		return;
 	}
 	if (stop > m->loc)
-		m->ret = m->fn(m->arg, m->loc, stop, &m->row);
+		m->ret = m->fn(m->arg, m->loc, stop, m->row);
 	m->loc = to;
 }
 
@@ -161,7 +168,7 @@ static void remember(struct machine *m)
 	if (m->nr_remembered == REMEMBER_MAX)
 		m->r.bad = true;
 	else
-		m->remembered[m->nr_remembered++] = m->row;
+		row_copy(m, &m->remembered[m->nr_remembered++], m->row);
 }
 
 static void recall(struct machine *m)
@@ -169,13 +176,13 @@ static void recall(struct machine *m)
 	if (m->nr_remembered == 0)
 		m->r.bad = true;
 	else
-		m->row = m->remembered[--m->nr_remembered];
+		row_copy(m, m->row, &m->remembered[--m->nr_remembered]);
 }
 
 static void step_cfa(struct machine *m, uint8_t op)
 {
-	uint64_t reg = m->row.cfa_reg;
-	int64_t off = m->row.cfa.kind == REG_VAL_OFFSET ? m->row.cfa.off : 0;
+	uint64_t reg = m->row->cfa_reg;
+	int64_t off = m->row->cfa.kind == REG_VAL_OFFSET ? m->row->cfa.off : 0;
 
 	switch (op) {
 	case CFA_DEF_CFA:
@@ -187,15 +194,15 @@ static void step_cfa(struct machine *m, uint8_t op)
 		off = scale(m, (uint64_t)reader_sleb(&m->r));
 		break;
 	case CFA_DEF_CFA_REGISTER:
-		m->r.bad |= m->row.cfa.kind != REG_VAL_OFFSET;
+		m->r.bad |= m->row->cfa.kind != REG_VAL_OFFSET;
 		reg = reader_uleb(&m->r);
 		break;
 	case CFA_DEF_CFA_OFFSET:
-		m->r.bad |= m->row.cfa.kind != REG_VAL_OFFSET;
+		m->r.bad |= m->row->cfa.kind != REG_VAL_OFFSET;
 		off = (int64_t)reader_uleb(&m->r);
 		break;
 	default: /* CFA_DEF_CFA_OFFSET_SF */
-		m->r.bad |= m->row.cfa.kind != REG_VAL_OFFSET;
+		m->r.bad |= m->row->cfa.kind != REG_VAL_OFFSET;
 		off = scale(m, (uint64_t)reader_sleb(&m->r));
 		break;
 	}
@@ -275,7 +282,7 @@ static void step_extended(struct machine *m, uint8_t op)
 		step_cfa(m, op);
 		break;
 	case CFA_DEF_CFA_EXPRESSION:
-		m->row.cfa = read_expr(m, REG_VAL_EXPR);
+		m->row->cfa = read_expr(m, REG_VAL_EXPR);
 		break;
 	case CFA_EXPRESSION:
 		set_reg_expr(m, REG_EXPR);
@@ -343,12 +350,12 @@ static void run_cie(struct cfa_run *run, struct machine *m)
 	/* cppcheck-suppress ctuuninitvar ; this is set, what is large is not */
 	if (run->initial_of == m->cie)
 		return;
-	memset(&m->row, 0, sizeof(m->row));
+	memset(m->row, 0, sizeof(*m->row));
 	m->initial = NULL;
 	m->fn = NULL;
 	run_insns(run, m, m->cie->insns, m->cie->insns_bytes);
 	run->initial_of = m->cie;
-	run->initial = m->row;
+	run->initial = *m->row;
 	run->initial_is_bad = m->r.bad;
 	m->nr_remembered = 0;
 }
@@ -361,13 +368,15 @@ int cfa_run(struct cfa_run *run, const struct cfi_cie *cie, const struct cfi_fde
 
 	m.cie = cie;
 	m.section = section;
+	m.row = &run->row;
+	m.nr_regs = run->nr_regs;
 	m.nr_remembered = 0;
 	m.ret = 0;
 	run_cie(run, &m);
 	if (run->initial_is_bad)
 		return -EBADMSG;
 	m.initial = &run->initial;
-	m.row = run->initial;
+	row_copy(&m, m.row, &run->initial);
 	m.loc = start;
 	m.end = end;
 	m.fn = fn;
@@ -377,5 +386,5 @@ int cfa_run(struct cfa_run *run, const struct cfi_cie *cie, const struct cfi_fde
 		return m.ret;
 	if (m.r.bad)
 		return -EBADMSG;
-	return m.loc < end ? fn(arg, m.loc, end, &m.row) : 0;
+	return m.loc < end ? fn(arg, m.loc, end, m.row) : 0;
 }

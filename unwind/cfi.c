@@ -382,7 +382,9 @@ int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 	if (!c.lower || !segments_are_sane(input) ||
 	    (input->addr_bytes != 4 && input->addr_bytes != 8))
 		return -EINVAL;
-	c.run = (struct cfa_run){.input = input, .steps_left = CFA_STEPS_MAX};
+	c.run = (struct cfa_run){.input = input,
+				 .steps_left = CFA_STEPS_MAX,
+				 .nr_regs = lower_nr_regs(input->machine)};
 	r = collect(&c, &ranges);
 	if (r == 0)
 		r = compile_ranges(&c, &ranges);

@@ -10,6 +10,7 @@
 
 #include "src/base/util.h"
 #include "unwind/dwarf_op.h"
+#include "unwind/unwind.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,6 +28,11 @@ lower_fn *lower_of(enum table_machine machine)
 	default:
 		return NULL;
 	}
+}
+
+unsigned int lower_nr_regs(enum table_machine machine)
+{
+	return machine == TABLE_MACHINE_X86_64 ? X86_RIP + 1 : CFA_REGS_MAX;
 }
 
 static bool fits_s32(int64_t value)
