@@ -5,7 +5,7 @@
 
 program=chains
 
-# Profile scenario $1 into $tmp/json; more arguments go to stacktop.
+# Profile scenario $1 into $tmp/json; more arguments go to stacktop. What fails is left in $why.
 profile()
 {
 	local scenario=$1
@@ -13,11 +13,15 @@ profile()
 	(cd "$tmp" && exec "./$program" "$scenario") &
 	scenario_pid=$!
 	test_pids="$test_pids $scenario_pid"
-	sleep 0.2
-	[ "$scenario" != fork ] || scenario_pid=$(pgrep -P "$scenario_pid")
+	wait_for 20 runs_on "$scenario_pid"
+	sleep 0.1
+	if [ "$scenario" = fork ]; then
+		wait_for 20 pgrep -P "$scenario_pid" >/dev/null
+		scenario_pid=$(pgrep -P "$scenario_pid")
+	fi
 	# The second picture has all of the first, and the names had their time on a busy machine.
 	"$STACKTOP" -b --format=json -n 2 -d 0.7 -p "$scenario_pid" --call-graph dwarf,65528 "$@" \
-		>"$tmp/all" 2>"$tmp/err" || fail "$program: $scenario: $(cat "$tmp/err")"
+		>"$tmp/all" 2>"$tmp/err" || why=$(cat "$tmp/err")
 	tail -n 1 "$tmp/all" >"$tmp/json"
 	kill -KILL "$!" 2>/dev/null
 	wait "$!" 2>/dev/null
@@ -40,15 +44,22 @@ path_share()
 # expect SCENARIO PATH [MIN%]: most of its stacks are this path and 99 % reach the root (the rest
 # may be caught where nobody can tell: in code without CFI that sets up its frame, or while the
 # kernel puts the registers of a signal's frame back one after the other)
-expect()
+expect() { look "$program: $1" expected "$@" && pass "$program: $1"; }
+expected()
 {
-	local scenario=$1 path=$2 min=${3:-90} object=${4:-$program} share ends
+	local scenario=$1 ends
 	profile "$scenario"
-	share=$(path_share "$path" "$object")
-	within "$share" "$min" 100 || fail "$program: $scenario: only $share % are $path: $(path_list)"
-	ends=$(jq -c '.health | [.samples > 5, .complete >= .user_stacks * 0.99, .incomplete]' "$tmp/json")
-	[[ $ends == '[true,true,'* ]] || fail "$program: $scenario: incomplete: $ends"
-	pass "$program: $scenario"
+	has_path "$2" "${3:-90}" "${4:-$program}"
+	ends=$(jq -c '.health | [.samples > 5, .complete + 1 >= .user_stacks * 0.99, .incomplete]' "$tmp/json")
+	[[ $ends == '[true,true,'* ]] || why="incomplete: $ends"
+}
+
+# has_path REGEX MIN% OBJECT: as path_share; if not, $why says so
+has_path()
+{
+	local share
+	share=$(path_share "$1" "$3")
+	within "$share" "$2" 100 || why="only $share % are $1: $(path_list) $(jq -c .health.incomplete "$tmp/json")"
 }
 
 path_list()
@@ -59,10 +70,10 @@ path_list()
 }
 
 # ends SCENARIO REASON: its stacks end with this reason, and it alone
-ends()
+ends() { look "$program: $1" ended "$@" && pass "$program: $1 ends with $2"; }
+ended()
 {
 	profile "$1"
 	jq -e --arg r "$2" '.health | .samples > 20 and .incomplete[$r] >= .user_stacks * 0.8' \
-		"$tmp/json" >/dev/null || fail "$program: $1: not $2: $(jq -c .health.incomplete "$tmp/json")"
-	pass "$program: $1 ends with $2"
+		"$tmp/json" >/dev/null || why="not $2: $(jq -c .health.incomplete "$tmp/json")"
 }

@@ -91,5 +91,25 @@ wait_for()
 	done
 }
 
+# look WHAT COMMAND...: the command looks at something that runs and leaves in $why
+# what is not as it should be. A machine that was too busy for it is looked at again.
+look()
+{
+	local what=$1 try
+	shift
+	for try in 1 2 3; do
+		why=
+		"$@"
+		[ -n "$why" ] || return 0
+	done
+	fail "$what: $why"
+	return 1
+}
+
+# runs PID FILE: it has come to run that file
+runs() { [ "$(readlink "/proc/$1/exe")" = "$2" ]; }
+# runs_on PID: it is past this shell
+runs_on() { ! runs "$1" "$(readlink "/proc/$$/exe")"; }
+
 # within VALUE LOW HIGH (decimals allowed)
 within() { awk -v v="$1" -v l="$2" -v h="$3" 'BEGIN { exit !(v >= l && v <= h) }'; }

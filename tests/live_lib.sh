@@ -69,14 +69,14 @@ show_screen()
 # see REGEX [SECONDS], see_not REGEX: wait until it is on the screen, or is not.
 see()
 {
-	wait_for "${2:-15}" has "$1" && return 0
+	wait_for "${2:-40}" has "$1" && return 0
 	fail "'$1' is not on the screen"
 	show_screen
 	return 1
 }
 see_not()
 {
-	wait_for 15 has_not "$1" && return 0
+	wait_for 40 has_not "$1" && return 0
 	fail "'$1' is still on the screen"
 	show_screen
 	return 1
@@ -94,20 +94,20 @@ term_is_normal() { [ "$(mux display -p '#{alternate_on}')" = 0 ]; }
 # term_end WHAT STATUS: the program ends with it, and the terminal is as it was.
 term_end()
 {
-	if ! wait_for 15 term_ended; then
+	if ! wait_for 40 term_ended; then
 		fail "$1: it has not ended"
 		return 1
 	fi
 	[ "$(cat "$term/status")" = "$2" ] || fail "$1: status $(cat "$term/status") instead of $2"
 	# After SIGKILL it is the guard that restores them, a moment after the shell has looked.
-	wait_for 5 term_is_restored || fail "$1: the terminal's modes are not restored"
+	wait_for 20 term_is_restored || fail "$1: the terminal's modes are not restored"
 	[ "$2" = 137 ] || cmp -s "$term/before" "$term/after" ||
 		fail "$1: the terminal's modes are restored late"
 	# Then the shell may have spoken before the guard has put its screen back.
 	if [ "$2" = 137 ]; then
-		wait_for 5 term_is_normal || fail "$1: the terminal does not show the shell's screen"
+		wait_for 20 term_is_normal || fail "$1: the terminal does not show the shell's screen"
 	else
-		wait_for 5 has END-OF-RUN || fail "$1: the terminal does not show the shell's screen"
+		wait_for 20 has END-OF-RUN || fail "$1: the terminal does not show the shell's screen"
 	fi
 }
 

@@ -50,30 +50,31 @@ build lld clang -fuse-ld=lld -fPIE -pie && expect_chains
 
 # musl's own code has no unwind information: a stack is told up to there, through
 # the frame of a signal that its trampoline makes, and is not called complete.
+musl()
+{
+	profile trap
+	has_path ';?main;trapped;(__restore_rt;)?on_usr1;spin$' 70 "$program"
+	profile calls
+	has_path ';?main;calls;calls_b;calls_c;spin$' 90 "$program"
+	jq -e '.health | .samples > 20 and .complete + ([.incomplete[]] | add // 0) == .user_stacks' \
+		"$tmp/json" >/dev/null || why=$(jq -c .health "$tmp/json")
+}
 for kind in '' -static; do
 	build "musl$kind" musl-gcc $kind || continue
-	profile trap
-	within "$(path_share ';?main;trapped;(__restore_rt;)?on_usr1;spin$' "$program")" 70 100 ||
-		fail "$program: trap: $(path_list) $(jq -c .health.incomplete "$tmp/json")"
-	profile calls
-	within "$(path_share ';?main;calls;calls_b;calls_c;spin$' "$program")" 90 100 ||
-		fail "$program: calls: $(path_list)"
-	jq -e '.health | .samples > 20 and .complete + ([.incomplete[]] | add // 0) == .user_stacks' \
-		"$tmp/json" >/dev/null || fail "$program: $(jq -c .health "$tmp/json")"
-	pass "$program"
+	look "$program" musl && pass "$program"
 done
 
 # 32-bit programs are not unwound, and that is the reason told; what runs has its name.
 # By frame pointers the kernel's chain is as good as any.
 flags=${flags/-fomit/-fno-omit}
-build m32 gcc -m32 && {
-	ends calls arch
+m32()
+{
+	ended calls arch
 	jq -e '[.functions[] | select(.object == "m32" and .name == "spin" and .self > 0)] | length == 1' \
-		"$tmp/json" >/dev/null || fail "m32: no name: $(jq -c '.functions[:5]' "$tmp/json")"
+		"$tmp/json" >/dev/null || why="no name: $(jq -c '.functions[:5]' "$tmp/json")"
 	profile calls --call-graph fp
 	# gcc gives a leaf no frame, so the leaf's caller is not in the chain
-	within "$(path_share 'main;calls;calls_b;(calls_c;)?spin$' m32)" 90 100 ||
-		fail "m32: by frame pointers: $(path_list)"
-	pass 'm32 by frame pointers'
+	has_path 'main;calls;calls_b;(calls_c;)?spin$' 90 m32
 }
+build m32 gcc -m32 && look m32 m32 && pass m32
 finish

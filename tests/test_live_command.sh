@@ -47,8 +47,8 @@ says() { grep -qE -- "$1" "$tmp/err" || fail "'$1' is not said: $(cat "$tmp/err"
 	echo '#include <time.h>'
 	for n in $(seq 400); do
 		echo "__attribute__((noinline)) void one_of_$n(void) { struct timespec t, e;"
-		echo 'clock_gettime(CLOCK_MONOTONIC, &t); do {'
-		echo 'for (volatile int n = 0; n < 10000; n++) ; clock_gettime(CLOCK_MONOTONIC, &e);'
+		echo 'clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); do {'
+		echo 'for (volatile int n = 0; n < 10000; n++) ; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &e);'
 		echo '} while ((e.tv_sec - t.tv_sec) * 1000 + (e.tv_nsec - t.tv_nsec) / 1000000 < 4); }'
 	done
 	echo 'int main(void) {'
@@ -56,13 +56,17 @@ says() { grep -qE -- "$1" "$tmp/err" || fail "'$1' is not said: $(cat "$tmp/err"
 	echo 'return 0; }'
 } >"$tmp/many.c"
 "$CC" -O1 -o "$tmp/many-$id" "$tmp/many.c" || skip 'no compiler'
-status 0 'single samples' "$STACKTOP" -b --format=samples -- "./many-$id"
-nr=$(grep -c "^many-$id " "$tmp/out")
-[ "$nr" -ge 200 ] || fail "$nr samples of 1.6 s"
-named=$(grep -oE "one_of_[0-9]+\+0x[0-9a-f]+ \(many-$id\)" "$tmp/out" | sed 's/+.*//' | sort -u | wc -l)
-[ "$named" -ge 350 ] || fail "$named functions of 400"
-! grep -F "[unknown] (many-$id)" "$tmp/out" || fail 'names that came too late'
-pass 'single samples have their names'
+single_samples()
+{
+	local nr named
+	status 0 'single samples' "$STACKTOP" -b --format=samples -- "./many-$id"
+	nr=$(grep -c "^many-$id " "$tmp/out")
+	[ "$nr" -ge 200 ] || why="$nr samples of 1.6 s"
+	named=$(grep -oE "one_of_[0-9]+\+0x[0-9a-f]+ \(many-$id\)" "$tmp/out" | sed 's/+.*//' | sort -u | wc -l)
+	[ "$named" -ge 350 ] || why="$named functions of 400"
+	! grep -F "[unknown] (many-$id)" "$tmp/out" || why='names that came too late'
+}
+look 'single samples' single_samples && pass 'single samples have their names'
 
 # --- exit statuses ------------------------------------------------------------------------
 
@@ -157,10 +161,9 @@ cat >"$tmp/run" <<-EOF
 	bash -c 'sh -c ./$id-short5; true'
 	exec ./$id-short6
 EOF
-# a_shells_programs WHO: all of them are told of; if not, WHY says what is missing.
+# a_shells_programs WHO: all of them are told of
 a_shells_programs()
 {
-	why=
 	env ${1%:*} ${1#*:} "$STACKTOP" -b --format=json -d 10 -- sh run >"$tmp/json" 2>"$tmp/err" ||
 		why=$(cat "$tmp/err")
 	for i in 1 2 3 4 5 6; do
@@ -172,32 +175,27 @@ a_shells_programs()
 	jq -e '[.functions[] | select(.name == "in_parent")] | length == 1' "$tmp/json" >/dev/null ||
 		why="$why, no parent"
 	jq -e '.health.complete > 0.8 * .health.user_stacks' "$tmp/json" >/dev/null || why="$why, cut stacks"
-	[ -z "$why" ]
+	[ -z "$why" ] || why="$why: $(jq -c '[.health, .functions[:12]]' "$tmp/json")"
 }
-# In a build with sanitizers the loader may take longer than the end of a command waits for it.
-tries=1
-grep -q '^#define SANITIZED' "$top_builddir/config.h" && tries=4
 for who in -u:SUDO_UID SUDO_UID=65534:SUDO_GID=65534; do
-	for ((try = 1; try <= tries; try++)); do
-		a_shells_programs "$who" && break
-	done
-	[ -z "$why" ] || fail "$who$why: $(jq -c '[.health, .functions[:12]]' "$tmp/json")"
+	look "$who" a_shells_programs "$who"
 done
 pass 'children and execs'
 
 # --- the way out in batch mode -------------------------------------------------------------------
 
-start "$STACKTOP" -b -d 0.2 --limit 2 -- sh -c 'echo $$ >child; trap "exit 9" TERM; while :; do sleep 0.1; done' >"$tmp/out"
+start "$STACKTOP" -b -d 0.2 --limit 2 -- sh -c 'trap "exit 9" TERM; echo $$ >child; while :; do sleep 0.1; done' >"$tmp/out"
 pid=$last_pid
-wait_for 10 grep -q '^stacktop' "$tmp/out"
+wait_for 20 grep -q '^stacktop' "$tmp/out"
+wait_for 20 test -s child
 child=$(cat "$tmp/child")
 pids=$(family "$pid")
 kill -TERM "$pid"
-wait_for 10 all_gone "$pid" "$child" || kill -KILL "$pid" "$child" # and fail below
+wait_for 20 all_gone "$pid" "$child" || kill -KILL "$pid" "$child" # and fail below
 wait "$pid" 2>/dev/null
 [ $? = 9 ] || fail 'SIGTERM: the status is not that of the command'
 # shellcheck disable=SC2086
-wait_for 5 all_gone $pids || fail 'something stays after SIGTERM'
+wait_for 20 all_gone $pids || fail 'something stays after SIGTERM'
 pass 'SIGTERM is passed on'
 
 # --- behind a screen ---------------------------------------------------------------------------------
@@ -236,9 +234,9 @@ for who in -u:SUDO_UID SUDO_UID=65534:SUDO_GID=65534; do
 	key q
 	term_end 'a command behind a screen' 0
 	# shellcheck disable=SC2086
-	wait_for 5 all_gone $command_pids || fail 'the command outlives the screen'
+	wait_for 20 all_gone $command_pids || fail 'the command outlives the screen'
 	# shellcheck disable=SC2086
-	wait_for 5 all_gone $pids || fail 'something stays'
+	wait_for 20 all_gone $pids || fail 'something stays'
 done
 for signal in TERM:143 HUP:129 KILL:137; do
 	screen_starts SUDO_UID=65534 SUDO_GID=65534
@@ -246,7 +244,7 @@ for signal in TERM:143 HUP:129 KILL:137; do
 	kill "-${signal%:*}" "$term_pid"
 	term_end "SIG${signal%:*}" "${signal#*:}"
 	# shellcheck disable=SC2086
-	wait_for 5 all_gone $command_pids $pids || fail "something stays after SIG${signal%:*}"
+	wait_for 20 all_gone $command_pids $pids || fail "something stays after SIG${signal%:*}"
 done
 # A stopped command ends too; one that has ended leaves its profile on the screen.
 screen_starts -u SUDO_UID
@@ -255,7 +253,7 @@ kill -STOP $command_pids
 key q
 term_end 'a stopped command' 0
 # shellcheck disable=SC2086
-wait_for 5 all_gone $command_pids || fail 'a stopped command stays'
+wait_for 20 all_gone $command_pids || fail 'a stopped command stays'
 term_start 100x24 "$STACKTOP" -d 0.3 -- "./$id-parent"
 see 'ENDED|ended'
 see 'in_parent'

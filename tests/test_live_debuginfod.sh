@@ -38,7 +38,7 @@ stripped "$id-slow" in_slow
 slow=$build_id
 
 cat >"$tmp/server.py" <<-EOF
-	import http.server, socketserver, time
+	import http.server, os, socketserver, time
 	class Handler(http.server.BaseHTTPRequestHandler):
 	    def log_message(self, *words): pass
 	    def do_GET(self):
@@ -47,7 +47,10 @@ cat >"$tmp/server.py" <<-EOF
 	        if "$slow" in self.path:
 	            time.sleep(1000)
 	        if "$good" in self.path:
-	            time.sleep(1.5) # there are names without it by then
+	            for _ in range(80): # until there are names without it
+	                if os.path.exists("$tmp/go"):
+	                    break
+	                time.sleep(0.1)
 	        if not name:
 	            self.send_error(404)
 	            return
@@ -86,7 +89,7 @@ end()
 	pids=$(family "$main")
 	kill -TERM "$main"
 	# shellcheck disable=SC2086
-	wait_for 10 all_gone $pids || fail 'something stays'
+	wait_for 20 all_gone $pids || fail 'something stays'
 	wait "$main" 2>/dev/null
 }
 named() { echo "[.functions[] | select(.object == \"$1\" and .name == \"$2\")] | length == 1"; }
@@ -103,11 +106,12 @@ check 'nobody is asked unless that is allowed' test ! -s "$tmp/asked"
 
 begin env "DEBUGINFOD_URLS=$url" "$STACKTOP" --debuginfod
 soon "$(unnamed "$id-good")" 'no name without the server'
+: >"$tmp/go"
 # Also what was named without it is named anew: nothing is left of that.
 soon "$(named "$id-good" in_good) and ($(unnamed_any "$id-good") | not)" 'no name from the server'
 soon "$(unnamed "$id-other")" 'named by a file that is not its own'
 soon '.health.fetched >= 1 and .health.fetch_failed >= 1' 'not counted'
-soon '.notice | test("debug file of .* from 127.0.0.1:[0-9]+")' 'not told'
+wait_for 40 grep -qE '"notice":"[^"]*debug file of [^"]* from 127\.0\.0\.1:[0-9]+' "$tmp/json" || fail 'not told'
 # The slow one is asked for at last: everything goes on, and quitting does not wait for it.
 wait_for 40 grep -q "$slow" "$tmp/asked" || fail 'the slow one was never asked for'
 samples=$(tail -n 1 "$tmp/json" | jq .health.samples)

@@ -48,8 +48,12 @@ near()
 }
 
 for mode in fp dwarf,4096; do
-	"$STACKTOP" -b --format=json -n 1 -d 8 --window 8 -F 3989 --call-graph $mode -p "${pids#,}" \
-		>"$tmp/json" 2>"$tmp/err" || fail "$mode: $(cat "$tmp/err")"
+	# On a busy machine it takes longer until each has been seen often enough for its shares.
+	for seconds in 8 16 32; do
+		"$STACKTOP" -b --format=json -n 1 -d $seconds --window $seconds -F 3989 --call-graph $mode -p "${pids#,}" \
+			>"$tmp/json" 2>"$tmp/err" || fail "$mode: $(cat "$tmp/err")"
+		jq -e --argjson programs "$(echo "$variants" | wc -w)" '.health.samples > $programs * 800' "$tmp/json" >/dev/null && break
+	done
 	# Functions as "object name self", and callers of three as "object name total
 	# largest second": in a prologue the fp chain skips a caller, which makes a false one of few samples.
 	jq -r '.functions[] | select(.self > 0) | "\(.object) \(.name) \(.self)"' "$tmp/json" |
@@ -83,9 +87,9 @@ done
 pass "functions and tree of $(echo "$variants" | wc -w) programs"
 
 # The same rows as text, in the callers view: dispatch stands below work_70.
-"$STACKTOP" -b -n 1 -d 3 -p "$pie_pid" --view callers >"$tmp/callers" 2>&1 || fail "callers: $(cat "$tmp/callers")"
+"$STACKTOP" -b -n 1 -d 8 -p "$pie_pid" --view callers >"$tmp/callers" 2>&1 || fail "callers: $(cat "$tmp/callers")"
 grep -q 'work_70' "$tmp/callers" || fail "callers view: no work_70"
-"$STACKTOP" -b -n 1 -d 3 -p "$pie_pid" --view tree >"$tmp/tree" 2>&1 || fail "tree: $(cat "$tmp/tree")"
+"$STACKTOP" -b -n 1 -d 8 -p "$pie_pid" --view tree >"$tmp/tree" 2>&1 || fail "tree: $(cat "$tmp/tree")"
 for f in main dispatch work_70 work_20 work_10; do
 	grep -q "$f" "$tmp/tree" || fail "tree view: no $f"
 done

@@ -28,7 +28,7 @@ for i in $(seq $count); do
 done
 (while :; do /bin/true; done) &
 test_pids="$test_pids $!"
-start "$STACKTOP" -b --format=json -n 20 -d 0.5 --window 60 -o "$tmp/json" 2>"$tmp/err"
+start "$STACKTOP" -b --format=json -n 30 -d 0.5 --window 60 -o "$tmp/json" 2>"$tmp/err"
 stacktop_pid=$last_pid
 wait_for 20 test -s "$tmp/json" || fail "no document: $(cat "$tmp/err")"
 for i in $(seq $count); do

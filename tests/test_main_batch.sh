@@ -80,18 +80,35 @@ frames='^	 *[0-9a-f]{1,16} ([^ ].*\+0x[0-9a-f]+|\[unknown\]) \(.+\)$'
 check "no line besides: $(grep -vE "^\$|$heads|$frames" out | head -n 3)" \
 	[ -z "$(grep -vE "^\$|$heads|$frames" out)" ]
 check "stacks that are not final" [ -z "$(grep ': pending$' out)" ]
-status_of "$STACKTOP" --format=samples -- timeout 1 sh -c 'while :; do :; done'
+for _ in 1 2 3; do
+	status_of "$STACKTOP" --format=samples -- timeout 1 sh -c 'while :; do :; done'
+	grep -qE '^sh [0-9]+/[0-9]+ .*: root$' out && break # else the tables came too late
+done
 check "samples of a command: 124, not $status" [ "$status" -eq 124 ]
 check "its stacks reach the root" grep -qE '^sh [0-9]+/[0-9]+ .*: root$' out
 # A command may be over before the tables of its files have come.
-status_of "$STACKTOP" --format=samples -F 9999 -- sh -c ':'
+for _ in 1 2 3; do
+	status_of "$STACKTOP" --format=samples -F 9999 -- sh -c ':'
+	grep -q '^sh ' out && break
+done
 check "samples of a short command: 0, not $status" [ "$status" -eq 0 ]
 check "and there are some" grep -q '^sh ' out
+
+# Its events are open, and it is past its start.
+samples() { grep -qsx engine "/proc/$1/task/"*/comm; }
+until_samples()
+{
+	for _ in $(seq 400); do
+		samples "$1" && return
+		sleep 0.05
+	done
+}
 
 # Signals: a last block, then the signal's status.
 "$STACKTOP" -b -d 60 >out 2>err &
 pid=$!
-sleep 1
+until_samples $pid
+sleep 0.5
 kill -TERM $pid
 wait $pid
 status=$?
@@ -99,8 +116,15 @@ check "SIGTERM is 143, not $status" [ "$status" -eq 143 ]
 check "and writes a last block" [ "$(blocks out)" -eq 1 ]
 
 # A target that ends.
-sleep 1.5 &
-status_of timeout 30 "$STACKTOP" -b -d 60 -p $!
+sleep 1000 &
+target=$!
+"$STACKTOP" -b -d 60 -p $target >out 2>err &
+pid=$!
+until_samples $pid
+sleep 0.5
+kill $target
+wait $pid
+status=$?
 check "ends with its target (status $status)" [ "$status" -eq 0 ]
 check "with a last block" [ "$(blocks out)" -eq 1 ]
 status_of "$STACKTOP" -b -p 4194303

@@ -40,7 +40,15 @@ child_of() { pgrep -P "$1" -x "$2" | head -n 1; }
 has_child() { [ -n "$(child_of "$1" "$2")" ]; }
 blocks() { grep -c '^whole run: samples' "$dir/out"; }
 has_blocks() { [ "$(blocks)" -ge "$1" ]; }
-is_gone() { ! kill -0 "$1" 2>/dev/null; }
+is_gone() { ! grep -q '^State:[[:space:]]*[^Z]' "/proc/$1/status" 2>/dev/null; }
+
+# It has its name before its filter.
+ready()
+{
+	broker=$(child_of $main stacktop-broker)
+	loader=$(child_of "${broker:-0}" stacktop-loader)
+	[ -n "$loader" ] && [ "$(field "$loader" Seccomp)" = 2 ]
+}
 
 # start ENVIRONMENT...: sets main, broker, loader
 start()
@@ -48,8 +56,7 @@ start()
 	env "$@" "$STACKTOP" -b -d 0.2 --limit 5 >"$dir/out" 2>"$dir/err" &
 	main=$!
 	wait_for has_blocks 1 || echo "no block: $(cat "$dir/err")"
-	broker=$(child_of $main stacktop-broker)
-	loader=$(child_of "${broker:-0}" stacktop-loader)
+	wait_for ready
 	check "there is a broker" [ -n "$broker" ]
 	check "there is a loader" [ -n "$loader" ]
 }

@@ -164,11 +164,13 @@ expect_status 130 "an interrupted pipe"
 tail -n 1 "$tmp/out" |
 	grep -q '"trouble":"[^"]*broken off[^"]*","events":.{"event":"[^"]*","samples":[1-9]' ||
 	fail "nothing of what was read: $(cat "$tmp/said") $(tail -n 1 "$tmp/out" | head -c 1500)"
-{
-	head -c $half "$piped"
-	sleep 1
-} | timeout 60 "$STACKTOP" -b -d 0.2 -i - >"$tmp/out" 2>"$tmp/said"
-grep -q '^read [0-9]* bytes so far$' "$tmp/out" || fail "text does not say how much of a pipe is read"
+from_fifo() { exec timeout 60 "$STACKTOP" -b -d 0.2 -i - <"$tmp/fifo"; }
+start from_fifo >"$tmp/out" 2>"$tmp/said"
+exec 3>"$tmp/fifo"
+head -c $half "$piped" >&3
+wait_for 30 grep -q '^read [0-9]* bytes so far$' "$tmp/out" || fail "text does not say how much of a pipe is read"
+exec 3>&-
+wait "$last_pid"
 pass "pipes are followed, and may be broken off"
 
 # --- privileges: whoever called sudo, and nothing beside kernel names
@@ -244,6 +246,7 @@ if [ -x "$top_builddir/tests/fuse_hang" ] && [ -w /dev/fuse ]; then
 		perf record -q -F 499 -e cpu-clock --call-graph dwarf,4096 -o "$tmp/own" -- \
 			"$tmp/fuse/program" 100000000 2>/dev/null
 		kill -USR1 "$fuse"
+		wait_for 20 test -e "$tmp/fuse/hangs"
 		batch -i "$tmp/own"
 		expect_status 0 "a file system that hangs"
 		says "a file system that hangs" "$tmp/out" "no names from program (its file system hangs)"
@@ -252,6 +255,6 @@ if [ -x "$top_builddir/tests/fuse_hang" ] && [ -w /dev/fuse ]; then
 		echo "no FUSE here"
 	fi
 	kill "$fuse" 2>/dev/null
-	wait_for 5 umount -l "$tmp/fuse" 2>/dev/null
+	wait_for 20 umount -l "$tmp/fuse" 2>/dev/null
 fi
 exit $failed

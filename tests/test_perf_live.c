@@ -94,6 +94,7 @@ struct seen {
 	uint64_t records, samples, samples_of, by_mode[STACK_MODE_COUNT];
 	uint64_t with_stack, with_regs, with_chain, out_of_order;
 	uint64_t newest_ns;
+	uint64_t drained_ns, longest_ns; /* the last time, and between two */
 	pid_t of;
 };
 
@@ -121,10 +122,30 @@ static void consume(struct live *live, struct seen *seen)
 static void run_rounds(struct live *live, unsigned int rounds, struct seen *seen)
 {
 	for (unsigned int i = 0; i < rounds; i++) {
+		uint64_t time_ns;
+
 		sleep_ms(20);
-		assert_true(source_drain(live_source(live), now_ns()) >= 0);
+		time_ns = now_ns();
+		if (seen->drained_ns)
+			seen->longest_ns = MAX(seen->longest_ns, time_ns - seen->drained_ns);
+		seen->drained_ns = time_ns;
+		assert_true(source_drain(live_source(live), time_ns) >= 0);
 		consume(live, seen);
 	}
+}
+
+/* On a busy machine until *COUNT of SEEN is at least LEAST, but not for ever. */
+static void run_until(struct live *live, const uint64_t *count, uint64_t least, struct seen *seen)
+{
+	for (uint64_t end_ns = now_ns() + 20 * NS_PER_SEC; *count < least && now_ns() < end_ns;)
+		run_rounds(live, 1, seen);
+}
+
+/* Nothing is lost, unless this test had to wait for its turn longer than rings can hold. */
+static void assert_none_lost(const struct source_stats *stats, const struct seen *seen)
+{
+	if (seen->longest_ns < 250 * NS_PER_MSEC)
+		assert_int_equal(stats->lost, 0);
 }
 
 static void finish(struct live *live, struct seen *seen)
@@ -139,18 +160,22 @@ static void check_spinner(enum stack_mode mode)
 	struct live_config config = config_of(mode);
 	struct live *live = open_or_skip(&config);
 	struct seen seen = {.of = start_spinner()};
+	uint64_t start_ns = now_ns();
 	struct source_stats stats;
 
 	run_rounds(live, 25, &seen);
+	run_until(live, &seen.samples_of, 20, &seen);
 	finish(live, &seen);
 	stop(seen.of);
 	source_stats(live_source(live), &stats);
 	print_message("mode %s event %s: %lu samples, %lu of the spinner, notice '%s'\n",
 		      stack_mode_name(mode), live_granted(live)->event.name, seen.samples,
 		      seen.samples_of, live_granted(live)->notice);
-	assert_in_range(seen.samples_of, 20, 3000);
+	assert_in_range(seen.samples_of, 20, (now_ns() - start_ns) / NS_PER_MSEC * 3 / 2);
 	assert_int_equal(seen.out_of_order, stats.late_records);
-	assert_int_equal(stats.lost, 0);
+	assert_none_lost(&stats, &seen);
+	if (stats.lost == 0)
+		assert_int_equal(stats.lost_read, 0);
 	assert_int_equal(stats.bad_records, 0);
 	assert_int_equal(stats.dropped, 0);
 	assert_int_equal(seen.by_mode[mode], seen.samples);
@@ -210,14 +235,15 @@ static void modes_are_swapped(void **state)
 		assert_int_equal(live_granted(live)->mode, STACK_MODE_FP);
 		run_rounds(live, 5, &seen);
 	}
+	run_until(live, &seen.samples_of, 100, &seen);
 	finish(live, &seen);
 	stop(seen.of);
 	source_stats(live_source(live), &stats);
-	assert_int_equal(stats.lost, 0);
-	assert_int_equal(stats.lost_read, 0);
+	assert_none_lost(&stats, &seen);
+	if (stats.lost == 0)
+		assert_int_equal(stats.lost_read, 0);
 	assert_int_equal(stats.bad_records, 0);
 	assert_int_equal(stats.dropped, 0);
-	/* With wide bounds for a loaded machine: not a second was without samples. */
 	assert_true(seen.samples_of >= 100);
 	live_close(live);
 }
@@ -249,7 +275,7 @@ static void losses_are_counted_twice_and_alike(void **state)
 		assert_true(seen.samples > before);
 	}
 	/* So often that nothing more is lost: then records come that tell of the last loss. */
-	for (int tries = 0; tries < 500; tries++) {
+	for (uint64_t end_ns = now_ns() + 30 * NS_PER_SEC; now_ns() < end_ns;) {
 		sleep_ms(1);
 		finish(live, &seen);
 		source_stats(live_source(live), &stats);
@@ -322,7 +348,8 @@ static void a_child_is_seen_from_fork_to_exit(void **state)
 	struct live *live = open_or_skip(&config);
 	struct record record;
 	struct life life = {0};
-	uint64_t newest_ns = 0;
+	uint64_t newest_ns = 0, nr_late = 0;
+	struct source_stats stats;
 	int status;
 
 	(void)state;
@@ -332,11 +359,13 @@ static void a_child_is_seen_from_fork_to_exit(void **state)
 		sleep_ms(20);
 		source_drain(live_source(live), now_ns());
 		while (source_next(live_source(live), &record)) {
-			assert_true(record.time_ns >= newest_ns);
-			newest_ns = record.time_ns;
+			nr_late += record.time_ns < newest_ns;
+			newest_ns = MAX(newest_ns, record.time_ns);
 			follow_life(&record, &life);
 		}
 	}
+	source_stats(live_source(live), &stats);
+	assert_int_equal(nr_late, stats.late_records);
 	assert_true(life.exited);
 	live_close(live);
 }
@@ -401,6 +430,7 @@ static void only_the_tasks_asked_for(void **state)
 	start_ns = now_ns();
 	live = open_or_skip(&config);
 	run_rounds(live, 15, &seen);
+	run_until(live, &seen.samples, 20, &seen);
 	assert_true(is_spinning(seen.of));
 	assert_false(live_is_over(live));
 	assert_in_range(seen.samples, 20, (now_ns() - start_ns) / NS_PER_MSEC * 3 / 2);
@@ -443,17 +473,19 @@ static void descendants_are_sampled_across_swaps(void **state)
 	live = open_or_skip(&config);
 	assert_int_equal(write(go[1], "x", 1), 1);
 	run_rounds(live, 15, &before);
+	run_until(live, &before.by_mode[STACK_MODE_DWARF], 21, &before);
 	assert_true(before.by_mode[STACK_MODE_DWARF] > 20);
 	if (live_set_mode(live, STACK_MODE_FP, 0, &err) < 0)
 		fail_msg("%s", err.text);
 	run_rounds(live, 15, &after);
+	run_until(live, &after.by_mode[STACK_MODE_FP], 21, &after);
 	assert_true(after.by_mode[STACK_MODE_FP] > 20);
 	source_stats(live_source(live), &stats);
-	assert_int_equal(stats.lost, 0);
-	assert_int_equal(stats.lost_read, 0);
+	after.longest_ns = MAX(after.longest_ns, before.longest_ns);
+	assert_none_lost(&stats, &after);
 	kill(pid, SIGKILL); /* its descendants follow, by their parents' death */
 	waitpid(pid, NULL, 0);
-	for (int i = 0; i < 100 && !live_is_over(live); i++)
+	for (int i = 0; i < 1000 && !live_is_over(live); i++)
 		run_rounds(live, 1, &after);
 	assert_true(live_is_over(live));
 	live_close(live);

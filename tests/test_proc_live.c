@@ -10,6 +10,7 @@
 #include "src/perf/live.h"
 #include "src/proc/procs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -287,6 +288,24 @@ static void mappings_end_as_proc_shows_them(void **state)
 	stop(pid);
 }
 
+/* It has mapped all that it needs. */
+static void wait_for_sleep(pid_t pid)
+{
+	char path[64], line[256] = "";
+	FILE *stat;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	for (int i = 0; i < 2000 && !strstr(line, ") S "); i++) {
+		sleep_ms(10);
+		stat = fopen(path, "r");
+		assert_non_null(stat);
+		assert_non_null(fgets(line, sizeof(line), stat));
+		fclose(stat);
+		if (!strstr(line, "(st-sleep-"))
+			line[0] = '\0';
+	}
+}
+
 static void a_program_is_known_from_its_exec_on(void **state)
 {
 	struct fixture *f = *state;
@@ -297,6 +316,7 @@ static void a_program_is_known_from_its_exec_on(void **state)
 	need_live(f);
 	copy_sleep();
 	pid = start(become_sleep);
+	wait_for_sleep(pid);
 	unlink(own_sleep); /* deleted while it runs: wanted all the same */
 	follow(f, 3);
 	check_maps(f, pid, pid, 3);
@@ -367,43 +387,61 @@ static void a_fork_without_exec_has_the_maps_of_its_parent(void **state)
 
 static void *map_in_thread(void *arg)
 {
-	(void)arg;
 	sleep_ms(30); /* the leader is gone by now */
 	must(mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
 	     MAP_FAILED);
+	must(write(*(int *)arg, "x", 1) == 1);
 	for (;;)
 		pause();
 	return NULL;
 }
 
-static void lead_and_leave(void)
+static void lead_and_leave(int *ready_fd)
 {
 	pthread_t thread;
 
-	must(pthread_create(&thread, NULL, map_in_thread, NULL) == 0);
+	must(pthread_create(&thread, NULL, map_in_thread, ready_fd) == 0);
 	pthread_exit(NULL);
+}
+
+/* The thread of PID that is not its leader. */
+static pid_t other_thread(pid_t pid)
+{
+	char path[64];
+	struct dirent *entry;
+	pid_t tid = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		if (atoi(entry->d_name) > 0 && atoi(entry->d_name) != pid)
+			tid = atoi(entry->d_name);
+	closedir(dir);
+	return tid;
 }
 
 static void threads_outlive_their_leader(void **state)
 {
 	struct fixture *f = *state;
-	char path[64];
-	pid_t pid, tid = 0;
+	int ready[2];
+	char byte;
+	pid_t pid;
 
 	need_live(f);
+	assert_int_equal(pipe(ready), 0);
 	pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		lead_and_leave();
+		lead_and_leave(&ready[1]);
 	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
 	follow(f, 5);
 	procs_sweep(f->procs, UINT64_MAX);
-	for (tid = pid + 1; tid < pid + 1000; tid++) {
-		snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, tid);
-		if (access(path, F_OK) == 0)
-			break;
-	}
-	check_maps(f, pid, tid, 4);
+	check_maps(f, pid, other_thread(pid), 4);
 	stop(pid);
 	follow(f, 2);
 	assert_true(processes_find(&f->procs->processes, pid)->process.is_dead);
@@ -426,7 +464,8 @@ static void samples_fall_into_known_mappings(void **state)
 	need_live(f);
 	pid = start(spin);
 	f->watched = child_of(pid);
-	follow(f, 20);
+	for (int i = 0; i < 50 && f->user_samples < 10; i++) /* until it had a CPU */
+		follow(f, 20);
 	kill(f->watched, SIGKILL);
 	stop(pid);
 	assert_true(f->user_samples >= 10);
@@ -446,6 +485,8 @@ static void short_processes_leave_nothing(void **state)
 			_exit(1);
 		}
 		waitpid(pids[i], NULL, 0);
+		if (i % 20 == 0) /* others fork as well, and rings are small */
+			follow(f, 0);
 	}
 	follow(f, 3);
 	procs_sweep(f->procs, UINT64_MAX);
