@@ -385,22 +385,25 @@ static void a_fork_without_exec_has_the_maps_of_its_parent(void **state)
 	stop(pid);
 }
 
+static int ready_fd; /* the leader's stack goes with it */
+
 static void *map_in_thread(void *arg)
 {
+	(void)arg;
 	sleep_ms(30); /* the leader is gone by now */
 	must(mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
 	     MAP_FAILED);
-	must(write(*(int *)arg, "x", 1) == 1);
+	must(write(ready_fd, "x", 1) == 1);
 	for (;;)
 		pause();
 	return NULL;
 }
 
-static void lead_and_leave(int *ready_fd)
+static void lead_and_leave(void)
 {
 	pthread_t thread;
 
-	must(pthread_create(&thread, NULL, map_in_thread, ready_fd) == 0);
+	must(pthread_create(&thread, NULL, map_in_thread, NULL) == 0);
 	pthread_exit(NULL);
 }
 
@@ -434,11 +437,12 @@ static void threads_outlive_their_leader(void **state)
 	pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		lead_and_leave(&ready[1]);
+		ready_fd = ready[1];
+		lead_and_leave();
 	}
+	close(ready[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
-	close(ready[1]);
 	follow(f, 5);
 	procs_sweep(f->procs, UINT64_MAX);
 	check_maps(f, pid, other_thread(pid), 4);
