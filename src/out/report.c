@@ -173,11 +173,19 @@ static void measure(struct layout *l)
 		if (!(l->columns & 1u << c))
 			continue;
 		l->widths[c] = MAX(text_width(view_columns[c].title), view_columns[c].width);
+		if (c == COLUMN_SELF || c == COLUMN_TOTAL) /* percent: never wider */
+			continue;
 		for (uint32_t i = 0; i < l->view->nr_rows; i++) {
 			fill_cell(l, &l->view->rows[i], c, cell, sizeof(cell));
 			l->widths[c] = MAX(l->widths[c], MIN(text_width(cell), PAD_MAX));
 		}
 	}
+}
+
+static void put_blanks(FILE *stream, int nr)
+{
+	while (nr-- > 0)
+		putc(' ', stream);
 }
 
 /* No blanks at the end of a line. */
@@ -189,9 +197,10 @@ static void put_cell(const struct layout *l, int column, const char *text)
 	if (l->columns & ((1u << column) - 1))
 		putc(' ', l->stream);
 	if (view_columns[column].right_aligned)
-		fprintf(l->stream, "%*s%s", pad, "", text);
-	else
-		fprintf(l->stream, "%s%*s", text, is_last ? 0 : pad, "");
+		put_blanks(l->stream, pad);
+	fputs(text, l->stream);
+	if (!view_columns[column].right_aligned && !is_last)
+		put_blanks(l->stream, pad);
 }
 
 static void put_rows(const struct layout *l)

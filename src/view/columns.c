@@ -12,6 +12,7 @@
 
 #define FUNCTION_WIDTH_MIN 20 /* other columns leave before the function has less */
 #define TREE_WIDTH_MIN	   32 /* the same where it is indented */
+#define PERCENT_MAX	   9999.0
 #define INDENTS_MAX	   16 /* drawn; of deeper rows the innermost ones */
 
 const struct view_column_spec view_columns[COLUMN_COUNT] = {
@@ -57,9 +58,23 @@ uint32_t view_columns_fit(enum view_kind kind, int width)
 
 static void put_percent(uint64_t part, uint64_t whole, char *out, size_t size)
 {
-	double pct = whole ? 100.0 * (double)part / (double)whole : 0.0;
+	double pct = whole ? MIN(100.0 * (double)part / (double)whole, PERCENT_MAX) : 0.0;
+	/* Whole numbers: a report is mostly these, and fractions take printf three times as long. */
+	unsigned int tenths = (unsigned int)(pct * 10.0 + 0.5);
+	unsigned int hundredths = (unsigned int)(pct * 100.0 + 0.5);
 
-	snprintf(out, size, pct >= 99.995 ? "%.1f" : "%.2f", pct);
+	if (hundredths >= 10000)
+		snprintf(out, size, "%u.%u", tenths / 10, tenths % 10);
+	else
+		snprintf(out, size, "%u.%02u", hundredths / 100, hundredths % 100);
+}
+
+static void put_text(const char *text, char *out, size_t size)
+{
+	size_t len = strnlen(text, size - 1);
+
+	memcpy(out, text, len);
+	out[len] = '\0';
 }
 
 const char *view_cell(const struct view *view, const struct snapshot *snapshot,
@@ -74,10 +89,10 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		put_percent(row->total, view->total, out, size);
 		break;
 	case COLUMN_FUNCTION:
-		snprintf(out, size, "%s", rows_name(snapshot, row->func, row->key));
+		put_text(rows_name(snapshot, row->func, row->key), out, size);
 		break;
 	case COLUMN_OBJECT:
-		snprintf(out, size, "%s", rows_object(snapshot, row->func));
+		put_text(rows_object(snapshot, row->func), out, size);
 		break;
 	case COLUMN_PROCESSES:
 		if (row->func < snapshot->nr_funcs)
