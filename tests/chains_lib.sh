@@ -50,7 +50,7 @@ expected()
 	local scenario=$1 ends
 	profile "$scenario"
 	has_path "$2" "${3:-90}" "${4:-$program}"
-	ends=$(jq -c '.health | [.samples > 5, .complete + 1 >= .user_stacks * 0.99, .incomplete]' "$tmp/json")
+	ends=$(jq -c '.health | [.samples > 5, .complete >= .user_stacks * 0.99, .incomplete]' "$tmp/json")
 	[[ $ends == '[true,true,'* ]] || why="incomplete: $ends"
 }
 

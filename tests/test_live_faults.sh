@@ -124,7 +124,8 @@ if [ -x "$top_builddir/tests/fuse_hang" ] && [ -w /dev/fuse ]; then
 		wait_for 10 test -x "$tmp/fuse-$how/program" || break
 		(exec -a "$id-fuse-$how" "$tmp/fuse-$how/program") &
 		test_pids="$test_pids $!"
-		wait_for 20 works "$!" && has_fuse=$how
+		wait_for 20 works "$!" || fail "a program of a file system of ours does not run"
+		has_fuse=$how
 	done
 fi
 if [ "$has_fuse" = read ]; then
@@ -154,9 +155,9 @@ soon '.health.modules_bad >= 3' 'bad files are not counted'
 pass 'bad files'
 
 if [ "$has_fuse" = read ] || [ "$has_fuse" = cached ]; then
-	soon '.notice | test("program \\(its file system hangs\\)| and [0-9]+ more")' 'hanging open not told' 20
+	soon '.notice | test("program \\(its file system hangs\\)")' 'hanging open not told' 20
 	if [ "$has_fuse" = read ]; then
-		soon '.notice | test("program \\(timed out\\)| and [0-9]+ more")' 'hanging read not told' 30
+		soon '.notice | test("program \\(timed out\\)")' 'hanging read not told' 30
 		soon '.health.loader_restarts >= 1' 'no restart after a hanging read'
 	else
 		echo 'not tested: a hanging read, the file was read before'
@@ -196,14 +197,13 @@ for i in 1 2 3 4; do
 	soon "$(function_of "$id-new$i" "in_new$i")" 'no names after loaders were killed'
 done
 soon "$(function_of "$id-well" in_well)" 'names are lost with a loader'
-says '.health.loader_restarts | . >= 4 and . <= 6' 'restarts are counted wrongly'
-restarts=$(last | jq .health.loader_restarts)
+says '.health.loader_restarts == 4' 'restarts are counted wrongly'
 
 loader=$(member "$main" stacktop-loader)
 kill -STOP "$loader"
 build "$id-stop" in_stop
 start "$tmp/$id-stop"
-soon ".health.loader_restarts > $restarts" 'a stopped loader is not replaced' 30
+soon '.health.loader_restarts >= 5' 'a stopped loader is not replaced' 30
 build "$id-after" in_after
 start "$tmp/$id-after"
 soon "$(function_of "$id-after" in_after)" 'no names after a loader was stopped'
@@ -219,7 +219,7 @@ for seconds in 2 4 8; do
 	wait_for 5 document_says '.health.lost > 0' && break
 done
 soon '.health.lost > 0' 'nothing is lost in eight seconds'
-soon '.health.lost_read == null or .health.lost == .health.lost_read' 'the two counts of losses differ'
+soon '.health.lost == .health.lost_read' 'the two counts of losses differ'
 says '.health.dropped == 0' 'dropped'
 pass 'main stopped'
 
@@ -227,20 +227,20 @@ pass 'main stopped'
 
 broker=$(member "$main" stacktop-broker)
 kill -STOP "$broker"
-soon '.notice | contains("the broker process does not answer")' 'a stopped broker is not told'
+soon '.notice | startswith("the broker process does not answer")' 'a stopped broker is not told'
 seen=$(last | jq .health.samples)
 documents=$(nr_documents)
 wait_for 20 eval "[ \$(nr_documents) -gt $((documents + 2)) ]" || fail 'no document without a broker'
 says ".health.samples > $seen" 'no samples without a broker'
 soon "$(function_of "$id-well" in_well)" 'names are lost with a broker'
 kill -CONT "$broker"
-soon '.notice | contains("the broker") | not' 'the broker answers again, and that is not told'
+soon '.notice | startswith("the broker") | not' 'the broker answers again, and that is not told'
 build "$id-again" in_again
 start "$tmp/$id-again"
 soon "$(function_of "$id-again" in_again)" 'no names after the broker was stopped'
 
 kill -KILL "$broker"
-soon '.notice | contains("the broker process is gone")' 'a killed broker is not told'
+soon '.notice | startswith("the broker process is gone")' 'a killed broker is not told'
 seen=$(last | jq .health.samples)
 soon ".health.samples > $seen + 50" 'no samples after the broker was killed'
 soon "$(function_of "$id-well" in_well)" 'names are lost with the broker'

@@ -66,7 +66,7 @@ says '.health.samples > 20' 'too few samples'
 says '[.functions[] | select(.object == "user-spin" and .name == "hot" and .self > 0)] | length == 1' 'no own function'
 says '[.functions[] | select(.object == "root-spin")] == []' "another user's process"
 if [ "$paranoid" -ge 1 ]; then
-	says '.notice | contains("only this user'"'"'s processes: use sudo for all")' 'limit of processes'
+	says '.notice | startswith("only this user'"'"'s processes: use sudo for all")' 'limit of processes'
 fi
 if [ "$paranoid" -ge 2 ]; then
 	says '[.functions[] | select(.object == "[kernel]")] == []' 'kernel functions'

@@ -74,7 +74,7 @@ owned()
 check_report()
 {
 	local file=$1 nr_rows=$2 word
-	head -n 2 "$file" | grep -q "^stacktop .* pid $chain .* [0-9]* Hz .* dwarf 16K .* complete [0-9.]*%" ||
+	head -n 2 "$file" | grep -q "^stacktop .* pid $chain .* 999 Hz .* dwarf 16K .* complete [0-9.]*%" ||
 		fail "report: no settings: $(head -n 2 "$file")"
 	grep -qE '^[0-9]{4}-[0-9]{2}-[0-9]{2} .* event (cycles|cpu-clock), [0-9]+ samples' "$file" ||
 		fail 'report: no date, event and samples'

@@ -14,18 +14,17 @@ echo written-to-the-terminal
 while :; do :; done
 END
 
-busy() { is_alive "$(cat "$work/busy.pid")"; }
-is_alive() { grep -q '^State:[[:space:]]*[^Z]' "/proc/$1/status" 2>/dev/null; }
+busy() { ! gone "$(cat "$work/busy.pid")"; }
 not_busy() { ! busy; }
 # No process of this stacktop is left (its main process has had the pid in the file).
-none_left() { ! pgrep -s "$(cat "$work/pid")" && ! is_alive "$(cat "$work/pid")"; }
+none_left() { ! pgrep -s "$(cat "$work/pid")" && gone "$(cat "$work/pid")"; }
 
 start_real() {
 	local size=$1
 	shift
 	rm -f "$work/busy.pid"
 	begin "$size" "$STACKTOP" "$@" -- sh busy.sh
-	see compl
+	see complete
 	until_true "the command does not run" busy
 	until_true "the command is not in the profile" has_row
 }

@@ -11,12 +11,6 @@ size_is() { [ "$(mux display-message -p '#{pane_width}x#{pane_height}')" = "$1" 
 is_alive() { kill -0 "$(pid)" 2>/dev/null; }
 state_is() { [[ $(sed 's/.*) //' "/proc/$(pid)/stat" 2>/dev/null) == "$1"* ]]; }
 guard_of() { pgrep -P "$1" -x stacktop-guard; }
-# Ended; that its new parent may be slow to notice is not our matter.
-gone() {
-	local stat
-	read -r stat 2>/dev/null <"/proc/$1/stat" || return 0
-	[[ ${stat##*) } == Z* ]]
-}
 
 # A storm of sizes, each redrawn or overtaken by the next, with keys between.
 resizing() {

@@ -76,6 +76,13 @@ until_true() {
 	fail "$what"
 }
 
+# Ended; that its new parent may be slow to notice is not our matter.
+gone() {
+	local stat
+	read -r stat 2>/dev/null <"/proc/$1/stat" || return 0
+	[[ ${stat##*) } == Z* ]]
+}
+
 has() { screen | grep -qF -- "$1"; }
 has_not() { ! screen | grep -qF -- "$1"; }
 see() { until_true "'$1' is not on the screen" has "$1"; }

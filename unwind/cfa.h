@@ -49,9 +49,8 @@ typedef int cfa_row_fn(void *arg, uint64_t start, uint64_t end, const struct cfa
 
 struct cfa_run {
 	const struct cfi_input *input;
-	uint64_t steps_left; /* over all runs: a bound on hostile programs */
-	unsigned int
-		nr_regs; /* to keep, at most CFA_REGS_MAX; rules of higher ones are passed over */
+	uint64_t steps_left;  /* over all runs: a bound on hostile programs */
+	unsigned int nr_regs; /* at most CFA_REGS_MAX; rules of higher ones are passed over */
 	const struct cfi_cie *initial_of;
 	struct cfa_row initial; /* what initial_of's own program says */
 	bool initial_is_bad;

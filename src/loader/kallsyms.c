@@ -32,7 +32,7 @@ struct kernel_symbol {
 	uint64_t start;
 	uint32_t name; /* NO_NAME: not code, only an end */
 	uint16_t object;
-	char type;
+	char type; /* as kallsyms has it */
 };
 
 struct kallsyms {
@@ -70,22 +70,16 @@ size_t kallsyms_bytes(const struct kallsyms *k)
 	return sizeof(*k) + k->cap * sizeof(*k->all) + k->cap_text;
 }
 
-static bool begins_with(const char *name, size_t len, const char *prefix)
-{
-	size_t prefix_len = strlen(prefix);
-
-	return len >= prefix_len && memcmp(name, prefix, prefix_len) == 0;
-}
-
 static bool is_name(const char *name, size_t len, const char *wanted)
 {
 	return len == strlen(wanted) && memcmp(name, wanted, len) == 0;
 }
 
-static bool is_code(char type, const char *name, size_t len)
+/* NAME has an end: the line's, at least. */
+static bool is_code(char type, const char *name)
 {
 	return (type == 't' || type == 'T' || type == 'w' || type == 'W') && name[0] != '$' &&
-	       !begins_with(name, len, ".L");
+	       !(name[0] == '.' && name[1] == 'L');
 }
 
 static int kallsyms_add(struct kallsyms *k, uint64_t start, char type, const char *name, size_t len,
@@ -103,7 +97,7 @@ static int kallsyms_add(struct kallsyms *k, uint64_t start, char type, const cha
 		.object = (uint16_t)MIN(object, (uint32_t)UINT16_MAX),
 		.type = type,
 	};
-	if (is_code(type, name, len)) {
+	if (is_code(type, name)) {
 		r = vec_reserve(&k->text, &k->cap_text, k->nr_text + len + 1, KALLSYMS_TEXT_MAX);
 		if (r < 0)
 			return r;

@@ -285,9 +285,12 @@ static uint64_t symbol_end(const struct symbol *symbol)
 
 int symbols_finish(struct symbols *s)
 {
-	int r = s->nr > 0 ? symbols_choose(s) : 0;
+	int r;
 
-	if (r == 0 && s->nr > 0)
+	if (s->nr == 0)
+		return 0;
+	r = symbols_choose(s);
+	if (r == 0)
 		r = symbols_keep_names(s);
 	if (r < 0)
 		return r;

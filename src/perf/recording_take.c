@@ -15,7 +15,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-/* Read between two rounds of the engine: little enough to be in a cache when it is used. */
+/* Taken between two rounds of the engine: little enough to be in a cache when it is used. */
 #define PART_BYTES  (1u << 20)
 #define ENTRIES_MAX (1u << 20)
 
