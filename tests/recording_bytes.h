@@ -111,16 +111,19 @@ struct im_attr {
 	uint64_t config, freq, sample_type, read_format, branch_type, regs;
 	uint32_t stack;
 	bool sample_id_all, exclude_kernel;
+	unsigned int precise; /* 0 to 3 */
 };
 
 static inline void im_attr(struct image *im, const struct im_attr *attr)
 {
 	size_t start = im->len, bytes = attr->bytes ? attr->bytes : 112;
 	/* Bit fields: freq is the 11th, counted from the byte's other end in the other order. */
-	uint64_t bits[] = {attr->exclude_kernel ? 5 : 64, 10, attr->sample_id_all ? 18 : 64};
+	uint64_t bits[] = {attr->exclude_kernel ? 5 : 64, 10, attr->sample_id_all ? 18 : 64,
+			   attr->precise >> im->swap & 1 ? 15 : 64,
+			   attr->precise >> !im->swap & 1 ? 16 : 64};
 	uint8_t flags[8] = {0};
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bits); i++)
 		if (bits[i] < 64)
 			flags[bits[i] / 8] |=
 				(uint8_t)(im->swap ? 0x80u >> bits[i] % 8 : 1u << bits[i] % 8);

@@ -150,6 +150,35 @@ static void samples_of_any_fields_are_read(void **state)
 	}
 }
 
+/* Of some kernels and events the attr says that ip is exact, of others each sample. */
+static void precise_samples_are_told(void **state)
+{
+	(void)state;
+	for (unsigned int round = 0; round < 8; round++) {
+		struct image im = {.swap = round >= 4};
+		struct im_attr attr = im_cycles;
+		struct record record;
+		struct recording *rec;
+		size_t at;
+
+		attr.precise = round % 4;
+		im_file(&im, &attr, 1);
+		im_sample(&im, &attr, 5000, 10, 0x401234);
+		at = im.len;
+		im_sample(&im, &attr, 5001, 10, 0x401234);
+		im_set(&im, at + 4, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP, 2);
+		im_file_end(&im, im_data_off(&attr, 1));
+		rec = im_open(&im);
+		assert_true(im_next(rec, &record));
+		assert_int_equal(record.sample.is_precise, attr.precise > 0);
+		assert_true(im_next(rec, &record));
+		assert_true(record.sample.is_precise);
+		assert_int_equal(record.sample.cpumode, PERF_RECORD_MISC_USER);
+		recording_close(rec);
+		im_done(&im);
+	}
+}
+
 /* All that is no sample, with its trailer. */
 static void other_records_are_read(void **state)
 {
@@ -542,6 +571,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(attrs_of_any_size_are_read),
 		cmocka_unit_test(samples_of_any_fields_are_read),
+		cmocka_unit_test(precise_samples_are_told),
 		cmocka_unit_test(other_records_are_read),
 		cmocka_unit_test(throttling_is_summed_up),
 		cmocka_unit_test(samples_find_their_event),

@@ -148,6 +148,7 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	if (sample->nr_callchain == 0)
 		lone_ip(sample, &kernel, &user);
 	ret->mode = sample->mode;
+	ret->is_precise = sample->is_precise;
 	ret->is_foreign = !machine;
 	ret->abi = sample->regs && machine ? sample->abi : RECORD_ABI_NONE;
 	ret->kernel_ips = kernel.ips;

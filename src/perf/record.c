@@ -132,6 +132,7 @@ static void decode_sample(const struct record_format *format, struct reader *r,
 
 	sample->mode = format->mode;
 	sample->cpumode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	sample->is_precise = format->is_precise || record->misc & PERF_RECORD_MISC_EXACT_IP;
 	sample->branch_hw_idx = UINT64_MAX;
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		record->id = reader_u64(r);

@@ -46,6 +46,7 @@ struct record_sample {
 	enum stack_mode mode; /* of the event that took it */
 	uint32_t event;	      /* which of a recording's events; 0 live */
 	uint8_t cpumode;      /* PERF_RECORD_MISC_CPUMODE_MASK: 1 kernel, 2 user ... */
+	bool is_precise;      /* ip is of the instruction that caused it, not of the interrupt */
 	uint64_t ip, addr, period;
 	const uint64_t *callchain; /* with PERF_CONTEXT_* words, checked by callchain_split */
 	uint64_t nr_callchain;
@@ -112,6 +113,7 @@ struct record_format {
 	uint64_t branch_sample_type;
 	uint64_t regs_user_mask;
 	bool sample_id_all;
+	bool is_precise;       /* attr.precise_ip > 0 */
 	bool stack_is_trimmed; /* the source left out the stack bytes past dyn_size (live.h) */
 	enum stack_mode mode;
 };

@@ -29,6 +29,7 @@
 #define FLAG_EXCLUDE_USER   (1ull << 4)
 #define FLAG_EXCLUDE_KERNEL (1ull << 5)
 #define FLAG_FREQ	    (1ull << 10)
+#define FLAG_PRECISE_IP	    (3ull << 15) /* a number from 0 to 3 */
 #define FLAG_SAMPLE_ID_ALL  (1ull << 18)
 
 void recording_events_done(struct recording_events *events)
@@ -92,6 +93,7 @@ static void read_attr(struct reader *r, struct recording_event *event)
 	if (event->max_stack == 0)
 		event->max_stack = MAX_STACK_DEFAULT;
 	event->format.sample_id_all = flags & FLAG_SAMPLE_ID_ALL;
+	event->format.is_precise = flags & FLAG_PRECISE_IP;
 	event->format.mode = mode_of(event->format.sample_type, event->format.branch_sample_type);
 	event->exclude_kernel = flags & FLAG_EXCLUDE_KERNEL;
 	event->is_freq = flags & FLAG_FREQ;
