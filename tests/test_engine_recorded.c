@@ -9,6 +9,7 @@
 #include "src/base/util.h"
 #include "src/engine/engine.h"
 #include "src/loader/loader.h"
+#include "tests/recording_bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +60,8 @@ static void *run(void *context)
 	return NULL;
 }
 
-static struct fixture *start(const char *name, const char *event, bool has_samples)
+/* The engine over the recording at FD, called NAME. */
+static struct fixture *start_fd(int fd, const char *name, const char *event, bool has_samples)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct broker_config broker = {
@@ -72,12 +74,8 @@ static struct fixture *start(const char *name, const char *event, bool has_sampl
 		.start_fd = -1,
 	};
 	struct err err = {0};
-	int fd = open(data_path(name), O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 && errno == ENOENT)
-		skip();
 	assert_non_null(f);
-	assert_true(fd >= 0);
 	f->root_fd = broker.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(identity_workers(&broker.workers, &err), 0);
 	assert_int_equal(broker_start(&broker, &f->broker, &err), 0);
@@ -87,6 +85,16 @@ static struct fixture *start(const char *name, const char *event, bool has_sampl
 	assert_non_null(f->channel);
 	assert_int_equal(pthread_create(&f->thread, NULL, run, f), 0);
 	return f;
+}
+
+static struct fixture *start(const char *name, const char *event, bool has_samples)
+{
+	int fd = open(data_path(name), O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		skip();
+	assert_true(fd >= 0);
+	return start_fd(fd, name, event, has_samples);
 }
 
 static void stop(struct fixture *f)
@@ -284,6 +292,167 @@ static void reading_can_be_stopped(void **state)
 	stop(f);
 }
 
+/* --- chains --- */
+
+#define K	   PERF_CONTEXT_KERNEL
+#define U	   PERF_CONTEXT_USER
+#define K_IP	   0xffffffff81000100
+#define CHAIN_MAX  8
+#define STACK_ROOM 32
+#define USER	   PERF_RECORD_MISC_USER
+#define KERNEL	   PERF_RECORD_MISC_KERNEL
+#define REGS	   0x100 /* here only: with registers, pc 0x500, and a copy of the stack */
+
+/* A sample as it is written, and the addresses of the stack that is shown, innermost first. */
+struct chain_case {
+	const char *what;
+	uint16_t misc;
+	uint64_t ip, chain[CHAIN_MAX], shown[CHAIN_MAX];
+};
+
+static void put_chain(struct image *im, const struct im_attr *attr, uint64_t time_ns,
+		      const struct chain_case *c)
+{
+	size_t start = im_start(im, PERF_RECORD_SAMPLE, c->misc & ~REGS);
+	bool has_regs = c->misc & REGS;
+	uint64_t nr = 0;
+
+	im_u64(im, c->ip);
+	im_u32(im, 100);
+	im_u32(im, 100);
+	im_u64(im, time_ns);
+	im_u64(im, 1000);
+	while (nr < CHAIN_MAX && c->chain[nr] != 0)
+		nr++;
+	im_u64(im, nr);
+	for (uint64_t i = 0; i < nr; i++)
+		im_u64(im, c->chain[i]);
+	if (attr->sample_type & PERF_SAMPLE_REGS_USER) {
+		im_u64(im, has_regs ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_NONE);
+		for (int i = 0; has_regs && i < 17; i++) /* AX to SP, IP, R8 to R15 */
+			im_u64(im, i == 8 ? 0x500 : 0x7000);
+		im_u64(im, has_regs ? STACK_ROOM : 0);
+		im_fill(im, 0, has_regs ? STACK_ROOM : 0);
+		if (has_regs)
+			im_u64(im, STACK_ROOM);
+	}
+	im_end(im, start);
+}
+
+static void check_chain(const struct snap_samples *samples, uint32_t i, const struct chain_case *c)
+{
+	const struct snap_sample *sample = &samples->samples[i];
+
+	for (uint32_t k = 0; k < CHAIN_MAX && (c->shown[k] != 0 || k < sample->nr_frames); k++) {
+		uint64_t addr =
+			k < sample->nr_frames ? samples->frames[sample->first_frame + k].addr : 0;
+
+		if (addr != c->shown[k])
+			fail_msg("%s: frame %u is 0x%llx, not 0x%llx", c->what, k,
+				 (unsigned long long)addr, (unsigned long long)c->shown[k]);
+	}
+}
+
+/* The stacks of a recording of CASES by an event of ATTR. */
+static void check_chains(const struct im_attr *attr, const struct chain_case *cases, uint32_t nr)
+{
+	struct image im = {0};
+	struct fixture *f;
+	struct snapshot *s;
+
+	im_file(&im, attr, 1);
+	for (uint32_t i = 0; i < nr; i++)
+		put_chain(&im, attr, 1000 + i, &cases[i]);
+	im_file_end(&im, im_data_off(attr, 1));
+	f = start_fd(im_fd(&im, im.len), "made here", NULL, true);
+	s = next_snapshot(f);
+	assert_non_null(s->samples);
+	assert_int_equal(s->samples->nr_samples, nr);
+	for (uint32_t i = 0; i < nr; i++)
+		check_chain(s->samples, i, &cases[i]);
+	snapshot_free(s);
+	stop(f);
+	im_done(&im);
+}
+
+/* The chain's first address is where the interrupt came; what is meant is the sample's own. */
+static void precise_samples_begin_at_their_address(void **state)
+{
+	static const struct chain_case cases[] = {
+		{"skid in a function",
+		 USER,
+		 0x400,
+		 {U, 0x410, 0x300, 0x200},
+		 {0x400, 0x300, 0x200}},
+		{"skid behind a return", USER, 0x900, {U, 0x305, 0x200}, {0x900, 0x200}},
+		{"skid behind a call", USER, 0x400, {U, 0x900, 0x405, 0x300}, {0x400, 0x300}},
+		{"a return address far away", USER, 0x400, {U, 0x900, 0x440}, {0x400, 0x440}},
+		{"recursion", USER, 0x400, {U, 0x403, 0x405, 0x405}, {0x400, 0x405, 0x405}},
+		{"in front of a system call",
+		 USER,
+		 0x400,
+		 {K, K_IP, U, 0x402, 0x300},
+		 {0x400, 0x300}},
+		{"no user part", USER, 0x400, {K, K_IP}, {0x400}},
+		{"behind a system call", KERNEL, K_IP, {U, 0x402, 0x300}, {K_IP, 0x402, 0x300}},
+		{"in the kernel",
+		 KERNEL,
+		 K_IP,
+		 {K, K_IP + 9, K_IP + 90, U, 0x402},
+		 {K_IP, K_IP + 90, 0x402}},
+		{"a guest's", PERF_RECORD_MISC_GUEST_USER, 0x400, {U, 0x500}, {0x500}},
+		{"without its address", USER, 0, {U, 0x410, 0x300}, {0x410, 0x300}},
+	};
+	struct im_attr attr = im_cycles;
+
+	(void)state;
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr.precise = 2;
+	check_chains(&attr, cases, ARRAY_SIZE(cases));
+}
+
+/* Of others the chain is right, as the kernel walked it. */
+static void other_samples_begin_where_the_chain_does(void **state)
+{
+	static const struct chain_case cases[] = {
+		{"an interrupt", USER, 0x400, {U, 0x410, 0x300}, {0x410, 0x300}},
+		{"with an exact address",
+		 USER | PERF_RECORD_MISC_EXACT_IP,
+		 0x400,
+		 {U, 0x410, 0x300},
+		 {0x400, 0x300}},
+	};
+	struct im_attr attr = im_cycles;
+
+	(void)state;
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	check_chains(&attr, cases, 2);
+	attr.type = PERF_TYPE_SOFTWARE; /* perf asks for it of a clock too, which does not skid */
+	attr.precise = 3;
+	check_chains(&attr, cases, 1);
+}
+
+/* Copies of stacks: the registers may be of the interrupt, too. */
+static void precise_samples_with_registers_begin_there_too(void **state)
+{
+	static const struct chain_case cases[] = {
+		{"in front of a system call", USER | REGS, 0x400, {K, K_IP}, {0x400}},
+		{"in the kernel",
+		 KERNEL | REGS,
+		 K_IP,
+		 {K, K_IP + 9, K_IP + 90},
+		 {K_IP, K_IP + 90, 0x500}},
+	};
+	struct im_attr attr = im_cycles;
+
+	(void)state;
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr.regs = IM_REGS;
+	attr.stack = STACK_ROOM;
+	attr.precise = 1;
+	check_chains(&attr, cases, ARRAY_SIZE(cases));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +461,9 @@ int main(void)
 		cmocka_unit_test(a_pipe_is_read_once),
 		cmocka_unit_test(every_single_sample_comes_once),
 		cmocka_unit_test(reading_can_be_stopped),
+		cmocka_unit_test(precise_samples_begin_at_their_address),
+		cmocka_unit_test(other_samples_begin_where_the_chain_does),
+		cmocka_unit_test(precise_samples_with_registers_begin_there_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

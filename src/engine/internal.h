@@ -92,7 +92,7 @@ struct engine {
 
 	/* Scratch of one sample, here because it is too large for the stack. */
 	struct unwind_frame user[UNWIND_FRAMES_MAX];
-	uint64_t lbr_ips[UNWIND_FRAMES_MAX];
+	uint64_t user_ips[UNWIND_FRAMES_MAX], kernel_ips[KERNEL_IPS_MAX];
 	struct profile_frame path[STACK_FRAMES_MAX];
 };
 
@@ -143,7 +143,8 @@ struct stack_input {
 	uint32_t nr_kernel_ips, nr_user_ips;
 	enum stack_end cut; /* lbr: why user_ips end where they do, unless at a root */
 	struct unwind_regs regs;
-	uint64_t pc; /* of regs */
+	uint64_t pc;   /* of regs */
+	uint64_t leaf; /* the user address that a precise event means; 0: pc */
 	struct unwind_stack stack;
 };
 

@@ -18,6 +18,8 @@ static const uint8_t perf_reg_of_dwarf[X86_NR_REGS] = {
 	[X86_R14] = 22, [X86_R15] = 23,
 };
 
+#define CALL_BYTES_MAX 15 /* of an instruction of x86-64 */
+
 #define PERF_REGS_X86_64 24 /* without those of vectors, which are not asked for */
 
 /* The registers of a machine that is unwound here. */
@@ -75,15 +77,15 @@ static void lbr_input_of(struct engine *engine, const struct process *process,
 
 	_Static_assert(sizeof(struct lbr_entry) == sizeof(struct record_branch),
 		       "branch entries are used in place");
-	ret->user_ips = engine->lbr_ips;
+	ret->user_ips = engine->user_ips;
 	ret->nr_user_ips = 0;
 	if (!leaf)
 		return;
-	engine->lbr_ips[0] = leaf;
+	engine->user_ips[0] = leaf;
 	ret->nr_user_ips = 1 + lbr_sites(engine->lbr, process->index, record->tid,
 					 (const struct lbr_entry *)sample->branches,
 					 sample->nr_branches, sample->branch_hw_idx,
-					 engine->lbr_ips + 1, UNWIND_FRAMES_MAX - 1, &ret->cut);
+					 engine->user_ips + 1, UNWIND_FRAMES_MAX - 1, &ret->cut);
 }
 
 /* Recorded without callchains: the place of the sample is all there is. */
@@ -96,6 +98,51 @@ static void lone_ip(const struct record_sample *sample, struct callchain_part *k
 		*kernel = part;
 	else if (sample->cpumode == RECORD_CPUMODE_USER)
 		*user = part;
+}
+
+/*
+ * How many of a chain's frames the frame of IP stands for: the innermost, where
+ * the interrupt came, and its caller too if IP is (or stands before) the call
+ * that the interrupt came behind.
+ */
+static uint64_t frames_of(uint64_t ip, const struct callchain_part *part)
+{
+	bool has_left = part->nr > 0 && (part->ips[0] < ip || part->ips[0] - ip > CALL_BYTES_MAX);
+	uint64_t caller = part->nr > 1 ? part->ips[1] : 0;
+
+	if (has_left && caller > ip && caller - ip <= CALL_BYTES_MAX)
+		return 2;
+	return MIN(part->nr, 1ull);
+}
+
+/* Put IP in the place of the innermost frame of PART, into ROOM of MAX words. */
+static void begin_at(struct callchain_part *part, uint64_t ip, uint64_t *room, uint64_t max)
+{
+	uint64_t passed = frames_of(ip, part);
+	uint64_t nr = MIN(part->nr - passed, max - 1);
+
+	room[0] = ip;
+	if (nr > 0)
+		memcpy(room + 1, part->ips + passed, nr * sizeof(*room));
+	*part = (struct callchain_part){.ips = room, .nr = nr + 1};
+}
+
+/*
+ * A chain begins where the interrupt came, a few instructions behind the one that a
+ * precise event means, perhaps in another function or on the other side of a
+ * system call. What of the stack is further in than that one was not there yet.
+ */
+static void begin_at_ip(struct engine *engine, const struct record_sample *sample,
+			struct callchain_part *kernel, struct callchain_part *user)
+{
+	if (sample->ip == 0)
+		return;
+	if (sample->cpumode == RECORD_CPUMODE_KERNEL) {
+		begin_at(kernel, sample->ip, engine->kernel_ips, ARRAY_SIZE(engine->kernel_ips));
+	} else if (sample->cpumode == RECORD_CPUMODE_USER) {
+		*kernel = (struct callchain_part){0};
+		begin_at(user, sample->ip, engine->user_ips, ARRAY_SIZE(engine->user_ips));
+	}
 }
 
 /* Of the machine that the sample was taken on; NULL: it is not unwound here. */
@@ -147,6 +194,8 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	ret->time_ns = record->time_ns;
 	if (sample->nr_callchain == 0)
 		lone_ip(sample, &kernel, &user);
+	else if (sample->is_precise)
+		begin_at_ip(engine, sample, &kernel, &user);
 	ret->mode = sample->mode;
 	ret->is_precise = sample->is_precise;
 	ret->is_foreign = !machine;
@@ -160,6 +209,7 @@ void stack_input_of(struct engine *engine, const struct process *process,
 		lbr_input_of(engine, process, record, &user, ret);
 	if (ret->mode == STACK_MODE_DWARF && ret->abi != RECORD_ABI_NONE)
 		take_regs(sample, machine, ret);
+	ret->leaf = sample->is_precise && sample->cpumode == RECORD_CPUMODE_USER ? sample->ip : 0;
 }
 
 /* What the kernel walked of a stack that is not unwound here, or its innermost frame. */
@@ -217,6 +267,8 @@ static void user_part(struct engine *engine, const struct process *process,
 	recall_thread(engine->recall, input->tid, space);
 	unwind_dwarf(space, &input->regs, &input->stack, engine->recall, engine->user, ret);
 	stitch_stack(engine->stitch, process->index, input->tid, input->time_ns, engine->user, ret);
+	if (input->leaf && input->leaf != input->pc && ret->nr_frames > 0)
+		unwind_frame_of(space, input->leaf, false, NULL, &engine->user[0]);
 }
 
 /* Pseudo-modules are one item each: an address in them means nothing to a reader. */

@@ -160,7 +160,7 @@ void attr_format(const struct perf_event_attr *attr, enum stack_mode mode,
 		.branch_sample_type = attr->branch_sample_type,
 		.regs_user_mask = attr->sample_regs_user,
 		.sample_id_all = attr->sample_id_all,
-		.is_precise = attr->precise_ip > 0,
+		.is_precise = attr->precise_ip > 0 && event_skids(attr->type),
 		.mode = mode,
 	};
 }

@@ -379,6 +379,12 @@ void event_describe(uint32_t type, uint64_t config, bool exclude_user, bool excl
 	snprintf(out, out_size, "%s%s", name, modifier);
 }
 
+bool event_skids(uint32_t type)
+{
+	return type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT &&
+	       type != PERF_TYPE_BREAKPOINT;
+}
+
 bool event_is_clock(const struct event_spec *event)
 {
 	return event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_CPU_CLOCK ||

@@ -39,6 +39,12 @@ void event_default(struct event_spec *ret);
 void event_describe(uint32_t type, uint64_t config, bool exclude_user, bool exclude_kernel,
 		    char *out, size_t out_size);
 
+/*
+ * True for events of TYPE whose interrupt comes later than what caused it, so that
+ * precise_ip means something: perf asks for it with every event.
+ */
+bool event_skids(uint32_t type);
+
 /* True for events counted in time (cpu-clock, task-clock): a period is nanoseconds. */
 bool event_is_clock(const struct event_spec *event);
 

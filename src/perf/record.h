@@ -113,7 +113,7 @@ struct record_format {
 	uint64_t branch_sample_type;
 	uint64_t regs_user_mask;
 	bool sample_id_all;
-	bool is_precise;       /* attr.precise_ip > 0 */
+	bool is_precise;       /* attr.precise_ip > 0, and it is an event that skids */
 	bool stack_is_trimmed; /* the source left out the stack bytes past dyn_size (live.h) */
 	enum stack_mode mode;
 };

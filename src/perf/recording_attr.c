@@ -93,7 +93,7 @@ static void read_attr(struct reader *r, struct recording_event *event)
 	if (event->max_stack == 0)
 		event->max_stack = MAX_STACK_DEFAULT;
 	event->format.sample_id_all = flags & FLAG_SAMPLE_ID_ALL;
-	event->format.is_precise = flags & FLAG_PRECISE_IP;
+	event->format.is_precise = flags & FLAG_PRECISE_IP && event_skids(event->type);
 	event->format.mode = mode_of(event->format.sample_type, event->format.branch_sample_type);
 	event->exclude_kernel = flags & FLAG_EXCLUDE_KERNEL;
 	event->is_freq = flags & FLAG_FREQ;
