@@ -301,7 +301,10 @@ static void reading_can_be_stopped(void **state)
 #define STACK_ROOM 32
 #define USER	   PERF_RECORD_MISC_USER
 #define KERNEL	   PERF_RECORD_MISC_KERNEL
-#define REGS	   0x100 /* here only: with registers, pc 0x500, and a copy of the stack */
+/* Of these tests only: with registers, pc 0x500, and a copy of the stack; without the copy; a 0 ends the chain. */
+#define REGS 0x100
+#define BARE 0x200
+#define ZERO 0x400
 
 /* A sample as it is written, and the addresses of the stack that is shown, innermost first. */
 struct chain_case {
@@ -313,8 +316,8 @@ struct chain_case {
 static void put_chain(struct image *im, const struct im_attr *attr, uint64_t time_ns,
 		      const struct chain_case *c)
 {
-	size_t start = im_start(im, PERF_RECORD_SAMPLE, c->misc & ~REGS);
-	bool has_regs = c->misc & REGS;
+	size_t start = im_start(im, PERF_RECORD_SAMPLE, c->misc & ~(REGS | BARE | ZERO));
+	bool has_regs = c->misc & REGS, has_stack = has_regs && !(c->misc & BARE);
 	uint64_t nr = 0;
 
 	im_u64(im, c->ip);
@@ -322,18 +325,19 @@ static void put_chain(struct image *im, const struct im_attr *attr, uint64_t tim
 	im_u32(im, 100);
 	im_u64(im, time_ns);
 	im_u64(im, 1000);
-	while (nr < CHAIN_MAX && c->chain[nr] != 0)
-		nr++;
+	for (uint64_t i = 0; i < CHAIN_MAX; i++)
+		nr = c->chain[i] != 0 ? i + 1 : nr;
+	nr += c->misc & ZERO ? 1 : 0;
 	im_u64(im, nr);
 	for (uint64_t i = 0; i < nr; i++)
-		im_u64(im, c->chain[i]);
+		im_u64(im, i < CHAIN_MAX ? c->chain[i] : 0);
 	if (attr->sample_type & PERF_SAMPLE_REGS_USER) {
 		im_u64(im, has_regs ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_NONE);
 		for (int i = 0; has_regs && i < 17; i++) /* AX to SP, IP, R8 to R15 */
 			im_u64(im, i == 8 ? 0x500 : 0x7000);
-		im_u64(im, has_regs ? STACK_ROOM : 0);
-		im_fill(im, 0, has_regs ? STACK_ROOM : 0);
-		if (has_regs)
+		im_u64(im, has_stack ? STACK_ROOM : 0);
+		im_fill(im, 0, has_stack ? STACK_ROOM : 0);
+		if (has_stack)
 			im_u64(im, STACK_ROOM);
 	}
 	im_end(im, start);
@@ -453,6 +457,35 @@ static void precise_samples_with_registers_begin_there_too(void **state)
 	check_chains(&attr, cases, ARRAY_SIZE(cases));
 }
 
+/* Recorded with copies of stacks, but some samples have none: the chain is all there is of them. */
+static void a_chain_without_registers_is_shown(void **state)
+{
+	static const struct chain_case cases[] = {
+		{"a chain", USER, 0x400, {U, 0x400, 0x300, 0x200}, {0x400, 0x300, 0x200}},
+		{"a chain with a root", USER | ZERO, 0x400, {U, 0x400, 0x300}, {0x400, 0x300}},
+		{"with the kernel's part",
+		 KERNEL,
+		 K_IP,
+		 {K, K_IP, U, 0x400, 0x300},
+		 {K_IP, 0x400, 0x300}},
+		{"the kernel's part alone", KERNEL, K_IP, {K, K_IP}, {K_IP}},
+		{"registers", USER | REGS, 0x500, {U, 0x501, 0x300}, {0x500}},
+		{"registers without a copy",
+		 USER | REGS | BARE,
+		 0x500,
+		 {U, 0x500, 0x300},
+		 {0x500, 0x300}},
+		{"neither copy nor chain", USER | REGS | BARE, 0x500, {K, K_IP}, {K_IP, 0x500}},
+	};
+	struct im_attr attr = im_cycles;
+
+	(void)state;
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr.regs = IM_REGS;
+	attr.stack = STACK_ROOM;
+	check_chains(&attr, cases, ARRAY_SIZE(cases));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -464,6 +497,7 @@ int main(void)
 		cmocka_unit_test(precise_samples_begin_at_their_address),
 		cmocka_unit_test(other_samples_begin_where_the_chain_does),
 		cmocka_unit_test(precise_samples_with_registers_begin_there_too),
+		cmocka_unit_test(a_chain_without_registers_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,6 +202,8 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	ret->abi = sample->regs && machine ? sample->abi : RECORD_ABI_NONE;
 	ret->kernel_ips = kernel.ips;
 	ret->nr_kernel_ips = (uint32_t)MIN(kernel.nr, (uint64_t)KERNEL_IPS_MAX);
+	while (user.nr > 1 && user.ips[user.nr - 1] == 0) /* no caller, and so no frame */
+		user.nr--;
 	ret->user_ips = user.ips;
 	ret->nr_user_ips = (uint32_t)MIN(user.nr, (uint64_t)UNWIND_FRAMES_MAX);
 	ret->stack = (struct unwind_stack){0};
@@ -231,6 +233,20 @@ static void recorded_part(struct engine *engine, const struct unwind_space *spac
 		ret->end = STACK_END_ARCH;
 }
 
+/* Walked by the kernel, by the CPU or by who made the recording. */
+static void chain_part(struct engine *engine, const struct unwind_space *space,
+		       const struct stack_input *input, struct unwind_result *ret)
+{
+	if (input->nr_user_ips == 0)
+		return;
+	if (input->mode == STACK_MODE_LBR)
+		unwind_lbr(space, input->user_ips, input->nr_user_ips, input->cut, engine->user,
+			   ret);
+	else
+		unwind_fp(space, input->user_ips, input->nr_user_ips, engine->fp_ips_max,
+			  engine->user, ret);
+}
+
 static void user_part(struct engine *engine, const struct process *process,
 		      const struct stack_input *input, struct unwind_result *ret)
 {
@@ -242,22 +258,18 @@ static void user_part(struct engine *engine, const struct process *process,
 		return;
 	}
 	if (input->mode != STACK_MODE_DWARF) {
-		if (input->nr_user_ips == 0)
-			return;
-		if (input->mode == STACK_MODE_LBR)
-			unwind_lbr(space, input->user_ips, input->nr_user_ips, input->cut,
-				   engine->user, ret);
-		else
-			unwind_fp(space, input->user_ips, input->nr_user_ips, engine->fp_ips_max,
-				  engine->user, ret);
+		chain_part(engine, space, input, ret);
 		return;
 	}
 	if (input->is_foreign || input->abi == RECORD_ABI_32) {
 		recorded_part(engine, space, input, ret);
 		return;
 	}
-	if (input->abi == RECORD_ABI_NONE)
+	/* Who unwinds after recording may leave nothing but the chain: simpleperf does. */
+	if (input->abi == RECORD_ABI_NONE || (input->stack.bytes == 0 && input->nr_user_ips > 0)) {
+		chain_part(engine, space, input, ret);
 		return;
+	}
 	if (input->stack.bytes == 0) {
 		unwind_frame_of(space, input->pc, false, NULL, &engine->user[0]);
 		ret->nr_frames = 1;
