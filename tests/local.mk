@@ -2,6 +2,7 @@
 
 SCRIPT_TESTS += \
 	tests/test_layers.sh \
+	tests/test_live_assembly.sh \
 	tests/test_live_builds.sh \
 	tests/test_live_chains.sh \
 	tests/test_live_command.sh \

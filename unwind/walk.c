@@ -90,13 +90,16 @@ static int check_guess(struct walk *w, const struct step_guess *guess)
 	const struct unwind_map *map = unwind_map_of(w->space, guess->pc - 1);
 	struct unwind_module *module = map ? map->module : NULL;
 
-	if (!module || module->calls_failed)
+	if (!module)
 		return (int)STACK_END_NO_CFI;
 	if (!module->has_calls) {
 		/* There will never be any for what is no file, or a bad one. */
 		if (!module->has_table && module->state != STACK_END_PENDING)
 			return end_at(w, module->state, module);
-		module->wants_calls = true;
+		if (module->calls_failed)
+			return (int)STACK_END_NO_CFI;
+		/* The table as well: a file is read for both, and the way goes on through it. */
+		module->wants_table = module->wants_calls = true;
 		return end_at(w, STACK_END_PENDING, module);
 	}
 	if (!calls_check(&module->calls, guess->pc - map->start + map->file_off))

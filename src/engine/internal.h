@@ -192,6 +192,8 @@ void supply_rescan(struct supply *supply, uint64_t time_ns);
  * something has). Never waits.
  */
 void supply_step(struct supply *supply, uint64_t time_ns, bool broker_ready, bool loader_ready);
+/* Will a table, or return addresses, that a stack of the recording waits for be there, or fail? */
+bool supply_is_working(const struct supply *supply);
 /* A picture has been made: ask for the names that were missing in it. */
 void supply_names_now(struct supply *supply);
 /* Descriptors to poll for POLLIN, -1 where there is none. */

@@ -59,13 +59,14 @@ void supply_add_vdso(struct supply *s)
 	struct file *file = supply_file(s, PROC_MODULE_VDSO);
 	int fd = vdso_image();
 
-	if (!file || fd < 0) {
+	if (file && fd >= 0 && loader_add_module(s->loader, PROC_MODULE_VDSO, fd) == 0) {
+		file->state = FILE_OPEN;
+	} else if (file) {
+		supply_file_failed(s, PROC_MODULE_VDSO, STACK_END_NO_FILE, "no vDSO here", false);
+	} else {
 		module_failed(s->engine->procs, procs_module(s->engine->procs, PROC_MODULE_VDSO),
 			      STACK_END_NO_FILE, "no vDSO here", false);
-		return;
 	}
-	if (loader_add_module(s->loader, PROC_MODULE_VDSO, fd) == 0)
-		file->state = FILE_OPEN;
 }
 
 /* --- files --- */
@@ -262,8 +263,11 @@ static void ask_wants_of(struct supply *s, uint32_t id)
 {
 	struct unwind_module *m = &procs_module(s->engine->procs, id)->unwind;
 	struct file *file = &s->files[id];
+	/* No process of the recording had it any more, and its table was dropped: now one has. */
+	bool was_dropped =
+		file->state >= FILE_DEBUG && !m->has_table && m->state == STACK_END_PENDING;
 
-	if (file->state == FILE_UNSEEN && m->wants_table && s->engine->recorded)
+	if ((file->state == FILE_UNSEEN || was_dropped) && m->wants_table && s->engine->recorded)
 		supply_open_recorded(s, id);
 	if (file->state == FILE_OPEN && m->wants_table) {
 		file->state = FILE_TABLE;
@@ -292,6 +296,19 @@ void supply_ask_wants(struct supply *s)
 		return;
 	for (uint32_t id = PROC_MODULE_VDSO; id < s->nr_files; id++)
 		ask_wants_of(s, id);
+}
+
+bool supply_is_working(const struct supply *s)
+{
+	for (uint32_t id = PROC_MODULE_VDSO; id < procs_nr_modules(s->engine->procs); id++) {
+		const struct unwind_module *m = &procs_module(s->engine->procs, id)->unwind;
+
+		if (m->wants_table && !m->has_table && m->state == STACK_END_PENDING)
+			return true;
+		if (m->wants_calls && m->has_table && !m->has_calls && !m->calls_failed)
+			return true;
+	}
+	return false;
 }
 
 /* --- what became of them --- */
