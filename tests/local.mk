@@ -29,4 +29,5 @@ EXTRA_DIST += \
 	tests/targets/chains.c \
 	tests/targets/deep.c \
 	tests/targets/mapped.c \
+	tests/targets/remaps.c \
 	tests/targets/shares.c

@@ -108,11 +108,9 @@ static inline void do_mmap(struct procs *procs, pid_t pid, uint64_t start, uint6
 static inline uint32_t module_at(struct procs *procs, pid_t pid, uint64_t addr, uint64_t time_ns)
 {
 	const struct unwind_space *space = process_space(procs_of_sample(procs, pid, pid, time_ns));
+	const struct unwind_map *map = unwind_map_of(space, addr);
 
-	for (uint32_t i = 0; i < space->nr_maps; i++)
-		if (space->maps[i].start <= addr && addr < space->maps[i].end)
-			return space->maps[i].module->id;
-	return PROC_MODULE_UNKNOWN;
+	return map ? map->module->id : PROC_MODULE_UNKNOWN;
 }
 
 static inline const char *name_at(struct procs *procs, pid_t pid, uint64_t addr, uint64_t time_ns)

@@ -177,6 +177,8 @@ static void every_loss_is_told(void **state)
 		.lost_read = 12,
 		.lost_read_known = 1,
 		.lost_sideband = 13,
+		.maps_refused = 20,
+		.maps_skipped = 1,
 		.lost_samples = 14,
 		.dropped = 15,
 		.throttled = 16,
@@ -190,7 +192,7 @@ static void every_loss_is_told(void **state)
 	assert_string_equal(
 		line,
 		"whole run: lost 11 (by the kernel's own count 12), dropped 15, throttled 16 times (1.500 s),"
-		" lost notices of processes and maps 13, lost by hardware 14, malformed records 17,"
+		" lost notices of processes and maps 13, mappings not followed 21, lost by hardware 14, malformed records 17,"
 		" late records 18, samples that left a full log 19");
 	line_with(lossy, "whole run: samples", line, sizeof(line));
 	assert_string_equal(

@@ -444,6 +444,46 @@ static void names_of_the_dead_are_bounded(void **state)
 	assert_int_equal(procs_by_index(procs, last)->index, last);
 }
 
+/* A process that maps without end: of a second no more is followed than is kept, its maps are read instead. */
+static void changes_of_mappings_are_bounded(void **state)
+{
+	enum { TIMES = 40000 };
+	struct procs *procs = *state;
+	struct procs_stats stats;
+	uint64_t start_time, second = 1000 * NS_PER_SEC;
+	pid_t pid;
+
+	have_shell(procs);
+	do_fork(procs, 10, 20, second);
+	for (uint64_t i = 0; i < TIMES; i++) {
+		struct record record =
+			mmap_of(20, 0x10000000 + i % 100 * 0x2000, 0x1000, LIBC, 5, second + i);
+
+		record.mmap.file_off = i / 100 * 0x1000;
+		assert_int_equal(procs_apply(procs, &record), 0);
+	}
+	procs_stats(procs, &stats);
+	assert_int_equal(stats.maps_skipped, TIMES - 16384);
+	assert_int_equal(stats.maps_skipped_pid, 20);
+	/* Others do not notice. */
+	do_mmap(procs, 10, 0x20000000, 0x1000, LIBC, 5, second + TIMES);
+	assert_string_equal(name_at(procs, 10, 0x20000000, second + TIMES), "libc.so.6");
+	assert_false(procs_of_sample(procs, 10, 10, second + TIMES)->is_dirty);
+	/* A sample asks for what has not been followed. What is skipped after the question stays doubtful. */
+	assert_true(procs_of_sample(procs, 20, 20, second + TIMES)->is_dirty);
+	assert_true(procs_next_maps_want(procs, second + TIMES, &pid, &start_time));
+	assert_int_equal(pid, 20);
+	do_mmap(procs, 20, 0x30000000, 0x1000, LIBC, 5, second + TIMES + 1);
+	assert_int_equal(
+		procs_maps_text(procs, 20, shell_maps, sizeof(shell_maps) - 1, second + TIMES + 2),
+		0);
+	assert_true(procs_of_sample(procs, 20, 20, second + TIMES)->is_dirty);
+	assert_int_equal(module_at(procs, 20, 0x10000000, second + TIMES), PROC_MODULE_UNKNOWN);
+	/* In the next second it is followed again. */
+	do_mmap(procs, 20, 0x10000000, 0x1000, LIBC, 5, second + 2 * NS_PER_SEC);
+	assert_string_equal(name_at(procs, 20, 0x10000000, second + 2 * NS_PER_SEC), "libc.so.6");
+}
+
 static void processes_are_bounded(void **state)
 {
 	struct procs *procs = *state;
@@ -548,11 +588,12 @@ static uint32_t pick(uint32_t nr)
 static void check_process(const struct process *process)
 {
 	const struct unwind_space *space = process_space(process);
+	const struct unwind_map *map = unwind_map_from(space, 0);
 
-	for (uint32_t i = 0; i < space->nr_maps; i++) {
-		assert_true(space->maps[i].start < space->maps[i].end);
-		assert_true(i == 0 || space->maps[i - 1].end <= space->maps[i].start);
-		assert_non_null(space->maps[i].module);
+	for (uint64_t end = 0; map; map = unwind_map_from(space, end)) {
+		assert_true(map->start < map->end && end <= map->start);
+		assert_non_null(map->module);
+		end = map->end;
 	}
 	assert_true(strlen(process->comm) > 0);
 }
@@ -674,6 +715,7 @@ int main(void)
 		TEST(kernel_threads_have_no_maps_to_want),
 		TEST(a_scan_ends_what_it_does_not_show),
 		TEST(names_of_the_dead_are_bounded),
+		TEST(changes_of_mappings_are_bounded),
 		TEST(processes_are_bounded),
 		TEST(data_mappings_leave_nothing),
 		TEST(random_histories_do_no_harm),

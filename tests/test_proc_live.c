@@ -135,14 +135,6 @@ static void follow(struct fixture *f, int rounds)
 	}
 }
 
-static const struct unwind_map *map_at(const struct unwind_space *space, uint64_t addr)
-{
-	for (uint32_t i = 0; i < space->nr_maps; i++)
-		if (space->maps[i].start <= addr && addr < space->maps[i].end)
-			return &space->maps[i];
-	return NULL;
-}
-
 /* Every executable line of the maps of TID is known, as the same file at the same offset. */
 static void check_maps(struct fixture *f, pid_t pid, pid_t tid, uint32_t at_least)
 {
@@ -159,7 +151,7 @@ static void check_maps(struct fixture *f, pid_t pid, pid_t tid, uint32_t at_leas
 	assert_true(entry->process.has_maps);
 	space = process_space(&entry->process);
 	while (mapping_next_line(&text, &len, &line)) {
-		const struct unwind_map *map = map_at(space, line.start);
+		const struct unwind_map *map = unwind_map_of(space, line.start);
 		const struct module *module;
 
 		if (!line.is_exec)

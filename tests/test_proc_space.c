@@ -2,6 +2,7 @@
 /* An address space behaves like a plain array of pages, whatever is mapped over what. */
 #include "config.h"
 
+#include "src/base/cleanup.h"
 #include "src/base/util.h"
 #include "src/proc/proc.h"
 #include "src/proc/space.h"
@@ -55,31 +56,28 @@ static struct unwind_map make_map(uint32_t first, uint32_t nr, uint32_t module, 
 }
 
 /* Every page as the model has it; sorted, not empty, not overlapping, and joined wherever it goes on. */
-static void check_space(const struct space *space, const struct page *pages)
+static void check_space(const struct space *space, const struct page *pages, uint32_t nr_pages)
 {
-	const struct unwind_map *maps = space->view.maps;
-	uint32_t at = 0;
+	const struct unwind_map *map = unwind_map_from(&space->view, 0), *last = NULL;
+	uint32_t nr = 0;
 
-	for (uint32_t i = 0; i < space->view.nr_maps; i++) {
-		assert_true(maps[i].start < maps[i].end);
-		if (i == 0)
+	for (; map; last = map, map = unwind_map_from(&space->view, map->end), nr++) {
+		assert_true(map->start < map->end);
+		if (!last)
 			continue;
-		assert_true(maps[i - 1].end <= maps[i].start);
-		assert_false(maps[i - 1].end == maps[i].start &&
-			     maps[i - 1].module == maps[i].module &&
-			     maps[i - 1].file_off + (maps[i - 1].end - maps[i - 1].start) ==
-				     maps[i].file_off);
+		assert_true(last->end <= map->start);
+		assert_false(last->end == map->start && last->module == map->module &&
+			     last->file_off + (last->end - last->start) == map->file_off);
 	}
-	for (uint32_t p = 0; p < NR_PAGES; p++) {
-		while (at < space->view.nr_maps && maps[at].end <= p * PAGE)
-			at++;
-		if (at == space->view.nr_maps || maps[at].start > p * PAGE) {
+	assert_int_equal(nr, space->nr_maps);
+	for (uint32_t p = 0; p < nr_pages; p++) {
+		map = unwind_map_of(&space->view, p * PAGE);
+		if (!map) {
 			assert_null(pages[p].module);
 			continue;
 		}
-		assert_ptr_equal(maps[at].module, pages[p].module);
-		assert_int_equal(maps[at].file_off + (p * PAGE - maps[at].start),
-				 pages[p].file_off);
+		assert_ptr_equal(map->module, pages[p].module);
+		assert_int_equal(map->file_off + (p * PAGE - map->start), pages[p].file_off);
 	}
 }
 
@@ -116,7 +114,7 @@ static void every_relative_position(void **state)
 					else
 						assert_int_equal(space_set(&space, &map, 2), 0);
 					model_set(pages, &map, how & 2);
-					check_space(space, pages);
+					check_space(space, pages, NR_PAGES);
 					space_unref(space);
 				}
 }
@@ -146,10 +144,10 @@ static void random_changes_agree_with_the_model(void **state)
 			model_set(pages, &map, false);
 			break;
 		}
-		check_space(space, pages);
+		check_space(space, pages, NR_PAGES);
 		if (shared)
-			check_space(shared,
-				    shared_pages); /* a copy: nobody else's change is seen */
+			/* a copy: nobody else's change is seen */
+			check_space(shared, shared_pages, NR_PAGES);
 		if (step % 50 == 0) {
 			space_unref(shared);
 			shared = space_ref(space);
@@ -157,6 +155,107 @@ static void random_changes_agree_with_the_model(void **state)
 		}
 	}
 	space_unref(shared);
+	space_unref(space);
+}
+
+/* The same of a space that is large enough to be kept in parts. */
+static void many_mappings_agree_with_the_model(void **state)
+{
+	enum { MANY = 6000 };
+	struct space *space = space_new(&budget);
+	AUTO_FREE struct page *pages = calloc(MANY, sizeof(*pages));
+	uint32_t most = 0;
+
+	(void)state;
+	seed = 11;
+	for (int step = 0; step < 60000; step++) {
+		/* Grow for a while, then with ranges that take much away. */
+		uint32_t longest = step / 10000 % 2 ? 400 : 2;
+		uint32_t first = pick(MANY), nr = 1 + pick(MIN(longest, MANY - first));
+		struct unwind_map map = make_map(first, nr, pick(3), pick(8) * PAGE);
+		uint32_t how = pick(5);
+
+		if (how == 0) {
+			space_clear(&space, map.start, map.end);
+			memset(pages + first, 0, nr * sizeof(*pages));
+		} else if (how == 1) {
+			space_fill(&space, &map, 1);
+			model_set(pages, &map, true);
+		} else {
+			space_set(&space, &map, 1);
+			model_set(pages, &map, false);
+		}
+		most = MAX(most, space->nr_maps);
+		if (step % 200 == 0)
+			check_space(space, pages, MANY);
+	}
+	assert_true(most > 2500);
+	space_clear(&space, 0, MANY * PAGE);
+	assert_int_equal(space->nr_maps, 0);
+	assert_null(unwind_map_from(&space->view, 0));
+	space_unref(space);
+}
+
+static struct unwind_map one_page(uint64_t i, uint32_t module, uint64_t slide)
+{
+	return (struct unwind_map){.start = 2 * i * PAGE,
+				   .end = (2 * i + 1) * PAGE,
+				   .file_off = slide * PAGE,
+				   .module = &modules[module]};
+}
+
+/* What one change costs does not grow with the number of mappings, nor at the bound. */
+static void a_change_moves_few(void **state)
+{
+	enum { NR = 32000, MOVED_MAX = 300 };
+	struct space *space = space_new(&budget);
+	uint64_t nr_moved;
+
+	(void)state;
+	for (uint64_t time = 0; time < 3; time++) {
+		nr_moved = space->nr_moved;
+		for (uint64_t i = 0; i < NR; i++) {
+			struct unwind_map map = one_page(i, 0, (i + time) % 2);
+			int r = space_set(&space, &map, time);
+
+			assert_int_equal(r, i < SPACE_MAPS_MAX ? 0 : -E2BIG);
+		}
+		assert_true(space->nr_moved - nr_moved < NR * MOVED_MAX);
+	}
+	/* Nor does it where the first one comes and goes. */
+	nr_moved = space->nr_moved;
+	for (uint64_t i = 0; i < NR; i++) {
+		struct unwind_map map = one_page(0, 0, 0);
+
+		assert_int_equal(space_clear(&space, map.start, map.end), 0);
+		assert_int_equal(space_set(&space, &map, 4), 0);
+	}
+	assert_true(space->nr_moved - nr_moved < 2 * NR * MOVED_MAX);
+	space_unref(space);
+}
+
+/* Where only few of the mappings are a JIT's, joining makes little room: it is not done each time. */
+static void joining_in_vain_is_not_repeated(void **state)
+{
+	enum { NR = 32000, MOVED_MAX = 300 };
+	struct space *space = space_new(&budget);
+	uint64_t nr_moved;
+
+	(void)state;
+	for (uint64_t i = 0; i < SPACE_MAPS_MAX; i++) {
+		struct unwind_map map = one_page(i, i % 2 ? 0 : 2, 0);
+
+		map.file_off = map.start;
+		assert_int_equal(space_set(&space, &map, 1), 0);
+	}
+	nr_moved = space->nr_moved;
+	for (uint64_t i = 0; i < NR; i++) {
+		struct unwind_map map = one_page(SPACE_MAPS_MAX + i, 1, i);
+
+		assert_int_equal(space_set(&space, &map, 1), -E2BIG);
+	}
+	assert_true(space->nr_moved - nr_moved < NR * MOVED_MAX);
+	assert_int_equal(space->nr_maps, SPACE_MAPS_MAX);
 	space_unref(space);
 }
 
@@ -197,20 +296,18 @@ static void jit_chunks_are_bounded(void **state)
 		map.start = map.end - 3 * PAGE;
 		map.file_off = map.start;
 		assert_int_equal(space_set(&space, &map, i), 0);
-		assert_true(space->view.nr_maps <= SPACE_MAPS_MAX);
+		assert_true(space->nr_maps <= SPACE_MAPS_MAX);
 	}
 	/* Each chunk is still JIT, and the file still the file. */
 	for (uint64_t i = 0; i < 150000; i += 997) {
 		uint64_t pc = top - i * 4 * PAGE - PAGE;
-		uint32_t k = 0;
+		const struct unwind_map *map = unwind_map_of(&space->view, pc);
 
-		while (space->view.maps[k].end <= pc)
-			k++;
-		assert_true(space->view.maps[k].start <= pc);
-		assert_ptr_equal(space->view.maps[k].module, &modules[2]);
-		assert_int_equal(space->view.maps[k].file_off, space->view.maps[k].start);
+		assert_non_null(map);
+		assert_ptr_equal(map->module, &modules[2]);
+		assert_int_equal(map->file_off, map->start);
 	}
-	assert_int_equal(space->view.maps[0].end, 0x500000);
+	assert_int_equal(unwind_map_from(&space->view, 0)->end, 0x500000);
 	assert_true(space_bytes(space) < (1u << 20));
 	space_unref(space);
 }
@@ -247,7 +344,7 @@ static void files_beyond_the_bound_are_refused(void **state)
 	map.start += 2 * PAGE;
 	map.end += 2 * PAGE;
 	assert_int_equal(space_set(&space, &map, 1), -E2BIG);
-	assert_int_equal(space->view.nr_maps, SPACE_MAPS_MAX);
+	assert_int_equal(space->nr_maps, SPACE_MAPS_MAX);
 	map.end = map.start;
 	assert_int_equal(space_set(&space, &map, 1), -EINVAL);
 	space_unref(space);
@@ -293,6 +390,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_relative_position),
 		cmocka_unit_test(random_changes_agree_with_the_model),
+		cmocka_unit_test(many_mappings_agree_with_the_model),
+		cmocka_unit_test(a_change_moves_few),
+		cmocka_unit_test(joining_in_vain_is_not_repeated),
 		cmocka_unit_test(sharing_copies_only_at_a_change),
 		cmocka_unit_test(jit_chunks_are_bounded),
 		cmocka_unit_test(adjacent_jit_chunks_are_one),

@@ -370,13 +370,13 @@ static void files_are_bounded(void **state)
 	have_process(procs, 10);
 	for (uint64_t i = 1; i <= 70000; i++) {
 		snprintf(path, sizeof(path), "/tmp/conftest-%d", (int)i);
-		do_mmap(procs, 10, 0x10000000, 0x1000, path, 1000 + i, 200 + i);
+		do_mmap(procs, 10, 0x10000000, 0x1000, path, 1000 + i, i * MS);
 	}
 	assert_int_equal(procs_nr_modules(procs), 65536);
-	assert_string_equal(name_at(procs, 10, 0x10000000, 80000), "[more files]");
+	assert_string_equal(name_at(procs, 10, 0x10000000, 80000 * MS), "[more files]");
 	/* Known ones are still found, and all can be asked for once. */
-	do_mmap(procs, 10, 0x10000000, 0x1000, "/tmp/conftest-5", 1005, 90000);
-	assert_string_equal(name_at(procs, 10, 0x10000000, 90001), "conftest-5");
+	do_mmap(procs, 10, 0x10000000, 0x1000, "/tmp/conftest-5", 1005, 90000 * MS);
+	assert_string_equal(name_at(procs, 10, 0x10000000, 90001 * MS), "conftest-5");
 	while (procs_next_module_want(procs, &want))
 		nr++;
 	assert_int_equal(nr, 65535 - PROC_MODULE_FIRST);

@@ -251,7 +251,7 @@ static void damaged_tables(void **state)
 		for (uint64_t from = 0; from < 20; from++) {
 			static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 			static uint64_t words[256];
-			struct unwind_space space = {&map, 1, 0};
+			struct unwind_space space = {.maps = &map, .nr_maps = 1};
 			struct unwind_stack stack = {(const uint8_t *)words, 0x7f0000000000,
 						     sizeof(words), true};
 			struct unwind_regs regs = {.machine = TABLE_MACHINE_X86_64};

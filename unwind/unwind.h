@@ -96,11 +96,23 @@ struct unwind_map {
 	struct unwind_module *module;
 };
 
-/* The executable mappings of a process, sorted by address, not overlapping. */
+/* A run of them, where there are many. */
+struct unwind_part {
+	uint64_t start;		       /* of its first */
+	const struct unwind_map *maps; /* at least one */
+	uint32_t nr_maps;
+};
+
+/*
+ * The executable mappings of a process, sorted by address, not overlapping: in one array, or,
+ * where NR_PARTS is not 0, in several, so that a change moves few of them.
+ */
 struct unwind_space {
 	const struct unwind_map *maps;
 	uint32_t nr_maps;
 	uint64_t generation; /* no other mappings have the same; 0: not known */
+	const struct unwind_part *parts;
+	uint32_t nr_parts;
 };
 
 struct recall;
@@ -157,6 +169,15 @@ void unwind_lbr(const struct unwind_space *space, const uint64_t *ips, uint64_t 
 
 /* The mapping that holds PC, or NULL. */
 const struct unwind_map *unwind_map_of(const struct unwind_space *space, uint64_t pc);
+
+/* The first mapping that ends above ADDR, or NULL: from 0, each one's end leads to the next. */
+const struct unwind_map *unwind_map_from(const struct unwind_space *space, uint64_t addr);
+
+/* Of a space in parts: the last one that starts at or below ADDR, else the first. */
+uint32_t unwind_part_of(const struct unwind_space *space, uint64_t addr);
+
+/* The first of NR sorted mappings that ends above ADDR, or NR. */
+uint32_t unwind_first_above(const struct unwind_map *maps, uint32_t nr, uint64_t addr);
 
 /*
  * A frame at PC that nobody unwound, its sp 0. HINT is a mapping that PC may well

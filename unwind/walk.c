@@ -34,18 +34,70 @@ struct walk {
 /* Not an end: the walk goes on, or must be done again with more registers. */
 enum { WALK_ON = -1, WALK_AGAIN = -2 };
 
+uint32_t unwind_part_of(const struct unwind_space *space, uint64_t addr)
+{
+	uint32_t part = 0, nr = space->nr_parts;
+
+	while (nr > 1) {
+		uint32_t half = nr >> 1;
+
+		part += space->parts[part + half].start <= addr ? half : 0;
+		nr -= half;
+	}
+	return part;
+}
+
 const struct unwind_map *unwind_map_of(const struct unwind_space *space, uint64_t pc)
 {
-	const struct unwind_map *map = space->maps;
+	const struct unwind_map *map = space->maps, *first;
 	uint32_t nr = space->nr_maps;
 
+	if (unlikely(space->nr_parts > 0)) {
+		const struct unwind_part *part = &space->parts[unwind_part_of(space, pc)];
+
+		map = part->maps;
+		nr = part->nr_maps;
+	}
+	first = map;
 	while (nr > 0) {
 		uint32_t half = (nr + 1) >> 1;
 
 		map += half & -(uint32_t)(map[half - 1].start <= pc);
 		nr -= half;
 	}
-	return map > space->maps && pc < map[-1].end ? &map[-1] : NULL;
+	return map > first && pc < map[-1].end ? &map[-1] : NULL;
+}
+
+uint32_t unwind_first_above(const struct unwind_map *maps, uint32_t nr, uint64_t addr)
+{
+	uint32_t low = 0, high = nr;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (maps[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const struct unwind_map *unwind_map_from(const struct unwind_space *space, uint64_t addr)
+{
+	const struct unwind_part *part;
+	uint32_t p, i;
+
+	if (space->nr_parts == 0) {
+		i = unwind_first_above(space->maps, space->nr_maps, addr);
+		return i < space->nr_maps ? &space->maps[i] : NULL;
+	}
+	p = unwind_part_of(space, addr);
+	part = &space->parts[p];
+	i = unwind_first_above(part->maps, part->nr_maps, addr);
+	if (i < part->nr_maps)
+		return &part->maps[i];
+	return p + 1 < space->nr_parts ? part[1].maps : NULL;
 }
 
 static inline const struct unwind_map *map_of(struct walk *w, uint64_t pc)

@@ -174,6 +174,8 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	ret->late_records = source.late_records;
 	ret->evicted = profile.evicted;
 	ret->maps_reread = procs.maps_reread;
+	ret->maps_refused = procs.maps_refused;
+	ret->maps_skipped = procs.maps_skipped;
 	ret->modules = procs.modules;
 	ret->modules_bad = procs.modules_bad;
 	ret->names_pending = profile_nr_unnamed(engine->profile);
@@ -221,6 +223,7 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 {
 	const struct source_granted *granted = source_granted(engine->source);
 	char files[NOTICE_FILES_MAX], fetches[NOTICE_FILES_MAX];
+	struct procs_stats procs;
 
 	out[0] = '\0';
 	if (engine->broker_state != BROKER_WELL)
@@ -240,6 +243,10 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 		if (files[0])
 			add_notice(out, size, "%s", files);
 	}
+	procs_stats(engine->procs, &procs);
+	if (procs.maps_refused + procs.maps_skipped > 0)
+		add_notice(out, size, "%s (%d) maps more than is followed", procs.maps_skipped_comm,
+			   procs.maps_skipped_pid);
 	if (granted->notice[0])
 		add_notice(out, size, "%s", granted->notice);
 	supply_fetches(engine->supply, fetches, sizeof(fetches));

@@ -40,6 +40,8 @@ struct health {
 	uint64_t late_records;	/* came after the time order had moved on; used all the same */
 	uint64_t evicted;	/* samples that left the log because it was full */
 	uint64_t maps_reread;	/* processes whose maps were read again after a loss */
+	uint64_t maps_refused;	/* mappings beyond what is kept of one process or of all */
+	uint64_t maps_skipped;	/* changes of mappings beyond what is followed in a second */
 
 	uint64_t stack_bytes;	   /* bytes of user stack copied */
 	uint64_t stack_bytes_used; /* of those: read by the unwinder */

@@ -123,6 +123,8 @@ static void put_losses(struct json *json, const struct health *h)
 	json_u64(json, "late_records", h->late_records);
 	json_u64(json, "evicted", h->evicted);
 	json_u64(json, "maps_reread", h->maps_reread);
+	json_u64(json, "maps_refused", h->maps_refused);
+	json_u64(json, "maps_skipped", h->maps_skipped);
 }
 
 static void put_cost(struct json *json, const struct health *h)

@@ -50,6 +50,9 @@ static void put_losses(FILE *stream, const struct health *h, bool is_recording)
 		h->throttled, (double)h->throttled_ns / 1e9);
 	if (h->lost_sideband)
 		fprintf(stream, ", lost notices of processes and maps %" PRIu64, h->lost_sideband);
+	if (h->maps_refused + h->maps_skipped)
+		fprintf(stream, ", mappings not followed %" PRIu64,
+			h->maps_refused + h->maps_skipped);
 	if (h->lost_samples)
 		fprintf(stream, ", lost by hardware %" PRIu64, h->lost_samples);
 	if (h->bad_records)

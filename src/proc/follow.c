@@ -6,10 +6,14 @@
  */
 #include "config.h"
 
+#include "src/base/util.h"
 #include "src/proc/procs.h"
 
 #include <errno.h>
 #include <string.h>
+
+#define CHANGES_PER_SEC_MAX \
+	SPACE_MAPS_MAX /* of one process's mappings: as many as are kept of it */
 
 /* The process of a record that is not the record of its making. NULL: no memory. */
 static struct process_entry *find_or_add(struct procs *procs, const struct record *record)
@@ -34,6 +38,7 @@ static struct mapping mapping_of(const struct procs *procs, const struct record_
 		.min = mmap->min,
 		.ino = mmap->ino,
 		.ino_generation = mmap->ino_generation,
+		.is_exec = mmap->is_exec,
 		.build_id = mmap->build_id,
 		.build_id_bytes = mmap->build_id_bytes,
 		.is_recorded = procs->is_recorded,
@@ -52,12 +57,44 @@ bool procs_would_want(const struct procs *procs, const struct record *record)
 	return modules_would_want(procs->modules, &mapping);
 }
 
+/*
+ * Has the process changed its mappings so often in this second that following it would cost the
+ * others? Then its maps are read when the next sample asks for them.
+ */
+static bool is_too_busy(struct procs *procs, struct process_entry *entry, uint64_t time_ns)
+{
+	if (procs->is_recorded) /* there is nothing to read later */
+		return false;
+	if (time_ns > entry->changes_since_ns + NS_PER_SEC) {
+		entry->changes_since_ns = time_ns;
+		entry->nr_changes = 0;
+	}
+	if (entry->nr_changes < CHANGES_PER_SEC_MAX)
+		return false;
+	entry->process.is_dirty = true;
+	entry->skipped_ns = time_ns;
+	procs_skip_map(procs, entry, &procs->maps_skipped);
+	return true;
+}
+
+/* What the process maps now, over or (IS_OLD) between what is known. */
+static int change_space(struct procs *procs, struct process_entry *entry,
+			const struct mapping *mapping, uint64_t time_ns, bool is_old)
+{
+	if (mapping->is_exec)
+		return procs_map(procs, &entry->process.space, mapping, entry, time_ns, is_old);
+	if (is_old || space_clear(&entry->process.space, mapping->start, mapping->end) != -ENOMEM)
+		return 0;
+	return -ENOMEM;
+}
+
 static int apply_mmap(struct procs *procs, const struct record *record)
 {
 	const struct record_mmap *mmap = &record->mmap;
 	struct mapping mapping = mapping_of(procs, mmap);
 	struct process_entry *entry;
-	bool is_old;
+	uint64_t nr_changes = procs->budget.nr_changes;
+	int r;
 
 	/* perf.data has the kernel's image and modules as mappings of pid -1, a guest's of pid 0. */
 	if ((pid_t)record->pid <= 0)
@@ -69,14 +106,12 @@ static int apply_mmap(struct procs *procs, const struct record *record)
 	entry = find_or_add(procs, record);
 	if (!entry)
 		return no_entry(procs);
-	is_old = is_older(record->time_ns, entry->maps_ns);
-	if (mmap->is_exec)
-		return procs_map(procs, &entry->process.space, &mapping, entry, record->time_ns,
-				 is_old);
-	if (is_old)
+	if (is_too_busy(procs, entry, record->time_ns))
 		return 0;
-	return space_clear(&entry->process.space, mapping.start, mapping.end) == -ENOMEM ? -ENOMEM
-											 : 0;
+	r = change_space(procs, entry, &mapping, record->time_ns,
+			 is_older(record->time_ns, entry->maps_ns));
+	entry->nr_changes += procs->budget.nr_changes - nr_changes;
+	return r;
 }
 
 /*

@@ -32,6 +32,9 @@ struct process_entry {
 	uint64_t last_sample_ns;
 	uint64_t scanned_ns; /* last seen in /proc */
 	uint64_t exit_ns;
+	uint64_t changes_since_ns,
+		nr_changes;  /* of its mappings, within the second that began then */
+	uint64_t skipped_ns; /* the last change that was too many */
 	uint32_t nr_threads; /* living ones; 0: not known */
 	bool is_named;	     /* its comm is known */
 	bool is_asked;	     /* handed out, no answer yet */

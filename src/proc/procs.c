@@ -85,6 +85,13 @@ void procs_name(struct process_entry *entry, const char *comm, uint64_t time_ns)
 	entry->named_ns = time_ns;
 }
 
+void procs_skip_map(struct procs *procs, const struct process_entry *entry, uint64_t *counter)
+{
+	(*counter)++;
+	procs->maps_skipped_pid = entry->process.pid;
+	memcpy(procs->maps_skipped_comm, entry->process.comm, sizeof(entry->process.comm));
+}
+
 int procs_map(struct procs *procs, struct space **space, const struct mapping *mapping,
 	      const struct process_entry *entry, uint64_t time_ns, bool fill)
 {
@@ -104,7 +111,7 @@ int procs_map(struct procs *procs, struct space **space, const struct mapping *m
 		map.file_off = map.start;
 	r = fill ? space_fill(space, &map, time_ns) : space_set(space, &map, time_ns);
 	if (r == -E2BIG)
-		procs->maps_refused++;
+		procs_skip_map(procs, entry, &procs->maps_refused);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -216,9 +223,10 @@ static void drop_tables(struct procs *procs)
 	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
 		const struct process_entry *entry = procs->processes.slots[i];
 		const struct unwind_space *space = entry ? process_space(&entry->process) : NULL;
+		const struct unwind_map *map = space ? unwind_map_from(space, 0) : NULL;
 
-		for (uint32_t k = 0; space && k < space->nr_maps; k++)
-			modules_mark(space->maps[k].module);
+		for (; map; map = unwind_map_from(space, map->end))
+			modules_mark(map->module);
 	}
 	modules_drop_unmarked(procs->modules);
 }
@@ -262,17 +270,20 @@ void procs_stats(const struct procs *procs, struct procs_stats *ret)
 		.processes = procs->processes.nr_ever,
 		.maps_reread = procs->maps_reread,
 		.maps_refused = procs->maps_refused,
+		.maps_skipped = procs->maps_skipped,
+		.maps_skipped_pid = procs->maps_skipped_pid,
 		.bytes = sizeof(*procs) + processes_bytes(&procs->processes) +
 			 procs->ksyms.cap_syms * sizeof(*procs->ksyms.syms) +
 			 procs->cap_queue * sizeof(*procs->queue),
 	};
+	memcpy(ret->maps_skipped_comm, procs->maps_skipped_comm, sizeof(ret->maps_skipped_comm));
 	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
 		const struct process_entry *entry = procs->processes.slots[i];
 
 		if (!entry)
 			continue;
 		ret->live_processes += !entry->process.is_dead;
-		ret->maps += process_space(&entry->process)->nr_maps;
+		ret->maps += entry->process.space->nr_maps;
 	}
 	modules_stats(procs->modules, ret);
 }

@@ -28,7 +28,9 @@ struct procs {
 	size_t cap_queue, queue_head, nr_queue;
 	bool is_recorded;
 	uint64_t nr_losses;
-	uint64_t maps_reread, maps_refused;
+	uint64_t maps_reread, maps_refused, maps_skipped;
+	pid_t maps_skipped_pid; /* of the last refused or skipped */
+	char maps_skipped_comm[16];
 };
 
 /* Is what happened at TIME_NS (0: not known, so no) older than what was read at SNAPSHOT_NS? */
@@ -49,6 +51,9 @@ struct process_entry *procs_add_unknown(struct procs *procs, pid_t pid, uint64_t
 /* Put a mapping into *SPACE, over others or (FILL) only between them. 0 or -ENOMEM. */
 int procs_map(struct procs *procs, struct space **space, const struct mapping *mapping,
 	      const struct process_entry *entry, uint64_t time_ns, bool fill);
+
+/* A mapping of the process is not followed: COUNTER says why. */
+void procs_skip_map(struct procs *procs, const struct process_entry *entry, uint64_t *counter);
 
 /* Queue a process if its maps are to be read. */
 void procs_want_maps(struct procs *procs, struct process_entry *entry);

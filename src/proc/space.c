@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Address spaces: see space.h. A flat array, since the unwinder searches it
- * several times per sample and it changes seldom; a change moves the elements
- * behind it, which the bound keeps below a megabyte.
+ * Address spaces: see space.h. One flat array up to PART_MAPS_MAX mappings, as
+ * nearly every process has; beyond that several, so that a change moves the
+ * elements of one of them only, however many there are.
  */
 #include "config.h"
 
@@ -11,13 +11,25 @@
 #include "src/base/util.h"
 #include "src/proc/proc.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SPACE_FIRST_CAP 16u
-#define ELEMENT_BYTES	(sizeof(struct unwind_map) + sizeof(uint64_t)) /* of both arrays */
+#define PART_FIRST_CAP 16u
+#define PART_MAPS_MAX  256u
+#define ELEMENT_BYTES  (sizeof(struct unwind_map) + sizeof(uint64_t)) /* of both arrays */
+#define JOIN_SHARE     64u /* joining looks at all mappings: not before so many changes of them */
+
+/* What a part's mappings lie in. */
+struct space_store {
+	struct unwind_map *maps;
+	uint64_t *times_ns; /* of each: when it was made or last confirmed */
+	uint32_t cap;
+};
+
+struct place {
+	uint32_t part, i;
+};
 
 struct space *space_new(struct space_budget *budget)
 {
@@ -37,12 +49,20 @@ struct space *space_ref(struct space *space)
 	return space;
 }
 
+static void store_done(struct space *space, struct space_store *store)
+{
+	space->budget->used_bytes -= store->cap * ELEMENT_BYTES;
+	free(store->maps);
+	free(store->times_ns);
+}
+
 struct space *space_unref(struct space *space)
 {
 	if (space && --space->refs == 0) {
-		space->budget->used_bytes -= space->cap * ELEMENT_BYTES;
-		free(space->maps);
-		free(space->times_ns);
+		for (uint32_t p = 0; p < space->nr_parts; p++)
+			store_done(space, &space->stores[p]);
+		free(space->parts);
+		free(space->stores);
 		free(space);
 	}
 	return NULL;
@@ -50,33 +70,170 @@ struct space *space_unref(struct space *space)
 
 size_t space_bytes(const struct space *space)
 {
-	return sizeof(*space) + space->cap * ELEMENT_BYTES;
+	size_t bytes = sizeof(*space) +
+		       space->cap_parts * (sizeof(*space->parts) + sizeof(*space->stores));
+
+	for (uint32_t p = 0; p < space->nr_parts; p++)
+		bytes += space->stores[p].cap * ELEMENT_BYTES;
+	return bytes;
 }
 
-static int space_reserve(struct space *space, uint32_t want)
+/* The mappings have changed: show them to the unwinder. */
+static void show(struct space *space)
 {
-	uint32_t cap = MAX(space->cap, SPACE_FIRST_CAP);
-	struct unwind_map *maps;
-	uint64_t *times_ns, more;
+	bool is_flat = space->nr_parts == 1;
 
-	if (want <= space->cap)
-		return 0;
-	while (cap < want)
-		cap *= 2;
-	more = (cap - space->cap) * ELEMENT_BYTES;
+	space->view = (struct unwind_space){
+		.maps = is_flat ? space->parts[0].maps : NULL,
+		.nr_maps = is_flat ? space->parts[0].nr_maps : 0,
+		.generation = ++space->budget->generation,
+		.parts = space->parts,
+		.nr_parts = is_flat ? 0 : space->nr_parts,
+	};
+}
+
+/* --- parts --- */
+
+static int part_reserve(struct space *space, uint32_t p, uint32_t cap)
+{
+	struct space_store *store = &space->stores[p];
+	uint64_t more = (cap - store->cap) * ELEMENT_BYTES, *times_ns;
+	struct unwind_map *maps;
+
 	if (more > space->budget->max_bytes - space->budget->used_bytes)
 		return -E2BIG;
-	maps = reallocarray(space->maps, cap, sizeof(*maps));
+	maps = reallocarray(store->maps, cap, sizeof(*maps));
 	if (!maps)
 		return -ENOMEM;
-	space->maps = maps;
-	space->view.maps = maps;
-	times_ns = reallocarray(space->times_ns, cap, sizeof(*times_ns));
+	store->maps = maps;
+	space->parts[p].maps = maps;
+	show(space);
+	times_ns = reallocarray(store->times_ns, cap, sizeof(*times_ns));
 	if (!times_ns)
 		return -ENOMEM;
-	space->times_ns = times_ns;
+	store->times_ns = times_ns;
 	space->budget->used_bytes += more;
-	space->cap = cap;
+	store->cap = cap;
+	return 0;
+}
+
+static int parts_grow(struct space *space)
+{
+	uint32_t cap = space->cap_parts ? 2 * space->cap_parts : 1;
+	struct unwind_part *parts = reallocarray(space->parts, cap, sizeof(*parts));
+	struct space_store *stores;
+
+	if (!parts)
+		return -ENOMEM;
+	space->parts = parts;
+	show(space);
+	stores = reallocarray(space->stores, cap, sizeof(*stores));
+	if (!stores)
+		return -ENOMEM;
+	space->stores = stores;
+	space->cap_parts = cap;
+	return 0;
+}
+
+static void parts_drop(struct space *space, uint32_t first, uint32_t last)
+{
+	uint32_t behind = space->nr_parts - last;
+
+	if (first == last)
+		return;
+	for (uint32_t p = first; p < last; p++) {
+		space->nr_maps -= space->parts[p].nr_maps;
+		store_done(space, &space->stores[p]);
+	}
+	memmove(space->parts + first, space->parts + last, behind * sizeof(*space->parts));
+	memmove(space->stores + first, space->stores + last, behind * sizeof(*space->stores));
+	space->nr_parts -= last - first;
+}
+
+/* An empty part at P, with room for CAP mappings. */
+static int part_add(struct space *space, uint32_t p, uint32_t cap)
+{
+	uint32_t behind = space->nr_parts - p;
+	int r = space->nr_parts == space->cap_parts ? parts_grow(space) : 0;
+
+	if (r < 0)
+		return r;
+	memmove(space->parts + p + 1, space->parts + p, behind * sizeof(*space->parts));
+	memmove(space->stores + p + 1, space->stores + p, behind * sizeof(*space->stores));
+	space->parts[p] = (struct unwind_part){0};
+	space->stores[p] = (struct space_store){0};
+	space->nr_parts++;
+	r = part_reserve(space, p, cap);
+	if (r < 0) {
+		parts_drop(space, p, p + 1);
+		show(space);
+	}
+	return r;
+}
+
+/* Replace the elements [FIRST, LAST) of a part by NR others. There is room. */
+static void part_replace(struct space *space, uint32_t p, uint32_t first, uint32_t last,
+			 const struct unwind_map *maps, const uint64_t *times_ns, uint32_t nr)
+{
+	struct unwind_part *part = &space->parts[p];
+	struct space_store *store = &space->stores[p];
+	uint32_t behind = part->nr_maps - last, to = first + nr;
+
+	if (to != last && behind > 0) {
+		memmove(store->maps + to, store->maps + last, behind * sizeof(*maps));
+		memmove(store->times_ns + to, store->times_ns + last, behind * sizeof(*times_ns));
+		space->nr_moved += behind;
+	}
+	for (uint32_t i = 0; i < nr; i++) {
+		store->maps[first + i] = maps[i];
+		store->times_ns[first + i] = times_ns[i];
+	}
+	part->nr_maps = to + behind;
+	part->start = store->maps[0].start;
+	space->nr_maps += to - last;
+}
+
+/* Move the elements of a part from I on to the end of another, which has room. */
+static void part_move(struct space *space, uint32_t from, uint32_t i, uint32_t to)
+{
+	struct unwind_part *source = &space->parts[from];
+	uint32_t nr = source->nr_maps - i, end = space->parts[to].nr_maps;
+
+	part_replace(space, to, end, end, source->maps + i, space->stores[from].times_ns + i, nr);
+	part_replace(space, from, i, source->nr_maps, NULL, NULL, 0);
+	space->nr_moved += nr;
+}
+
+/* Take the next part's elements in, if both have no more than MAX. */
+static bool part_merge(struct space *space, uint32_t p, uint32_t max)
+{
+	if (p + 1 >= space->nr_parts ||
+	    space->parts[p].nr_maps + space->parts[p + 1].nr_maps > max ||
+	    space->stores[p].cap < max)
+		return false;
+	part_move(space, p + 1, 0, p);
+	parts_drop(space, p + 1, p + 2);
+	return true;
+}
+
+/* Room for a splice at a place: a larger part, or two of it. */
+static int make_room(struct space *space, const struct place *at)
+{
+	uint32_t nr, cap, p = at->part;
+	int r;
+
+	if (space->nr_parts == 0)
+		return part_add(space, 0, PART_FIRST_CAP);
+	nr = space->parts[p].nr_maps;
+	cap = space->stores[p].cap;
+	if (cap < PART_MAPS_MAX)
+		return part_reserve(space, p, 2 * cap);
+	r = part_add(space, p + 1, PART_MAPS_MAX);
+	if (r < 0)
+		return r;
+	/* Mappings that come in order leave full parts behind. */
+	part_move(space, p, p + 2 == space->nr_parts && at->i == nr ? nr - 1 : nr / 2, p + 1);
+	show(space);
 	return 0;
 }
 
@@ -84,43 +241,79 @@ static int space_reserve(struct space *space, uint32_t want)
 static int space_own(struct space **space)
 {
 	struct space *old = *space, *own;
-	uint32_t nr = old->view.nr_maps;
 	int r;
 
 	if (old->refs == 1)
 		return 0;
 	own = space_new(old->budget);
-	r = own ? space_reserve(own, nr) : -ENOMEM;
+	r = own ? 0 : -ENOMEM;
+	for (uint32_t p = 0; r == 0 && p < old->nr_parts; p++) {
+		r = part_add(own, p, old->stores[p].cap);
+		if (r == 0)
+			part_replace(own, p, 0, 0, old->parts[p].maps, old->stores[p].times_ns,
+				     old->parts[p].nr_maps);
+	}
 	if (r < 0) {
 		space_unref(own);
 		return r;
 	}
-	if (nr > 0) {
-		memcpy(own->maps, old->maps, nr * sizeof(*own->maps));
-		memcpy(own->times_ns, old->times_ns, nr * sizeof(*own->times_ns));
-	}
-	own->view.nr_maps = nr;
-	own->nr_moved = old->nr_moved + nr;
+	show(own);
+	own->nr_changes = old->nr_changes;
+	own->join_from = old->join_from;
+	own->nr_moved = old->nr_moved + old->nr_maps;
 	space_unref(old);
 	*space = own;
 	return 0;
 }
 
-/* The first map that ends above ADDR. */
-static uint32_t space_search(const struct space *space, uint64_t addr)
+/* --- places --- */
+
+static bool is_end(const struct space *space, struct place at)
 {
-	uint32_t low = 0, high = space->view.nr_maps;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (space->maps[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return at.part >= space->nr_parts || at.i >= space->parts[at.part].nr_maps;
 }
+
+/* From the end of a part to the beginning of the next one. */
+static struct place normal(const struct space *space, struct place at)
+{
+	if (at.part + 1 < space->nr_parts && at.i == space->parts[at.part].nr_maps)
+		return (struct place){at.part + 1, 0};
+	return at;
+}
+
+/* The first map that ends above ADDR. */
+static struct place find(const struct space *space, uint64_t addr)
+{
+	struct place at = {0};
+
+	if (space->nr_parts == 0)
+		return at;
+	at.part = space->nr_parts > 1 ? unwind_part_of(&space->view, addr) : 0;
+	at.i = unwind_first_above(space->parts[at.part].maps, space->parts[at.part].nr_maps, addr);
+	return normal(space, at);
+}
+
+/* The place before AT; false: there is none. */
+static bool before(const struct space *space, struct place at, struct place *ret)
+{
+	if (at.i > 0)
+		*ret = (struct place){at.part, at.i - 1};
+	else if (at.part > 0)
+		*ret = (struct place){at.part - 1, space->parts[at.part - 1].nr_maps - 1};
+	return at.i > 0 || at.part > 0;
+}
+
+static const struct unwind_map *map_at(const struct space *space, struct place at)
+{
+	return &space->parts[at.part].maps[at.i];
+}
+
+static uint64_t *time_at(const struct space *space, struct place at)
+{
+	return &space->stores[at.part].times_ns[at.i];
+}
+
+/* --- changes --- */
 
 static bool goes_on(const struct unwind_map *a, const struct unwind_map *b)
 {
@@ -130,7 +323,8 @@ static bool goes_on(const struct unwind_map *a, const struct unwind_map *b)
 
 /* What replaces the elements [first, last) of a space. */
 struct splice {
-	uint32_t first, last, nr;
+	struct place first, last;
+	uint32_t nr_old, nr; /* elements before and after */
 	struct unwind_map
 		maps[3]; /* what is left of one cut at its end, the new one, one cut at its start */
 	uint64_t times_ns[3];
@@ -149,32 +343,32 @@ static void splice_add(struct splice *splice, const struct unwind_map *map, uint
 	splice->times_ns[splice->nr++] = time_ns;
 }
 
-static int space_splice(struct space *space, const struct splice *splice)
+/* What a splice has left of a part and of the one behind it may be little. */
+static void tidy(struct space *space, uint32_t p)
 {
-	uint32_t nr = space->view.nr_maps, behind = nr - splice->last;
-	uint32_t new_nr = nr - (splice->last - splice->first) + splice->nr;
-	uint32_t to = splice->first + splice->nr;
-	int r;
+	if (space->parts[p].nr_maps == 0)
+		parts_drop(space, p, p + 1);
+	part_merge(space, p + 1, PART_MAPS_MAX / 2);
+	part_merge(space, p, PART_MAPS_MAX / 2);
+	if (p > 0)
+		part_merge(space, p - 1, PART_MAPS_MAX / 2);
+}
 
-	if (new_nr > SPACE_MAPS_MAX)
-		return -E2BIG;
-	r = space_reserve(space, new_nr);
-	if (r < 0)
-		return r;
-	if (to != splice->last && behind > 0) {
-		memmove(space->maps + to, space->maps + splice->last,
-			behind * sizeof(*space->maps));
-		memmove(space->times_ns + to, space->times_ns + splice->last,
-			behind * sizeof(*space->times_ns));
-		space->nr_moved += behind;
+static void space_splice(struct space *space, const struct splice *splice)
+{
+	struct place first = splice->first, last = splice->last;
+
+	if (first.part != last.part) {
+		part_replace(space, last.part, 0, last.i, NULL, NULL, 0);
+		if (space->parts[last.part].nr_maps == 0)
+			last.part++;
+		parts_drop(space, first.part + 1, last.part);
+		last = (struct place){first.part, space->parts[first.part].nr_maps};
 	}
-	for (uint32_t i = 0; i < splice->nr; i++) {
-		space->maps[splice->first + i] = splice->maps[i];
-		space->times_ns[splice->first + i] = splice->times_ns[i];
-	}
-	space->view.nr_maps = new_nr;
-	space->view.generation = ++space->budget->generation;
-	return 0;
+	part_replace(space, first.part, first.i, last.i, splice->maps, splice->times_ns,
+		     splice->nr);
+	tidy(space, first.part);
+	show(space);
 }
 
 /*
@@ -184,100 +378,151 @@ static int space_splice(struct space *space, const struct splice *splice)
 static void splice_plan(const struct space *space, uint64_t start, uint64_t end,
 			const struct unwind_map *map, uint64_t time_ns, struct splice *ret)
 {
-	uint32_t first = space_search(space, start), last = first, joined = 0;
+	struct place first = find(space, start), last = first, inner = first, prev;
 	struct unwind_map piece;
+	bool is_over;
 
-	*ret = (struct splice){0};
-	while (last < space->view.nr_maps && space->maps[last].start < end)
-		last++;
-	if (first < last && space->maps[first].start < start) {
-		piece = space->maps[first];
+	*ret = (struct splice){.first = first};
+	while (!is_end(space, last) && map_at(space, last)->start < end) {
+		inner = last;
+		last.i++;
+		last = normal(space, last);
+		ret->nr_old++;
+	}
+	ret->last = last;
+	is_over = ret->nr_old > 0;
+	if (is_over && map_at(space, first)->start < start) {
+		piece = *map_at(space, first);
 		piece.end = start;
-		splice_add(ret, &piece, space->times_ns[first]);
-	} else if (map && first > 0 && goes_on(&space->maps[first - 1], map)) {
-		joined = 1;
-		splice_add(ret, &space->maps[first - 1], space->times_ns[first - 1]);
+		splice_add(ret, &piece, *time_at(space, first));
+	} else if (map && before(space, first, &prev) && goes_on(map_at(space, prev), map)) {
+		splice_add(ret, map_at(space, prev), *time_at(space, prev));
+		ret->first = prev;
+		ret->nr_old++;
 	}
 	if (map)
 		splice_add(ret, map, time_ns);
-	if (first < last && space->maps[last - 1].end > end) {
-		piece = space->maps[last - 1];
+	if (is_over && map_at(space, inner)->end > end) {
+		piece = *map_at(space, inner);
 		piece.file_off += end - piece.start;
 		piece.start = end;
-		splice_add(ret, &piece, space->times_ns[last - 1]);
-	} else if (map && last < space->view.nr_maps && goes_on(map, &space->maps[last])) {
-		splice_add(ret, &space->maps[last], space->times_ns[last]);
-		last++;
+		splice_add(ret, &piece, *time_at(space, inner));
+	} else if (map && !is_end(space, last) && goes_on(map, map_at(space, last))) {
+		splice_add(ret, map_at(space, last), *time_at(space, last));
+		ret->last.i++;
+		ret->nr_old++;
 	}
-	ret->first = first - joined;
-	ret->last = last;
 }
 
 /*
  * Room for more: join each two JIT mappings that have nothing between them.
  * Halving the number at once keeps the price per mapping constant.
  */
-static void join_jit(struct space *space)
+static void join_jit(struct space *space, uint32_t p)
 {
-	uint32_t to = 0, nr = space->view.nr_maps;
+	struct unwind_part *part = &space->parts[p];
+	struct space_store *store = &space->stores[p];
+	uint32_t to = 0, nr = part->nr_maps;
 
 	for (uint32_t i = 0; i < nr; i++, to++) {
-		space->maps[to] = space->maps[i];
-		space->times_ns[to] = space->times_ns[i];
-		if (i + 1 < nr && space->maps[i].module == space->maps[i + 1].module &&
-		    space->maps[i].module->id == PROC_MODULE_JIT) {
+		store->maps[to] = store->maps[i];
+		store->times_ns[to] = store->times_ns[i];
+		if (i + 1 < nr && store->maps[i].module == store->maps[i + 1].module &&
+		    store->maps[i].module->id == PROC_MODULE_JIT) {
 			i++;
-			space->maps[to].end = space->maps[i].end;
-			space->times_ns[to] = MAX(space->times_ns[to], space->times_ns[i]);
+			store->maps[to].end = store->maps[i].end;
+			store->times_ns[to] = MAX(store->times_ns[to], store->times_ns[i]);
 		}
 	}
+	part->nr_maps = to;
+	space->nr_maps -= nr - to;
 	space->nr_moved += nr;
-	space->view.nr_maps = to;
-	space->view.generation = ++space->budget->generation;
 }
 
-/* Is [start, end) already mapped as MAP says? The index of the map that holds it, or UINT32_MAX. */
-static uint32_t space_has(const struct space *space, const struct unwind_map *map)
+static void space_join_jit(struct space *space)
 {
-	uint32_t i = space_search(space, map->start);
-	const struct unwind_map *old;
+	space->join_from = space->nr_changes + space->nr_maps / JOIN_SHARE;
+	for (uint32_t p = 0; p < space->nr_parts; p++) {
+		join_jit(space, p);
+		if (p > 0 && part_merge(space, p - 1, PART_MAPS_MAX))
+			p--;
+	}
+	show(space);
+}
 
-	if (i == space->view.nr_maps) /* and perhaps there is no array yet */
-		return UINT32_MAX;
-	old = &space->maps[i];
-	if (old->start > map->start || old->end < map->end || old->module != map->module ||
-	    old->file_off + (map->start - old->start) != map->file_off)
-		return UINT32_MAX;
-	return i;
+/* All that is new goes into the first part that it touches. */
+static bool lacks_room(const struct space *space, const struct splice *splice)
+{
+	struct place first = splice->first, last = splice->last;
+	uint32_t nr;
+
+	if (space->nr_parts == 0)
+		return true;
+	nr = space->parts[first.part].nr_maps;
+	nr -= (first.part == last.part ? last.i : nr) - first.i;
+	return nr + splice->nr > space->stores[first.part].cap;
+}
+
+/* As splice_plan() plans it, with room for it. 0, -E2BIG or -ENOMEM. */
+static int space_change(struct space *space, uint64_t start, uint64_t end,
+			const struct unwind_map *map, uint64_t time_ns)
+{
+	struct splice splice;
+	int r = 0;
+
+	splice_plan(space, start, end, map, time_ns, &splice);
+	if (space->nr_maps - splice.nr_old + splice.nr > SPACE_MAPS_MAX)
+		return -E2BIG;
+	while (r == 0 && lacks_room(space, &splice)) {
+		r = make_room(space, &splice.first);
+		splice_plan(space, start, end, map, time_ns, &splice);
+	}
+	if (r == 0)
+		space_splice(space, &splice);
+	return r;
 }
 
 static int space_put(struct space **space, uint64_t start, uint64_t end,
 		     const struct unwind_map *map, uint64_t time_ns)
 {
-	struct splice splice;
 	int r = space_own(space);
 
 	if (r < 0)
 		return r;
-	splice_plan(*space, start, end, map, time_ns, &splice);
-	r = space_splice(*space, &splice);
-	if (r != -E2BIG)
+	(*space)->nr_changes++;
+	(*space)->budget->nr_changes++;
+	r = space_change(*space, start, end, map, time_ns);
+	if (r != -E2BIG || (*space)->nr_changes < (*space)->join_from)
 		return r;
-	join_jit(*space);
-	splice_plan(*space, start, end, map, time_ns, &splice);
-	return space_splice(*space, &splice);
+	space_join_jit(*space);
+	return space_change(*space, start, end, map, time_ns);
+}
+
+/* Where [start, end) is already mapped as MAP says, the time of that; else NULL. */
+static uint64_t *space_has(const struct space *space, const struct unwind_map *map)
+{
+	struct place at = find(space, map->start);
+	const struct unwind_map *old;
+
+	if (is_end(space, at))
+		return NULL;
+	old = map_at(space, at);
+	if (old->start > map->start || old->end < map->end || old->module != map->module ||
+	    old->file_off + (map->start - old->start) != map->file_off)
+		return NULL;
+	return time_at(space, at);
 }
 
 int space_set(struct space **space, const struct unwind_map *map, uint64_t time_ns)
 {
-	uint32_t i;
+	uint64_t *told_ns;
 
 	if (map->start >= map->end)
 		return -EINVAL;
-	i = space_has(*space, map);
-	if (i != UINT32_MAX) {
+	told_ns = space_has(*space, map);
+	if (told_ns) {
 		/* Said again (mprotect): the same mapping, even in a shared space. */
-		(*space)->times_ns[i] = MAX((*space)->times_ns[i], time_ns);
+		*told_ns = MAX(*told_ns, time_ns);
 		return 0;
 	}
 	return space_put(space, map->start, map->end, map, time_ns);
@@ -285,11 +530,11 @@ int space_set(struct space **space, const struct unwind_map *map, uint64_t time_
 
 int space_clear(struct space **space, uint64_t start, uint64_t end)
 {
-	uint32_t i = space_search(*space, start);
+	const struct unwind_map *first = unwind_map_from(&(*space)->view, start);
 
 	if (start >= end)
 		return -EINVAL;
-	if (i == (*space)->view.nr_maps || (*space)->maps[i].start >= end)
+	if (!first || first->start >= end)
 		return 0;
 	return space_put(space, start, end, NULL, 0);
 }
@@ -301,22 +546,34 @@ int space_fill(struct space **space, const struct unwind_map *map, uint64_t time
 	if (map->start >= map->end)
 		return -EINVAL;
 	while (pos < map->end) {
-		uint32_t i = space_search(*space, pos);
-		bool is_last = i == (*space)->view.nr_maps;
+		const struct unwind_map *next = unwind_map_from(&(*space)->view, pos);
 		struct unwind_map piece = *map;
 		int r;
 
-		if (!is_last && (*space)->maps[i].start <= pos) {
-			pos = (*space)->maps[i].end;
+		if (next && next->start <= pos) {
+			pos = next->end;
 			continue;
 		}
 		piece.start = pos;
 		piece.file_off += pos - map->start;
-		piece.end = is_last ? map->end : MIN(map->end, (*space)->maps[i].start);
+		piece.end = next ? MIN(map->end, next->start) : map->end;
 		pos = piece.end;
 		r = space_put(space, piece.start, piece.end, &piece, time_ns);
 		if (r < 0)
 			return r;
 	}
+	return 0;
+}
+
+int space_set_newer(struct space **space, const struct space *from, uint64_t since_ns)
+{
+	for (uint32_t p = 0; p < from->nr_parts; p++)
+		for (uint32_t i = 0; i < from->parts[p].nr_maps; i++) {
+			uint64_t time_ns = from->stores[p].times_ns[i];
+
+			if (time_ns >= since_ns &&
+			    space_set(space, &from->parts[p].maps[i], time_ns) == -ENOMEM)
+				return -ENOMEM;
+		}
 	return 0;
 }

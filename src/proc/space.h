@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The executable mappings of one address space: a sorted array that the
- * unwinder searches, shared by reference after a fork until one side changes.
- * Knows modules as pointers only.
+ * The executable mappings of one address space, sorted for the unwinder to
+ * search, shared by reference after a fork until one side changes. Knows
+ * modules as pointers only.
  */
 #ifndef ST_PROC_SPACE_H
 #define ST_PROC_SPACE_H
@@ -17,14 +17,20 @@
 struct space_budget {
 	uint64_t used_bytes, max_bytes;
 	uint64_t generation; /* the last that was given to mappings */
+	uint64_t nr_changes; /* of all spaces so far, refused ones too */
 };
+
+struct space_store;
 
 struct space {
 	struct unwind_space view;
-	struct unwind_map *maps; /* view.maps, writable */
-	uint64_t *times_ns;	 /* of each: when it was made or last confirmed */
-	uint32_t cap, refs;
-	uint64_t nr_moved; /* elements moved or copied so far: the work done */
+	struct unwind_part *parts;  /* what is in the view, writable */
+	struct space_store *stores; /* of each part */
+	uint32_t nr_parts, cap_parts;
+	uint32_t nr_maps, refs;
+	uint64_t nr_changes; /* tried so far */
+	uint64_t join_from;  /* the change from which on mappings are joined to make room */
+	uint64_t nr_moved;   /* elements moved or copied so far: the work done */
 	struct space_budget *budget;
 };
 
@@ -45,6 +51,8 @@ int space_set(struct space **space, const struct unwind_map *map, uint64_t time_
 int space_fill(struct space **space, const struct unwind_map *map, uint64_t time_ns);
 /* Take everything out of [START, END). */
 int space_clear(struct space **space, uint64_t start, uint64_t end);
+/* Put what FROM has been told of at SINCE_NS or later. 0 or -ENOMEM. */
+int space_set_newer(struct space **space, const struct space *from, uint64_t since_ns);
 
 size_t space_bytes(const struct space *space);
 

@@ -137,7 +137,6 @@ void procs_doubt(struct procs *procs, pid_t pid)
 static struct space *space_of_text(struct procs *procs, const struct process_entry *entry,
 				   const char *text, size_t len, uint64_t time_ns)
 {
-	const struct space *old = entry->process.space;
 	struct space *space = space_new(&procs->budget);
 	struct mapping mapping;
 	int r = space ? 0 : -ENOMEM;
@@ -145,10 +144,8 @@ static struct space *space_of_text(struct procs *procs, const struct process_ent
 	while (r == 0 && mapping_next_line(&text, &len, &mapping))
 		if (mapping.is_exec)
 			r = procs_map(procs, &space, &mapping, entry, time_ns, false);
-	for (uint32_t i = 0; r == 0 && i < old->view.nr_maps; i++)
-		if (old->times_ns[i] >= time_ns &&
-		    space_set(&space, &old->maps[i], old->times_ns[i]) == -ENOMEM)
-			r = -ENOMEM;
+	if (r == 0)
+		r = space_set_newer(&space, entry->process.space, time_ns);
 	return r < 0 ? space_unref(space) : space;
 }
 
@@ -173,7 +170,8 @@ int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len
 	space_unref(entry->process.space);
 	entry->process.space = space;
 	entry->process.has_maps = true;
-	entry->process.is_dirty = entry->asked_loss != procs->nr_losses;
+	entry->process.is_dirty =
+		entry->asked_loss != procs->nr_losses || entry->skipped_ns > time_ns;
 	entry->maps_ns = time_ns;
 	return 0;
 }
@@ -186,19 +184,21 @@ static bool find_mapper(const struct procs *procs, pid_t not_pid, struct module_
 	for (size_t i = procs->processes.nr_slots; i-- > 0;) {
 		const struct process_entry *entry = procs->processes.slots[i];
 		const struct unwind_space *space;
+		const struct unwind_map *map;
 
 		if (!entry || entry->process.is_dead || entry->process.pid == not_pid)
 			continue;
 		space = process_space(&entry->process);
-		for (uint32_t k = 0; k < space->nr_maps; k++) {
-			if (space->maps[k].module->id != want->module)
-				continue;
-			want->pid = entry->process.pid;
-			want->start_time = entry->process.start_time;
-			want->start = space->maps[k].start;
-			want->end = space->maps[k].end;
-			return true;
-		}
+		map = unwind_map_from(space, 0);
+		while (map && map->module->id != want->module)
+			map = unwind_map_from(space, map->end);
+		if (!map)
+			continue;
+		want->pid = entry->process.pid;
+		want->start_time = entry->process.start_time;
+		want->start = map->start;
+		want->end = map->end;
+		return true;
 	}
 	return false;
 }

@@ -68,7 +68,7 @@ static void unwind(struct unwind_module *module, struct reader *in, uint64_t sta
 	static uint64_t generation;
 	uint64_t *stack = calloc(1, stack_bytes + 8);
 	struct unwind_map map = {LOAD_ADDR, LOAD_ADDR + CODE_BYTES, 0, module};
-	struct unwind_space space = {&map, 1, ++generation};
+	struct unwind_space space = {.maps = &map, .nr_maps = 1, .generation = ++generation};
 	bool is_a64 = module->table.machine == TABLE_MACHINE_AARCH64;
 	unsigned int nr_regs = is_a64 ? A64_NR_REGS : X86_NR_REGS;
 	struct unwind_regs regs = {.machine = module->table.machine};

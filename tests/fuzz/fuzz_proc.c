@@ -28,10 +28,12 @@ static void maps(const char *text, size_t len)
 	if (procs_of_sample(procs, 7, 7, 3)) {
 		const struct unwind_space *space = process_space(procs_of_sample(procs, 7, 7, 3));
 
-		for (uint32_t i = 0; i < space->nr_maps; i++) {
-			must(space->maps[i].start < space->maps[i].end);
-			must(i == 0 || space->maps[i - 1].end <= space->maps[i].start);
-			must(space->maps[i].module);
+		const struct unwind_map *map = unwind_map_from(space, 0);
+
+		for (uint64_t end = 0; map; map = unwind_map_from(space, end)) {
+			must(map->start < map->end && end <= map->start);
+			must(map->module);
+			end = map->end;
 		}
 	}
 	procs_free(procs);

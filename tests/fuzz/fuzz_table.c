@@ -20,7 +20,7 @@ static void unwind(struct unwind_module *module, const uint8_t *registers, uint6
 	uint64_t *recent = module->table.recent;
 	uint64_t words[STACK_WORDS];
 	struct unwind_map map = {LOAD_ADDR, LOAD_ADDR + (1ull << 40), 0, module};
-	struct unwind_space space = {&map, 1, 0};
+	struct unwind_space space = {.maps = &map, .nr_maps = 1};
 	struct unwind_stack stack = {(uint8_t *)words, STACK_ADDR, sizeof(words), false};
 	bool is_a64 = module->table.machine == TABLE_MACHINE_AARCH64;
 	struct unwind_regs regs = {.machine = module->table.machine};

@@ -127,23 +127,30 @@ static void make_calls(struct samples *s)
 /* The index of a space with these mappings. */
 static int space_of(struct samples *s, const struct unwind_space *view, uint32_t *ret)
 {
-	size_t bytes = view->nr_maps * sizeof(*view->maps);
-	struct space *space;
+	const struct unwind_map *map = unwind_map_from(view, 0);
+	struct unwind_map *maps = NULL;
+	size_t nr = 0, cap = 0;
 
-	for (size_t i = s->nr_spaces; i-- > 0;)
-		if (s->spaces[i].view.nr_maps == view->nr_maps &&
-		    memcmp(s->spaces[i].maps, view->maps, bytes) == 0) {
+	for (; map; map = unwind_map_from(view, map->end)) {
+		if (vec_reserve(&maps, &cap, nr + 1, UINT32_MAX) < 0)
+			break;
+		maps[nr++] = *map;
+	}
+	for (size_t i = s->nr_spaces; !map && i-- > 0;)
+		if (s->spaces[i].view.nr_maps == nr &&
+		    (nr == 0 || memcmp(s->spaces[i].maps, maps, nr * sizeof(*maps)) == 0)) {
+			free(maps);
 			*ret = (uint32_t)i;
 			return 0;
 		}
-	if (vec_reserve(&s->spaces, &s->cap_spaces, s->nr_spaces + 1, SPACES_MAX) < 0)
+	if (map || vec_reserve(&s->spaces, &s->cap_spaces, s->nr_spaces + 1, SPACES_MAX) < 0) {
+		free(maps);
 		return -ENOMEM;
-	space = &s->spaces[s->nr_spaces];
-	space->maps = malloc(bytes + 1);
-	if (!space->maps)
-		return -ENOMEM;
-	memcpy(space->maps, view->maps, bytes);
-	space->view = (struct unwind_space){space->maps, view->nr_maps, s->nr_spaces + 1};
+	}
+	s->spaces[s->nr_spaces] = (struct space){
+		.maps = maps,
+		.view = {.maps = maps, .nr_maps = (uint32_t)nr, .generation = s->nr_spaces + 1},
+	};
 	*ret = (uint32_t)s->nr_spaces++;
 	return 0;
 }
