@@ -275,6 +275,72 @@ static void signatures_are_taken_off(void **state)
 	assert_int_equal(result.end, STACK_END_BAD_CFI);
 }
 
+/* Addresses have as many bits as the kernel gives them; all above may be signature. */
+static void signatures_fill_what_addresses_leave(void **state)
+{
+	static const struct {
+		uint64_t start; /* of the mapping */
+		unsigned int bits;
+	} widths[] = {
+		{0xf80001000, 36},     /* 16 KiB pages, two levels */
+		{0x7f80001000, 39},    /* Android's */
+		{0x3ff80001000, 42},   /* 64 KiB pages, two levels */
+		{0x7fff80001000, 47},  /* 16 KiB pages */
+		{0xffff80001000, 48},  /* 4 KiB pages, four levels */
+		{0xfffff80001000, 52}, /* with FEAT_LPA2 */
+	};
+
+	(void)state;
+	ONE_FUNCTION(DEF_CFA_OFFSET, 16, OFFSET | A64_X29, 2, OFFSET | A64_X30, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(widths); i++) {
+		uint64_t caller = widths[i].start + 0x1010;
+		uint64_t signature = 0xff7fffffffffffff & ~((1ull << widths[i].bits) - 1);
+
+		map.start = widths[i].start;
+		map.end = map.start + TEXT_BYTES;
+		for (unsigned int bit = widths[i].bits; bit < 65; bit++) {
+			stack_words[1] = bit == 64 ? caller | signature : caller | 1ull << bit;
+			regs.r[A64_PC] = map.start + 0x104;
+			unwind_dwarf(&space, &regs, &stack, NULL, frames, &result);
+			if (bit == 55) {
+				assert_int_equal(result.end, STACK_END_BAD_RA);
+				continue;
+			}
+			assert_int_equal(result.end, STACK_END_ROOT);
+			assert_int_equal(frames[1].pc, caller);
+		}
+	}
+}
+
+/* Of those that end at 2^55 or above, as x86-64's vsyscall page, none tells how wide addresses are. */
+static void high_mappings_tell_nothing(void **state)
+{
+	struct unwind_map maps[] = {
+		map, {.start = 0xffffffffff600000, .end = 0xffffffffff601000, .module = &module}};
+	const struct unwind_space two = {.maps = maps, .nr_maps = 2};
+
+	(void)state;
+	ONE_FUNCTION(DEF_CFA_OFFSET, 16, OFFSET | A64_X29, 2, OFFSET | A64_X30, 1);
+	stack_words[1] = CALLER | 0x35ull << 47;
+	regs.r[A64_PC] = MAP_START + 0x104;
+	unwind_dwarf(&two, &regs, &stack, NULL, frames, &result);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	assert_int_equal(frames[1].pc, CALLER);
+}
+
+static void sampled_registers_may_be_signed(void **state)
+{
+	(void)state;
+	ONE_FUNCTION(0);
+	regs.r[A64_X30] = CALLER | 0x35ull << 47;
+	regs.r[A64_PC] = (MAP_START + 0x100) | 0x2bull << 48;
+	unwind_dwarf(&space, &regs, &stack, NULL, frames, &result);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	assert_int_equal(result.nr_frames, 2);
+	assert_int_equal(frames[0].pc, MAP_START + 0x100);
+	assert_int_equal(frames[1].pc, CALLER);
+}
+
 static void roots(void **state)
 {
 	(void)state;
@@ -332,9 +398,9 @@ static void expect_signal(uint64_t trampoline)
 	for (uint64_t i = 0; i < 31; i++)
 		context[i] = 0x1000 * i;
 	context[A64_X29] = STACK + 0x700;
-	context[A64_X30] = CALLER;
+	context[A64_X30] = CALLER | 0x35ull << 47; /* both may be signed */
 	context[A64_SP] = STACK + 0x600;
-	context[A64_PC] = MAP_START + 0x200;
+	context[A64_PC] = (MAP_START + 0x200) | 0x11ull << 48;
 	walk_from(0x110);
 	assert_int_equal(result.end, STACK_END_ROOT);
 	assert_int_equal(result.nr_frames, 4);
@@ -379,6 +445,51 @@ static void signal_frames(void **state)
 	regs.r[8] = 139;
 	walk_from(0x508);
 	assert_int_equal(result.end, STACK_END_TRUNCATED);
+}
+
+/* Android's and musl's trampolines stand right behind another function. */
+static void trampolines_without_a_nop(void **state)
+{
+	static const uint8_t record[] = {DEF_CFA, A64_X29,   0,	      OFFSET | A64_X29,
+					 0,	  OFFSET_SF, A64_X30, 0x7f};
+	static const uint8_t handler[] = {DEF_CFA_OFFSET,   16, OFFSET | A64_X29, 2,
+					  OFFSET | A64_X30, 1};
+	static const uint8_t sigreturn[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+	size_t cie = put_cie("zR", at_entry, sizeof(at_entry));
+	size_t signal_cie = put_cie("zRS", record, sizeof(record));
+	uint64_t start, end;
+
+	(void)state;
+	put_fde(cie, 0x100, 0x100, handler, sizeof(handler));
+	put_fde(cie, 0x200, 0x100, NULL, 0);
+	put_fde(cie, 0x300, 0x100, handler, sizeof(handler));
+	put_fde(signal_cie, 0x400, 8, NULL, 0);
+	put_fde(cie, 0x480, 0x80, handler, sizeof(handler));
+	put_fde(cie, 0x580, 0x80, handler, sizeof(handler));
+	put_fde(signal_cie, 0x600, 12, NULL, 0); /* with its nop */
+	put_fde(cie, 0x1000, 0x100, outermost, sizeof(outermost));
+	memcpy(text + 0x400, sigreturn, sizeof(sigreturn));
+	memcpy(text + 0x500, sigreturn, sizeof(sigreturn)); /* no CFI */
+	memcpy(text + 0x604, sigreturn, sizeof(sigreturn));
+	assert_int_equal(compile(), 0);
+	expect_signal(0x400);
+	expect_signal(0x500);
+	expect_signal(0x604);
+	/* Which function is where does not change, nor what the last instruction before is. */
+	assert_true(table_func_of(&table, TEXT_OFF + 0x400, &start, &end));
+	assert_int_equal(start, TEXT_OFF + 0x400);
+	assert_true(table_func_of(&table, TEXT_OFF + 0x3fc, &start, &end));
+	assert_int_equal(start, TEXT_OFF + 0x300);
+	stack_words[1] = CALLER;
+	expect_caller(0x3fc - 0x100);
+	expect_caller(0x4fc - 0x100);
+	/* A call that does not return may be the last instruction before the nop. */
+	stack_words[1] = MAP_START + 0x600;
+	stack_words[3] = CALLER;
+	walk_from(0x110);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	assert_int_equal(result.nr_frames, 3);
+	assert_int_equal(frames[2].pc, CALLER);
 }
 
 static bool is_after_call(uint32_t insn)
@@ -519,10 +630,14 @@ int main(void)
 		TEST(epilogue_with_the_record_on_top),
 		TEST(frame_pointers_are_restored),
 		TEST(signatures_are_taken_off),
+		TEST(signatures_fill_what_addresses_leave),
+		TEST(high_mappings_tell_nothing),
+		TEST(sampled_registers_may_be_signed),
 		TEST(roots),
 		TEST(other_shapes_of_rows),
 		TEST(saved_registers_cost_nothing),
 		TEST(signal_frames),
+		TEST(trampolines_without_a_nop),
 		TEST(calls_are_recognised),
 		TEST(frame_records_without_cfi),
 		TEST(leaf_without_cfi),

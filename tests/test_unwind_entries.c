@@ -122,6 +122,46 @@ static void overlapping_descriptions(void **state)
 			 table_find(&table, TEXT_OFF + 0x100));
 }
 
+/* Segments lie in the file as they like, whatever stands beside what in memory. */
+static void segments_with_different_load_biases(void **state)
+{
+	static const uint8_t insns[] = {ADVANCE2, 0x80, 1, DEF_CFA_OFFSET, 16};
+	static const uint64_t offs[] = {0x20000, 0x1000, 0}; /* of the second one */
+	struct cfi_segment segments[2] = {segment, segment};
+	size_t cie = put_cie("zR", usual, sizeof(usual));
+
+	(void)state;
+	put_fde(cie, 0x100, 0x100, NULL, 0);
+	put_fde(cie, 0x7f00, 0x200, insns, sizeof(insns)); /* in both */
+	put_fde(cie, 0x9000, 0x100, insns + 3, 2);
+	put_fde(cie, 0xff00, 0x200, NULL, 0); /* over the end */
+	input.segments = segments;
+	input.nr_segments = 2;
+	segments[0].file_off = 0x10000;
+	segments[0].bytes = segments[1].bytes = 0x8000;
+	segments[1].vaddr = TEXT_VADDR + 0x8000;
+	segments[1].text = text + 0x8000;
+	for (size_t i = 0; i < ARRAY_SIZE(offs); i++) {
+		const struct table_rule *plain, *pushed;
+
+		segments[1].file_off = offs[i];
+		assert_int_equal(compile(), 0);
+		plain = table_find(&table, 0x10100);
+		pushed = table_find(&table, offs[i] + 0x1000);
+		assert_non_null(plain);
+		assert_non_null(pushed);
+		assert_ptr_not_equal(plain, pushed);
+		assert_ptr_equal(table_find(&table, 0x17f00), plain);
+		assert_ptr_equal(table_find(&table, 0x17fff), plain);
+		assert_ptr_equal(table_find(&table, offs[i]), plain);
+		assert_ptr_equal(table_find(&table, offs[i] + 0x7f), plain);
+		assert_ptr_equal(table_find(&table, offs[i] + 0x80), pushed);
+		assert_ptr_equal(table_find(&table, offs[i] + 0xff), pushed);
+		assert_null(table_find(&table, offs[i] + 0x100));
+		assert_ptr_equal(table_find(&table, offs[i] + 0x7fff), plain);
+	}
+}
+
 /* A .debug_frame of version 4 with absolute addresses; it covers [0x100, 0x400). */
 static void put_debug_frame(void)
 {
@@ -414,13 +454,21 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, reset, clear)
 	const struct CMUnitTest tests[] = {
-		TEST(forms_of_entries),		TEST(entries_that_run_over_their_end),
-		TEST(overlapping_descriptions), TEST(debug_frame_fills_the_holes),
-		TEST(stubs_without_cfi),	TEST(sigreturn_without_cfi),
-		TEST(entry_without_cfi),	TEST(init_without_cfi),
-		TEST(fini_without_cfi),		TEST(leaf_in_a_small_hole),
-		TEST(small_hole_at_the_entry),	TEST(damaged_sections),
-		TEST(code_at_address_0),	TEST(what_is_refused),
+		TEST(forms_of_entries),
+		TEST(entries_that_run_over_their_end),
+		TEST(segments_with_different_load_biases),
+		TEST(overlapping_descriptions),
+		TEST(debug_frame_fills_the_holes),
+		TEST(stubs_without_cfi),
+		TEST(sigreturn_without_cfi),
+		TEST(entry_without_cfi),
+		TEST(init_without_cfi),
+		TEST(fini_without_cfi),
+		TEST(leaf_in_a_small_hole),
+		TEST(small_hole_at_the_entry),
+		TEST(damaged_sections),
+		TEST(code_at_address_0),
+		TEST(what_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,6 +184,7 @@ static void make_cursor(const struct unwind_arch *arch, struct unwind_cursor *c,
 	c->data = stack;
 	c->base = STACK_BASE;
 	c->readable = STACK_BYTES - 7;
+	c->code_mask = (1ull << 48) - 1;
 }
 
 struct counts {

@@ -17,7 +17,7 @@
 #define KNOWN_ALWAYS (BIT(A64_SP) | BIT(A64_X29) | BIT(A64_PC))
 
 #define SP_ALIGN	16 /* the CPU sees to it */
-#define ADDR_BITS	48
+#define ADDR_BITS_MAX	55
 #define RT_SIGRETURN_NR 139 /* <asm-generic/unistd.h> */
 
 static const struct step_regs frame_regs = {.sp = A64_SP, .fp = A64_X29};
@@ -27,11 +27,35 @@ static const struct step_regs frame_regs = {.sp = A64_SP, .fp = A64_X29};
  * kernel's half from the user's and is never part of it. What was not signed is
  * not changed.
  */
-static uint64_t strip_signature(uint64_t addr)
+static uint64_t strip_signature(const struct unwind_cursor *c, uint64_t addr)
 {
-	const uint64_t low = BIT(ADDR_BITS) - 1;
+	return addr & BIT(55) ? addr | ~c->code_mask : addr & c->code_mask;
+}
 
-	return addr & BIT(55) ? addr | ~low : addr & low;
+/*
+ * How wide addresses are (36 to 52 bits) is the kernel's choice, and a signature
+ * takes all that they leave. No code lies above the highest mapping, and of what
+ * lies below it no address has more bits.
+ */
+static uint64_t code_mask_of(const struct unwind_space *space)
+{
+	const struct unwind_map *last = unwind_map_below(space, BIT(ADDR_BITS_MAX));
+	uint64_t highest = last ? last->end - 1 : 0;
+
+	return highest ? UINT64_MAX >> __builtin_clzll(highest) : BIT(ADDR_BITS_MAX) - 1;
+}
+
+/* Who stopped the thread may have read pc and lr as they stand in its memory. */
+static void strip_regs(struct unwind_cursor *c)
+{
+	c->regs[A64_PC] = strip_signature(c, c->regs[A64_PC]);
+	c->regs[A64_X30] = strip_signature(c, c->regs[A64_X30]);
+}
+
+static void aarch64_begin(struct unwind_cursor *c, const struct unwind_space *space)
+{
+	c->code_mask = code_mask_of(space);
+	strip_regs(c);
 }
 
 static enum step find_cfa(struct unwind_cursor *c, const struct table_rule *rule, uint64_t *ret)
@@ -94,6 +118,7 @@ static enum step step_signal(struct unwind_cursor *c)
 		return STEP_OUTSIDE;
 	for (unsigned int i = 0; i < A64_NR_REGS; i++)
 		cursor_read(c, at + 8ull * i, &c->regs[i]);
+	strip_regs(c);
 	c->known = KNOWN_ALL;
 	c->is_exact = true;
 	c->had_signal = true;
@@ -112,7 +137,7 @@ static enum step step_slow(struct unwind_cursor *c, const struct table *table,
 		return s == STEP_NEEDS_REGS ? STEP_BAD : s;
 	if (s == STEP_OK && !cfa_is_sane(c, regs[A64_SP]))
 		return STEP_BAD;
-	regs[A64_PC] = strip_signature(regs[ra_reg]);
+	regs[A64_PC] = strip_signature(c, regs[ra_reg]);
 	known |= BIT(A64_PC);
 	memcpy(c->regs, regs, sizeof(regs));
 	c->known = s == STEP_SIGNAL ? known : known & KNOWN_ALWAYS;
@@ -150,7 +175,7 @@ static enum step aarch64_step(struct unwind_cursor *c, const struct table *table
 	s = find_ra(c, rule, cfa, &ra);
 	if (s != STEP_OK)
 		return s;
-	ra = strip_signature(ra);
+	ra = strip_signature(c, ra);
 	if (ra % A64_INSN_BYTES)
 		return STEP_BAD;
 	knows_fp = step_find_fp(c, &frame_regs, rule, cfa, &fp);
@@ -171,7 +196,7 @@ static bool aarch64_guess_fp(const struct unwind_cursor *c, struct step_guess *r
 		return false;
 	if (!cursor_peek(c, fp, &ret->fp) || !cursor_peek(c, fp + 8, &ret->pc))
 		return false;
-	ret->pc = strip_signature(ret->pc);
+	ret->pc = strip_signature(c, ret->pc);
 	/* The record may stand anywhere in the frame: its end is as far up as is known. */
 	ret->sp = fp + 16;
 	ret->end = ret->sp - c->base;
@@ -180,7 +205,7 @@ static bool aarch64_guess_fp(const struct unwind_cursor *c, struct step_guess *r
 
 static bool aarch64_guess_leaf(const struct unwind_cursor *c, struct step_guess *ret)
 {
-	*ret = (struct step_guess){.pc = strip_signature(c->regs[A64_X30]),
+	*ret = (struct step_guess){.pc = strip_signature(c, c->regs[A64_X30]),
 				   .sp = c->regs[A64_SP],
 				   .fp = c->regs[A64_X29]};
 	return cursor_knows(c, A64_X30);
@@ -208,6 +233,7 @@ const struct unwind_arch arch_aarch64 = {
 	.sp_reg = A64_SP,
 	.fp_reg = A64_X29,
 	.nr_regs = A64_NR_REGS,
+	.begin = aarch64_begin,
 	.step = aarch64_step,
 	.after_syscall = aarch64_after_syscall,
 	.guess_fp = aarch64_guess_fp,

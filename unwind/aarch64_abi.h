@@ -21,4 +21,7 @@ static inline uint32_t a64_insn(const uint8_t *p)
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
+/* `mov x8,#139; svc #0`: the return from a signal handler. */
+static const uint8_t a64_sigreturn[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+
 #endif

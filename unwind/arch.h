@@ -27,8 +27,9 @@ struct unwind_cursor {
 	bool had_signal; /* a signal frame was stepped over */
 	const uint8_t *data;
 	uint64_t base;
-	uint64_t readable; /* one more than the offset of the last u64 in the copy */
-	uint64_t used;	   /* end of the highest read, from base */
+	uint64_t readable;  /* one more than the offset of the last u64 in the copy */
+	uint64_t used;	    /* end of the highest read, from base */
+	uint64_t code_mask; /* aarch64: the bits of addresses of code; above are signatures */
 };
 
 enum step {
@@ -57,6 +58,8 @@ struct unwind_arrival {
 struct unwind_arch {
 	enum table_machine machine;
 	unsigned int pc_reg, sp_reg, fp_reg, nr_regs;
+	/* Look at the sampled registers before the first frame; NULL: there is nothing to do. */
+	void (*begin)(struct unwind_cursor *c, const struct unwind_space *space);
 	enum step (*step)(struct unwind_cursor *c, const struct table *table,
 			  const struct table_rule *rule);
 	/*

@@ -155,6 +155,45 @@ static int merge(struct ranges *base, struct cfi_frames *fill, uint32_t cie_shif
 	return r;
 }
 
+/*
+ * aarch64: a handler returns to the first instruction of its trampoline, and a
+ * return address is looked up one byte lower. Some trampolines have a nop there;
+ * to the others, known by `mov x8,#139; svc #0`, that byte is given.
+ */
+static void begin_trampolines(const struct cfi_input *input, struct cfi_frames *f)
+{
+	for (size_t i = 0; i < f->nr_fdes; i++) {
+		struct cfi_fde *fde = &f->fdes[i];
+		const struct cfi_segment *seg;
+
+		if (!f->cies[fde->cie].is_signal)
+			continue;
+		seg = cfi_segment_of(input, fde->start + fde->shift);
+		if (seg && seg->text && fde->start > seg->file_off &&
+		    seg->file_off + seg->bytes - fde->start >= sizeof(a64_sigreturn) &&
+		    memcmp(seg->text + (fde->start - seg->file_off), a64_sigreturn,
+			   sizeof(a64_sigreturn)) == 0)
+			fde->start--;
+	}
+}
+
+/* The same for those that no FDE covers: what covers the byte before them ends there. */
+static void give_way(struct ranges *base, const struct cfi_frames *synth)
+{
+	size_t b = 0;
+
+	for (size_t i = 0; i < synth->nr_fdes; i++) {
+		uint64_t start = synth->fdes[i].start;
+
+		if (synth->fdes[i].cie != SYNTH_SIGNAL)
+			continue;
+		while (b < base->nr && base->v[b].end <= start)
+			b++;
+		if (b < base->nr && base->v[b].start <= start)
+			base->v[b].end = start;
+	}
+}
+
 /* All covered code in order; .debug_frame's CIEs are numbered after .eh_frame's. */
 static int collect(struct compile *c, struct ranges *ret)
 {
@@ -166,6 +205,10 @@ static int collect(struct compile *c, struct ranges *ret)
 		return r;
 	c->stats.fdes = c->eh.nr_fdes + c->debug.nr_fdes;
 	c->stats.fdes_skipped = c->eh.nr_skipped + c->debug.nr_skipped;
+	if (c->input->machine == TABLE_MACHINE_AARCH64) {
+		begin_trampolines(c->input, &c->eh);
+		begin_trampolines(c->input, &c->debug);
+	}
 	r = make_disjoint(&c->eh);
 	if (r == 0)
 		r = make_disjoint(&c->debug);
@@ -178,7 +221,10 @@ static int collect(struct compile *c, struct ranges *ret)
 		r = synth_find(c->input, ret->v, ret->nr, &c->synth);
 	if (r == 0)
 		r = make_disjoint(&c->synth);
-	return r < 0 ? r : merge(ret, &c->synth, 0);
+	if (r < 0)
+		return r;
+	give_way(ret, &c->synth);
+	return merge(ret, &c->synth, 0);
 }
 
 static int make_rule(struct compile *c, const struct cfa_row *row, bool *ret_is_slow)
@@ -273,13 +319,15 @@ static int add_epilogues(struct compile *c, const struct cfa_row *row, int rule,
 static int row_add(void *arg, uint64_t start, uint64_t end, const struct cfa_row *row)
 {
 	struct compile *c = arg;
-	uint64_t off = start - c->fde->shift;
+	uint64_t off = start - c->fde->shift, from = c->fde->start + c->fde->shift;
 	int rule, r;
 
-	if (end - c->fde->shift <= c->fde->start) /* before the part that is wanted */
+	if (end <= from) /* before the part that is wanted */
 		return 0;
 	rule = rule_of(c, row);
-	off = MAX(off, c->fde->start);
+	/* A part may begin within a row, and a trampoline a byte before its first one. */
+	if (start < from || start == c->fde->begin + c->fde->shift)
+		off = c->fde->start;
 	r = put_row(c, off, rule);
 	if (r == 0 && c->input->machine == TABLE_MACHINE_AARCH64 && !c->cie->is_signal &&
 	    c->cie->ra_reg == A64_X30 && row->regs[A64_X30].kind == REG_OFFSET)
@@ -327,7 +375,9 @@ static int add_func(struct compile *c, const struct ranges *ranges, size_t i)
 	while (last + 1 < ranges->nr && v[last + 1].begin == v[i].begin &&
 	       v[last + 1].start == v[last].end)
 		last++;
-	return table_builder_func(c->builder, v[i].start, v[last].end);
+	/* The byte before a trampoline is no part of the function. */
+	return table_builder_func(c->builder, v[i].start + (v[i].begin == v[i].start + 1),
+				  v[last].end);
 }
 
 static int compile_ranges(struct compile *c, const struct ranges *ranges)

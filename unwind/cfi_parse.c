@@ -254,11 +254,25 @@ static int cie_find(struct scan *s, uint64_t at, uint32_t *ret_idx)
 	return cie_add(s, at, e.body, ret_idx);
 }
 
-/* False: this description is of no use. */
-static bool parse_fde(const struct scan *s, const struct cfi_cie *cie, struct reader *r,
+/* The part of [START, END) that lies in the segment of AT; virtual addresses. False: there is none. */
+static bool place_fde(const struct scan *s, uint64_t start, uint64_t at, uint64_t end,
 		      struct cfi_fde *fde)
 {
-	const struct cfi_segment *seg;
+	const struct cfi_segment *seg = at < end ? cfi_segment_of(s->input, at) : NULL;
+
+	if (!seg)
+		return false;
+	fde->shift = seg->vaddr - seg->file_off;
+	fde->begin = start - fde->shift;
+	fde->start = at - fde->shift;
+	fde->end = MIN(end, seg->vaddr + seg->bytes) - fde->shift;
+	return true;
+}
+
+/* False: this description is of no use. */
+static bool parse_fde(const struct scan *s, const struct cfi_cie *cie, struct reader *r,
+		      struct cfi_fde *fde, uint64_t *ret_end)
+{
 	uint64_t start, bytes;
 
 	if (cie->is_bad)
@@ -267,14 +281,11 @@ static bool parse_fde(const struct scan *s, const struct cfi_cie *cie, struct re
 	bytes = pointer_value(r, cie->pointer_enc & PE_FORMAT, cie->addr_bytes);
 	if (cie->has_augmentation_data)
 		reader_skip(r, reader_uleb(r));
-	seg = cfi_segment_of(s->input, start);
-	if (r->bad || start == 0 || bytes == 0 || !seg)
+	if (r->bad || start == 0 || bytes == 0)
 		return false;
-	bytes = MIN(bytes, seg->bytes - (start - seg->vaddr));
-	fde->start = start - seg->vaddr + seg->file_off;
-	fde->end = fde->start + bytes;
-	fde->begin = fde->start;
-	fde->shift = start - fde->start;
+	*ret_end = start + MIN(bytes, UINT64_MAX - start);
+	if (!place_fde(s, start, start, *ret_end, fde))
+		return false;
 	fde->insns = r->p;
 	fde->insns_bytes = (uint32_t)reader_left(r);
 	return true;
@@ -285,16 +296,21 @@ static int fde_add(struct scan *s, struct entry *e)
 	struct cfi_frames *f = s->frames;
 	struct cfi_fde fde = {0};
 	int r = cie_find(s, e->cie_at, &fde.cie);
+	uint64_t end = 0;
 
-	if (r == -ENOENT || (r == 0 && !parse_fde(s, &f->cies[fde.cie], &e->body, &fde))) {
+	if (r == -ENOENT || (r == 0 && !parse_fde(s, &f->cies[fde.cie], &e->body, &fde, &end))) {
 		f->nr_skipped++;
 		return 0;
 	}
-	if (r == 0)
-		r = vec_reserve(&f->fdes, &f->cap_fdes, f->nr_fdes + 1, FDES_MAX);
 	if (r < 0)
 		return r;
-	f->fdes[f->nr_fdes++] = fde;
+	/* One for each segment that it reaches into: they may lie apart in the file. */
+	do {
+		r = vec_reserve(&f->fdes, &f->cap_fdes, f->nr_fdes + 1, FDES_MAX);
+		if (r < 0)
+			return r;
+		f->fdes[f->nr_fdes++] = fde;
+	} while (place_fde(s, fde.begin + fde.shift, fde.end + fde.shift, end, &fde));
 	return 0;
 }
 

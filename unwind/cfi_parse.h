@@ -32,7 +32,7 @@ struct cfi_cie {
 struct cfi_fde {
 	uint64_t start, end;
 	uint64_t begin;	      /* where the described function begins: start, unless it was cut */
-	uint64_t shift;	      /* virtual address = file offset + shift */
+	uint64_t shift;	      /* virtual address = file offset + shift; modulo 2^64, as begin */
 	const uint8_t *insns; /* NULL: a rule of our own making, number `cie` (synth.h) */
 	uint32_t insns_bytes;
 	uint32_t cie;

@@ -63,16 +63,16 @@ static int find_plt(const struct cfi_input *input, const struct synth_gap *gap,
 /* `mov x8,#139; svc #0`: handlers return to it, and a return address is looked up one byte lower. */
 static int find_sigreturn(const struct synth_gap *gap, struct cfi_frames *f)
 {
-	static const uint8_t whole[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 	const uint8_t *text = gap->seg->text + (gap->start - gap->seg->file_off);
 	const uint8_t *end = text + (gap->end - gap->start), *p = text;
 	int r = 0;
 
-	while (r == 0 && (p = memmem(p, (size_t)(end - p), whole, sizeof(whole)))) {
+	while (r == 0 && (p = memmem(p, (size_t)(end - p), a64_sigreturn, sizeof(a64_sigreturn)))) {
 		uint64_t at = gap->start + (uint64_t)(p - text);
 
-		p += sizeof(whole);
-		r = synth_add(f, MAX(gap->start, at - 1), at + sizeof(whole), at, SYNTH_SIGNAL);
+		p += sizeof(a64_sigreturn);
+		r = synth_add(f, MAX(gap->seg->file_off + 1, at) - 1, at + sizeof(a64_sigreturn),
+			      at, SYNTH_SIGNAL);
 	}
 	return r;
 }

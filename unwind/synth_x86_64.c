@@ -125,8 +125,8 @@ static int find_sigreturn(const struct synth_gap *gap, struct cfi_frames *f)
 			start = at - 1;
 		p = hit + sizeof(tail);
 		if (start < at)
-			r = synth_add(f, MAX(gap->start, start - 1), at + sizeof(tail), start,
-				      SYNTH_SIGNAL);
+			r = synth_add(f, MAX(gap->seg->file_off + 1, start) - 1, at + sizeof(tail),
+				      start, SYNTH_SIGNAL);
 	}
 	return r;
 }

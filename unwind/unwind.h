@@ -170,6 +170,9 @@ void unwind_lbr(const struct unwind_space *space, const uint64_t *ips, uint64_t 
 /* The mapping that holds PC, or NULL. */
 const struct unwind_map *unwind_map_of(const struct unwind_space *space, uint64_t pc);
 
+/* The last mapping that starts below ADDR (not 0), or NULL. */
+const struct unwind_map *unwind_map_below(const struct unwind_space *space, uint64_t addr);
+
 /* The first mapping that ends above ADDR, or NULL: from 0, each one's end leads to the next. */
 const struct unwind_map *unwind_map_from(const struct unwind_space *space, uint64_t addr);
 

@@ -47,13 +47,14 @@ uint32_t unwind_part_of(const struct unwind_space *space, uint64_t addr)
 	return part;
 }
 
-const struct unwind_map *unwind_map_of(const struct unwind_space *space, uint64_t pc)
+/* The last mapping that starts at or below ADDR, or NULL. */
+static inline const struct unwind_map *last_map_to(const struct unwind_space *space, uint64_t addr)
 {
 	const struct unwind_map *map = space->maps, *first;
 	uint32_t nr = space->nr_maps;
 
 	if (unlikely(space->nr_parts > 0)) {
-		const struct unwind_part *part = &space->parts[unwind_part_of(space, pc)];
+		const struct unwind_part *part = &space->parts[unwind_part_of(space, addr)];
 
 		map = part->maps;
 		nr = part->nr_maps;
@@ -62,10 +63,22 @@ const struct unwind_map *unwind_map_of(const struct unwind_space *space, uint64_
 	while (nr > 0) {
 		uint32_t half = (nr + 1) >> 1;
 
-		map += half & -(uint32_t)(map[half - 1].start <= pc);
+		map += half & -(uint32_t)(map[half - 1].start <= addr);
 		nr -= half;
 	}
-	return map > first && pc < map[-1].end ? &map[-1] : NULL;
+	return map > first ? &map[-1] : NULL;
+}
+
+const struct unwind_map *unwind_map_of(const struct unwind_space *space, uint64_t pc)
+{
+	const struct unwind_map *map = last_map_to(space, pc);
+
+	return map && pc < map->end ? map : NULL;
+}
+
+const struct unwind_map *unwind_map_below(const struct unwind_space *space, uint64_t addr)
+{
+	return last_map_to(space, addr - 1);
 }
 
 uint32_t unwind_first_above(const struct unwind_map *maps, uint32_t nr, uint64_t addr)
@@ -310,6 +323,8 @@ static void cursor_begin(struct walk *w, const struct unwind_regs *regs, bool ke
 	c->base = w->stack->base;
 	c->readable = w->stack->bytes >= 8 ? w->stack->bytes - 7 : 0;
 	c->used = 0;
+	if (w->arch->begin)
+		w->arch->begin(c, w->space);
 }
 
 /* Through frames that stand as they stood in the thread's last stack. */
