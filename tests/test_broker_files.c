@@ -2,6 +2,8 @@
 /* The broker opens the files that processes really have mapped, and nothing else. */
 #include "config.h"
 
+#include "src/broker/files.h"
+#include "src/broker/maps.h"
 #include "tests/broker_fixture.h"
 
 #include <sched.h>
@@ -63,19 +65,20 @@ static bool await_mapping(pid_t pid, const char *perms, const char *name,
 	return false;
 }
 
+static bool try_copy(const char *from, const char *to)
+{
+	AUTO_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	AUTO_FREE char *data = NULL;
+	size_t len;
+
+	return in >= 0 && out >= 0 && read_all(in, 64 << 20, &data, &len) == 0 &&
+	       write_all(out, data, len) == 0;
+}
+
 static void copy_file(const char *from, const char *to)
 {
-	int in = open(from, O_RDONLY | O_CLOEXEC);
-	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
-	size_t len;
-	char *data;
-
-	assert_true(in >= 0 && out >= 0);
-	assert_int_equal(read_all(in, 64 << 20, &data, &len), 0);
-	assert_int_equal(write_all(out, data, len), 0);
-	free(data);
-	close(in);
-	assert_int_equal(close(out), 0);
+	assert_true(try_copy(from, to));
 }
 
 static void in_folder(char *path, size_t size, const char *name)
@@ -233,7 +236,11 @@ static void mapped_file_is_the_right_one(void **state)
 
 	wrong = request;
 	wrong.ino++;
-	assert_int_equal(ask_file(broker, &wrong, &fd), -ESTALE);
+	assert_int_equal(ask_file(broker, &wrong, &fd), -ENOENT);
+	/* The right inode of another device, as in a tmpfs of somebody's own. */
+	wrong = request;
+	wrong.min++;
+	assert_int_equal(ask_file(broker, &wrong, &fd), -ENOENT);
 	wrong = request;
 	wrong.start_time++;
 	assert_int_equal(ask_file(broker, &wrong, &fd), -ESTALE);
@@ -370,33 +377,173 @@ static void memory_file_opens(void **state)
 	end_child(pid);
 }
 
+/* A child that maps what is open at FD with PROT and FLAGS, and sleeps. */
+static pid_t start_mapper(int fd, int prot, int flags)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		c = mmap(NULL, 4096, prot, flags, fd, 0) == MAP_FAILED ? 'f' : 'r';
+		if (write(ready[1], &c, 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	assert_true(pid > 0);
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_int_equal(c, 'r');
+	close(ready[0]);
+	return pid;
+}
+
 /* A mapped device is not opened. */
 static void device_is_refused(void **state)
 {
 	struct broker_file_request request;
-	int ready[2], fd, r;
-	pid_t pid;
-	char c;
+	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
+	pid_t pid = start_mapper(fd, PROT_READ | PROT_EXEC, MAP_PRIVATE);
 
 	(void)state;
-	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-	pid = fork();
-	if (pid == 0) {
-		int zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
-
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, zero, 0);
-		r = (int)write(ready[1], "r", 1);
-		for (;;)
-			pause();
-	}
-	r = (int)read(ready[0], &c, 1);
-	assert_int_equal(r, 1);
+	close(fd);
 	assert_true(find_mapping(pid, "r-xp", "/dev/zero", &request));
 	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
 	end_child(pid);
-	close(ready[0]);
-	close(ready[1]);
+}
+
+/* What is mapped to be read is data: also with ELF's first bytes, and what has no path at all. */
+static void data_is_refused(void **state)
+{
+	struct broker_file_request request;
+	char path[64];
+	int fd, memfd;
+	pid_t pid;
+
+	(void)state;
+	in_folder(path, sizeof(path), "data");
+	copy_file(SLEEP, path);
+	assert_int_equal(chmod(path, 0600), 0);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	pid = start_mapper(fd, PROT_READ, MAP_SHARED);
+	close(fd);
+	assert_true(find_mapping(pid, "r--s", path, &request));
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+	/* nor by the range of other mappings */
+	request.start = 4096;
+	request.end = UINT64_MAX;
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+	end_child(pid);
+	unlink(path);
+
+	memfd = memfd_create("data", MFD_CLOEXEC);
+	assert_int_equal(write_all(memfd, "\177ELF", 4), 0);
+	pid = start_mapper(memfd, PROT_READ, MAP_SHARED);
+	assert_true(find_mapping(pid, "r--s", "memfd:data", &request));
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+	end_child(pid);
+	pid = start_mapper(memfd, PROT_READ | PROT_EXEC, MAP_SHARED);
+	assert_true(find_mapping(pid, "r-xs", "memfd:data", &request));
+	/* It has no path; who may not follow the link of the mapping cannot have it. */
+	assert_int_equal(ask_file(broker, &request, &fd), geteuid() == 0 ? 0 : -ESTALE);
+	if (fd >= 0)
+		close(fd);
+	end_child(pid);
+	close(memfd);
+}
+
+/* Old programs map everything executable. */
+static void what_is_not_elf_is_refused(void **state)
+{
+	struct broker_file_request request;
+	char path[64];
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	in_folder(path, sizeof(path), "text");
+	copy_file("/etc/passwd", path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	pid = start_mapper(fd, PROT_READ | PROT_EXEC, MAP_PRIVATE);
+	close(fd);
+	assert_true(find_mapping(pid, "r-xp", path, &request));
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOEXEC);
+	end_child(pid);
+	/* nor when its process is gone */
+	snprintf(request.path, sizeof(request.path), "%s", path);
+	request.seen_ns = seen_later();
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+	unlink(path);
+}
+
+/* The kernel's answer for one address, and its text where it has none: the same is found. */
+static void mapping_is_found_by_query_and_by_text(void **state)
+{
+	enum { NR_OTHERS = 1100 };
+	struct broker_file_request sleeps;
+	struct maps_range want = {0}, by_query, by_text;
+	pid_t pid = start_program(SLEEP);
+	int self, other, maps;
+	char path[64];
+	char *pages;
+
+	(void)state;
+	assert_true(await_mapping(pid, "r-xp", "/sleep", &sleeps));
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	want.end = UINT64_MAX;
+	want.ino = sleeps.ino;
+	want.maj = sleeps.maj;
+	want.min = sleeps.min;
+	for (int has_query = 0; has_query < 2; has_query++) {
+		struct maps_range *ret = has_query ? &by_query : &by_text;
+
+		maps = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(maps >= 0);
+		assert_int_equal(maps_find_exec(maps, &want, has_query, ret), 0);
+		assert_int_equal(ret->start, sleeps.start);
+		assert_int_equal(ret->end, sleeps.end);
+		close(maps);
+		want.start = sleeps.end;
+		maps = open(path, O_RDONLY | O_CLOEXEC);
+		assert_int_equal(maps_find_exec(maps, &want, has_query, ret), -ENOENT);
+		close(maps);
+		want.start = 0;
+	}
+	end_child(pid);
+
+	/* By itself a file is known the same way, and what lies between costs no more than a bound. */
+	self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(maps_file_id(self, true, &by_query), 0);
+	assert_int_equal(maps_file_id(self, false, &by_text), 0);
+	assert_int_equal(by_query.ino, by_text.ino);
+	assert_int_equal(by_query.maj, by_text.maj);
+	assert_int_equal(by_query.min, by_text.min);
+	other = open(SLEEP, O_RDONLY | O_CLOEXEC);
+	pages = mmap(NULL, (NR_OTHERS + 1) * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(pages != MAP_FAILED);
+	for (size_t i = 0; i < NR_OTHERS; i++)
+		assert_true(mmap(pages + i * 4096, 4096, PROT_READ | PROT_EXEC,
+				 MAP_PRIVATE | MAP_FIXED, other, 0) != MAP_FAILED);
+	assert_true(mmap(pages + NR_OTHERS * 4096, 4096, PROT_READ | PROT_EXEC,
+			 MAP_PRIVATE | MAP_FIXED, self, 0) != MAP_FAILED);
+	want = by_text;
+	want.start = (uint64_t)(uintptr_t)pages;
+	want.end = want.start + (NR_OTHERS + 1) * 4096;
+	maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(maps_find_exec(maps, &want, false, &by_text), 0);
+	assert_int_equal(by_text.end, want.end);
+	close(maps);
+	maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	if (maps_find_exec(maps, &want, true, &by_query) != 0) /* 0: it has no queries */
+		assert_int_equal(maps_find_exec(maps, &want, true, &by_query), -EFBIG);
+	close(maps);
+	munmap(pages, (NR_OTHERS + 1) * 4096);
+	close(self);
+	close(other);
 }
 
 /* In a mount namespace of its own: a bind mount over a file of ours, or an overlay. */
@@ -449,7 +596,7 @@ static void mount_namespace_has_its_own_file(void **state)
 static void overlay_file_opens(void **state)
 {
 	static const char *const names[] = {"lower", "merged"};
-	struct broker_file_request request;
+	struct broker_file_request request, other;
 	char path[64], program[80], options[512];
 	pid_t pid;
 	int fd;
@@ -473,7 +620,12 @@ static void overlay_file_opens(void **state)
 	}
 	assert_int_equal(ask_file(broker, &request, &fd), 0);
 	assert_same_content(fd, SLEEP);
+	/* The kernel records overlays under a device of their own, and no other is believed. */
+	other = request;
+	other.min++;
+	assert_int_equal(files_open_asked(fd, &other), -ESTALE);
 	close(fd);
+	assert_int_equal(ask_file(broker, &other, &fd), -ENOENT);
 	end_child(pid);
 }
 
@@ -550,10 +702,15 @@ static void debug_file_by_link_name(void **state)
 	in_folder(debug, sizeof(debug), ".debug");
 	assert_int_equal(mkdir(debug, 0755), 0);
 	in_folder(debug, sizeof(debug), ".debug/program.debug");
-	copy_file("/etc/passwd", debug);
+	copy_file("/etc/passwd", debug); /* no debug file */
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+	copy_file("/bin/ls", debug);
 	assert_int_equal(ask_file(broker, &request, &fd), 0);
-	assert_same_content(fd, "/etc/passwd");
+	assert_same_content(fd, "/bin/ls");
 	close(fd);
+	/* one that anybody could write */
+	assert_int_equal(chmod(debug, 0777), 0);
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
 
 	/* a link, a FIFO, the program itself and a way out are none */
 	in_folder(secret, sizeof(secret), "program.debug");
@@ -576,6 +733,104 @@ static void debug_file_by_link_name(void **state)
 	unlink(program);
 	in_folder(debug, sizeof(debug), ".debug");
 	rmdir(debug);
+}
+
+static bool write_text(const char *path, const char *text)
+{
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && write_all(fd, text, strlen(text)) == 0;
+}
+
+/* A user namespace with UID and GID as its root. */
+static bool enter_user_namespace(uid_t uid, gid_t gid)
+{
+	char uids[32], gids[32];
+
+	snprintf(uids, sizeof(uids), "0 %u 1", uid);
+	snprintf(gids, sizeof(gids), "0 %u 1", gid);
+	return unshare(CLONE_NEWUSER) == 0 && write_text("/proc/self/setgroups", "deny") &&
+	       write_text("/proc/self/uid_map", uids) && write_text("/proc/self/gid_map", gids);
+}
+
+/*
+ * The program runs where a tmpfs of its own lies over the folder of debug files, with root's ls as one
+ * of them: in a user namespace that USER made, unless USER is root.
+ */
+static pid_t start_with_own_debug(const char *program, const char *debug_folder, uid_t user)
+{
+	char path[80];
+	pid_t pid = fork();
+	int fd;
+
+	if (pid != 0)
+		return pid;
+	/* what fails here leaves the process without the program: it is not seen */
+	if (user != geteuid() &&
+	    (setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0))
+		_exit(77);
+	prctl(PR_SET_DUMPABLE, 1);
+	if ((user != 0 && !enter_user_namespace(user, getegid())) || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", debug_folder, "tmpfs", 0, "mode=755") < 0)
+		_exit(77);
+	snprintf(path, sizeof(path), "%s/program.debug", debug_folder);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0 || mount("/bin/ls", path, NULL, MS_BIND, NULL) < 0)
+		_exit(77);
+	/* Last: a change of user forgets it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	execl(program, "sleep", "1000", (char *)NULL);
+	_exit(127);
+}
+
+/* Everybody sees the names, so a mount of one's own gives none to another's program. */
+static void debug_file_is_the_owners(void **state)
+{
+	struct broker_file_request request;
+	char program[64], folder_debug[64], debug[80];
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	assert_int_equal(chmod(folder, 0755), 0);
+	in_folder(program, sizeof(program), "program");
+	copy_file(SLEEP, program);
+	in_folder(folder_debug, sizeof(folder_debug), ".debug");
+	assert_int_equal(mkdir(folder_debug, 0755), 0);
+	/* The program is this user's, and so is what is mounted: by root for a container, say. */
+	pid = start_with_own_debug(program, folder_debug, geteuid());
+	if (await_mapping(pid, "r-xp", program, &request)) {
+		request.kind = BROKER_DEBUGLINK;
+		snprintf(request.name, sizeof(request.name), "program.debug");
+		assert_int_equal(ask_file(broker, &request, &fd), 0);
+		assert_same_content(fd, "/bin/ls");
+		close(fd);
+	}
+	end_child(pid);
+	if (geteuid() == 0) {
+		pid = start_with_own_debug(program, folder_debug, NOBODY);
+		if (!await_mapping(pid, "r-xp", program, &request)) {
+			end_child(pid);
+			skip(); /* no user namespaces */
+		}
+		request.kind = BROKER_DEBUGLINK;
+		snprintf(request.name, sizeof(request.name), "program.debug");
+		assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+		/* nor does it hide root's */
+		snprintf(debug, sizeof(debug), "%s/program.debug", folder_debug);
+		copy_file("/bin/cat", debug);
+		assert_int_equal(ask_file(broker, &request, &fd), 0);
+		assert_same_content(fd, "/bin/cat");
+		close(fd);
+		/* A user's own one, beside a program that is root's, is none either. */
+		assert_int_equal(chown(debug, NOBODY, NOBODY), 0);
+		assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+		end_child(pid);
+		unlink(debug);
+	}
+	rmdir(folder_debug);
+	unlink(program);
 }
 
 static void debug_file_by_build_id(void **state)
@@ -668,11 +923,15 @@ static int run(void)
 		cmocka_unit_test(file_of_a_gone_process_opens),
 		cmocka_unit_test(memory_file_opens),
 		cmocka_unit_test(device_is_refused),
+		cmocka_unit_test(data_is_refused),
+		cmocka_unit_test(what_is_not_elf_is_refused),
+		cmocka_unit_test(mapping_is_found_by_query_and_by_text),
 		cmocka_unit_test(mount_namespace_has_its_own_file),
 		cmocka_unit_test(overlay_file_opens),
 		cmocka_unit_test(kallsyms_has_the_brokers_addresses),
 		cmocka_unit_test(cpus_can_be_read),
 		cmocka_unit_test(debug_file_by_link_name),
+		cmocka_unit_test(debug_file_is_the_owners),
 		cmocka_unit_test(debug_file_by_build_id),
 		cmocka_unit_test(flood_is_answered),
 	};

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#define ELF "\177ELF" /* what every file here begins with */
+
 static struct broker *broker;
 static char folder[64];
 static int root = -1;
@@ -25,6 +27,7 @@ static void write_file(const char *name, const char *text)
 	int fd = open(below(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
 	assert_true(fd >= 0);
+	assert_int_equal(write_all(fd, ELF, strlen(ELF)), 0);
 	assert_int_equal(write_all(fd, text, strlen(text)), 0);
 	close(fd);
 }
@@ -53,7 +56,8 @@ static void assert_text(int fd, const char *text)
 	char *data;
 
 	assert_int_equal(read_all(fd, 1024, &data, &len), 0);
-	assert_string_equal(data, text);
+	assert_memory_equal(data, ELF, strlen(ELF));
+	assert_string_equal(data + strlen(ELF), text);
 	free(data);
 	close(fd);
 }
@@ -208,6 +212,8 @@ static void proc_and_sys_are_refused(void **state)
 	snprintf(request.path, sizeof(request.path), "/sys/kernel/notes");
 	assert_int_equal(ask_file(other, &request, &fd), -EINVAL);
 	snprintf(request.path, sizeof(request.path), "/etc/passwd");
+	assert_int_equal(ask_file(other, &request, &fd), -ENOEXEC);
+	snprintf(request.path, sizeof(request.path), "/bin/ls");
 	assert_int_equal(ask_file(other, &request, &fd), 0);
 	close(fd);
 	close(config.root_fd);

@@ -81,12 +81,16 @@ enum broker_file_kind {
 	 */
 	BROKER_MAPS,
 	/*
-	 * the ELF file that PID has mapped at [start, end); when PID is gone that at PATH, if
-	 * it is the one that was mapped and the workers may read it
+	 * the ELF file that PID has mapped executable in [start, end); when PID is gone that at
+	 * PATH, if it is the one that was mapped and the workers may read it
 	 */
 	BROKER_MAPPED,
 	BROKER_DEBUG,	  /* a debug file on this machine by build-id */
-	BROKER_DEBUGLINK, /* a debug file by the name in .gnu_debuglink, beside the mapped file */
+	/*
+	 * a debug file by the name in .gnu_debuglink, beside the mapped file: one that is root's or
+	 * of the file's owner
+	 */
+	BROKER_DEBUGLINK,
 	BROKER_KALLSYMS,  /* /proc/kallsyms, open */
 	BROKER_CPUS,	  /* /sys/devices/system/cpu/online, open */
 	BROKER_PATH, /* for a recording, which has DEBUG, DEBUGLINK and KALLSYMS besides: the file PATH */
@@ -123,8 +127,8 @@ struct broker_file_reply {
 	uint64_t tag;
 	/*
 	 * 0 or -errno: -ENOENT gone, -ESTALE another file or process now, -EACCES not
-	 * allowed, -EINVAL not a regular file (or a senseless request), -EBUSY hanging
-	 * opens used up the threads.
+	 * allowed, -EINVAL not a regular file (or a senseless request), -ENOEXEC not ELF,
+	 * -EBUSY hanging opens used up the threads.
 	 */
 	int status;
 	int fd; /* owned by the receiver, or -1 */

@@ -3,7 +3,11 @@
  * Targets' files by number: see files.h. Each file is first held with O_PATH,
  * which opens nothing, so that a FIFO or a device is never opened at all; it is
  * opened for reading, through /proc/self/fd, when it turned out to be a regular
- * file and the right one.
+ * file with the right inode.
+ *
+ * Modules are shared by all processes, known by the device and inode of the
+ * kernel's own records. So a file is handed out only if the kernel records it so:
+ * who may mount file systems of his own can choose inodes, but no device.
  */
 #include "config.h"
 
@@ -11,20 +15,19 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/util.h"
+#include "src/broker/maps.h"
 #include "src/broker/proc_dir.h"
 
-#include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #define DELETED	     " (deleted)" /* what the kernel adds to the path of an unlinked file */
@@ -41,11 +44,20 @@ int files_open_beneath(int root, const char *path, uint64_t resolve)
 	return fd < 0 ? -errno : fd;
 }
 
+/* By its first bytes: who asks shall not get at the content of other files. */
+static bool is_elf(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
 int files_open_held(int held)
 {
+	AUTO_CLOSE int fd = -1;
 	struct stat st;
 	char path[32];
-	int fd;
 
 	if (fstat(held, &st) < 0)
 		return -errno;
@@ -53,50 +65,47 @@ int files_open_held(int held)
 		return -EINVAL;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", held);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	return is_elf(fd) ? steal_fd(&fd) : -ENOEXEC;
 }
 
-/*
- * stat(2) tells another device than the kernel's own records (maps, MMAP2) on
- * these: each btrfs subvolume and each overlay layer has a number of its own.
- */
-static bool is_other_dev_usual(int fd)
+int files_open_asked(int held, const struct broker_file_request *request)
 {
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 &&
-	       (fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == OVERLAYFS_SUPER_MAGIC);
-}
-
-bool files_is_asked(int held, const struct broker_file_request *request, bool is_mapped)
-{
+	AUTO_CLOSE int fd = -1;
+	struct maps_range id;
 	struct stat st;
+	int r;
 
-	if (fstat(held, &st) < 0 || st.st_ino != request->ino)
-		return false;
-	return st.st_dev == makedev(request->maj, request->min) || is_mapped ||
-	       is_other_dev_usual(held);
-}
-
-static void entry_name(char *name, size_t size, uint64_t start, uint64_t end)
-{
-	snprintf(name, size, "map_files/%llx-%llx", (unsigned long long)start,
-		 (unsigned long long)end);
+	if (fstat(held, &st) < 0)
+		return -errno;
+	if (st.st_ino != request->ino)
+		return -ESTALE;
+	fd = files_open_held(held);
+	if (fd < 0)
+		return fd;
+	r = maps_file_id(fd, true, &id);
+	if (r < 0)
+		return r;
+	if (id.ino != request->ino || id.maj != request->maj || id.min != request->min)
+		return -ESTALE;
+	return steal_fd(&fd);
 }
 
 /*
  * Without the privilege for map_files (CAP_CHECKPOINT_RESTORE) its links can
- * be read but not followed: look for the same inode by the path that they
+ * be read but not followed: look for the same file by the path that they
  * tell, in the process's own root, then for the executable, which has a link
  * that its owner may follow even when the file is deleted.
  */
-static int hold_by_path(int dir, const char *entry, const struct broker_file_request *request)
+static int open_by_path(int dir, const char *entry, const struct broker_file_request *request)
 {
 	AUTO_CLOSE int root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int held = -1;
 	AUTO_CLOSE int exe = -1;
 	char path[PATH_MAX];
 	ssize_t n;
+	int r = -ESTALE;
 
 	n = readlinkat(dir, entry, path, sizeof(path) - 1);
 	if (n < 0)
@@ -104,84 +113,65 @@ static int hold_by_path(int dir, const char *entry, const struct broker_file_req
 	path[n] = '\0';
 	if (root >= 0 && path[0] == '/') {
 		held = files_open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-		if (held == -ENOSYS) /* before Linux 5.6; files_is_asked decides in any case */
+		if (held == -ENOSYS) /* before Linux 5.6; files_open_asked decides in any case */
 			held = openat(root, path + 1, O_PATH | O_CLOEXEC);
-		if (held >= 0 && files_is_asked(held, request, false))
-			return steal_fd(&held);
+		if (held >= 0)
+			r = files_open_asked(held, request);
+		if (held >= 0 && r != -ESTALE)
+			return r;
 	}
 	exe = openat(dir, "exe", O_PATH | O_CLOEXEC);
-	if (exe >= 0 && files_is_asked(exe, request, true))
-		return steal_fd(&exe);
-	return held >= 0 || exe >= 0 ? -ESTALE : -EACCES;
+	if (exe >= 0)
+		return files_open_asked(exe, request);
+	return held >= 0 ? -ESTALE : -EACCES;
 }
 
-static int hold_entry(int dir, const char *entry, const struct broker_file_request *request)
+static int open_entry(int dir, const char *entry, const struct broker_file_request *request)
 {
 	AUTO_CLOSE int held = openat(dir, entry, O_PATH | O_CLOEXEC);
 
 	if (held < 0 && (errno == EPERM || errno == EACCES))
-		return hold_by_path(dir, entry, request);
-	if (held < 0)
-		return proc_error();
-	return files_is_asked(held, request, true) ? steal_fd(&held) : -ESTALE;
+		return open_by_path(dir, entry, request);
+	return held < 0 ? proc_error() : files_open_asked(held, request);
 }
 
 /*
- * Mappings are split and joined after they were reported: try those that now
- * cover a part of what was asked for.
+ * Open the file that REQUEST names, if the process of DIR has it mapped
+ * executable in that range now; ENTRY becomes its name under DIR. Mappings are
+ * split and joined after they were reported, so the one that is there now counts.
  */
-static int hold_overlapping(int dir, const struct broker_file_request *request, char *entry,
-			    size_t size)
+static int open_mapped(int dir, const struct broker_file_request *request, char *entry, size_t size)
 {
-	int fd = openat(dir, "map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = -ENOENT;
-	struct dirent *found;
-	DIR *entries;
-
-	if (fd < 0)
-		return proc_error();
-	entries = fdopendir(fd);
-	if (!entries) {
-		close(fd);
-		return -ENOMEM;
-	}
-	while (r < 0 && (found = readdir(entries)) != NULL) {
-		char *rest;
-		uint64_t start = strtoull(found->d_name, &rest, 16), end;
-
-		if (*rest != '-')
-			continue;
-		end = strtoull(rest + 1, NULL, 16);
-		if (start >= request->end || end <= request->start)
-			continue;
-		entry_name(entry, size, start, end);
-		r = hold_entry(dir, entry, request);
-	}
-	closedir(entries);
-	return r;
-}
-
-/* Hold (O_PATH) the mapped file that REQUEST names; ENTRY becomes its name under DIR. */
-static int hold_mapped(int dir, const struct broker_file_request *request, char *entry, size_t size)
-{
+	const struct maps_range want = {
+		.start = request->start,
+		.end = request->end,
+		.ino = request->ino,
+		.maj = request->maj,
+		.min = request->min,
+	};
+	AUTO_CLOSE int maps = -1;
+	struct maps_range found;
 	int r;
 
 	if (request->start >= request->end || request->ino == 0)
 		return -EINVAL;
-	entry_name(entry, size, request->start, request->end);
-	r = hold_entry(dir, entry, request);
-	return r == -ENOENT ? hold_overlapping(dir, request, entry, size) : r;
+	maps = openat(dir, "maps", O_RDONLY | O_CLOEXEC);
+	if (maps < 0)
+		return proc_error();
+	r = maps_find_exec(maps, &want, true, &found);
+	if (r < 0)
+		return r;
+	snprintf(entry, size, "map_files/%llx-%llx", (unsigned long long)found.start,
+		 (unsigned long long)found.end);
+	return open_entry(dir, entry, request);
 }
 
 int files_open_mapped(const struct broker_file_request *request)
 {
 	AUTO_CLOSE int dir = proc_dir_open(request->pid, request->start_time);
-	AUTO_CLOSE int held = -1;
 	char entry[64];
 
-	if (dir < 0)
-		return dir;
-	held = hold_mapped(dir, request, entry, sizeof(entry));
-	return held < 0 ? held : files_open_held(held);
+	return dir < 0 ? dir : open_mapped(dir, request, entry, sizeof(entry));
 }
 
 bool files_debug_path(const struct broker_file_request *request, char *path, size_t size)
@@ -229,7 +219,22 @@ bool files_is_component(const char *name, size_t max)
 	return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-/* One candidate: a regular file below ROOT, no link on the way, and not the mapped file itself. */
+/*
+ * Would a debug file (DEBUG, held at HELD) speak for the owner of the file SELF? Everybody sees the
+ * names that come from it, and its path is the choice of whoever mapped the file.
+ */
+static bool is_owners(int held, const struct stat *debug, const struct stat *self)
+{
+	struct statfs fs;
+
+	if ((debug->st_uid != 0 && debug->st_uid != self->st_uid) || debug->st_mode & S_IWOTH)
+		return false;
+	/* Owners in FUSE are what its server says: good for the same server's files. */
+	return debug->st_dev == self->st_dev ||
+	       (fstatfs(held, &fs) == 0 && fs.f_type != FUSE_SUPER_MAGIC);
+}
+
+/* One candidate: the owner's regular file below ROOT, no link on the way, and not SELF, the mapped one. */
 static int open_candidate(int root, const char *path, const struct stat *self)
 {
 	AUTO_CLOSE int held = -1;
@@ -244,7 +249,7 @@ static int open_candidate(int root, const char *path, const struct stat *self)
 		return held;
 	if (fstat(held, &st) < 0)
 		return -errno;
-	if (st.st_dev == self->st_dev && st.st_ino == self->st_ino)
+	if ((st.st_dev == self->st_dev && st.st_ino == self->st_ino) || !is_owners(held, &st, self))
 		return -ENOENT;
 	return files_open_held(held);
 }
@@ -265,10 +270,41 @@ static int mapped_folder(int dir, const char *entry, char *folder, size_t size)
 	return 0;
 }
 
+/*
+ * The folders that the process of DIR sees are root's or SELF's owner's choice. In a user namespace
+ * anybody can mount what he wants where he wants: there a process speaks for its own user's files only.
+ */
+static bool is_view_owners(int dir, const struct stat *self)
+{
+	struct stat process, theirs, ours;
+
+	if (fstatat(dir, "ns/user", &theirs, 0) == 0 && stat("/proc/self/ns/user", &ours) == 0 &&
+	    theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
+		return true;
+	return fstat(dir, &process) == 0 && process.st_uid == self->st_uid;
+}
+
+/* The debug file NAME of SELF, which lies in FOLDER, below ROOT. */
+static int open_beside(int root, const char *folder, const char *name, const struct stat *self)
+{
+	int r = -ENOENT;
+
+	for (size_t i = 0; i < FILES_DEBUG_PLACES && r < 0; i++) {
+		char path[2 * PATH_MAX];
+		int n = snprintf(path, sizeof(path), "%s%s%s%s", files_debug_places[i].before,
+				 folder, files_debug_places[i].after, name);
+
+		if (n > 0 && n < (int)sizeof(path))
+			r = open_candidate(root, path, self);
+	}
+	return r;
+}
+
 int files_open_debuglink(const struct broker_file_request *request)
 {
 	AUTO_CLOSE int dir = -1;
-	AUTO_CLOSE int held = -1;
+	AUTO_CLOSE int file = -1;
+	AUTO_CLOSE int own_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int root = -1;
 	char entry[64], folder[PATH_MAX];
 	struct stat self;
@@ -279,25 +315,20 @@ int files_open_debuglink(const struct broker_file_request *request)
 	dir = proc_dir_open(request->pid, request->start_time);
 	if (dir < 0)
 		return dir;
-	held = hold_mapped(dir, request, entry, sizeof(entry));
-	if (held < 0)
-		return held;
-	if (fstat(held, &self) < 0)
+	file = open_mapped(dir, request, entry, sizeof(entry));
+	if (file < 0)
+		return file;
+	if (fstat(file, &self) < 0)
 		return -errno;
 	r = mapped_folder(dir, entry, folder, sizeof(folder));
 	if (r < 0)
 		return r;
+	r = open_beside(own_root, folder, request->name, &self);
+	if (r >= 0 || !is_view_owners(dir, &self))
+		return r < 0 ? -ENOENT : r;
 	root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return proc_error();
-	r = -ENOENT;
-	for (size_t i = 0; i < FILES_DEBUG_PLACES && r < 0; i++) {
-		char path[2 * PATH_MAX];
-		int n = snprintf(path, sizeof(path), "%s%s%s%s", files_debug_places[i].before,
-				 folder, files_debug_places[i].after, request->name);
-
-		if (n > 0 && n < (int)sizeof(path))
-			r = open_candidate(root, path, &self);
-	}
+	r = open_beside(root, folder, request->name, &self);
 	return r < 0 ? -ENOENT : r;
 }

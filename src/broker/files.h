@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Opens the files that targets have mapped, and debug files for them: regular
- * files only, found by number, checked against what was asked. Any of these
- * calls may hang; they run on the broker's worker threads.
+ * Opens the files that targets have mapped executable, and debug files for
+ * them: regular ELF files only, found by number, checked against what was asked.
+ * Any of these calls may hang; they run on the broker's worker threads.
  */
 #ifndef ST_BROKER_FILES_H
 #define ST_BROKER_FILES_H
@@ -18,11 +18,13 @@ int files_open_debuglink(const struct broker_file_request *request);
 
 /* What PATH leads to below ROOT, held with O_PATH, or -errno; RESOLVE: of openat2(2). */
 int files_open_beneath(int root, const char *path, uint64_t resolve);
-/* Open what HELD (O_PATH) leads to, if it is a regular file; else -EINVAL. */
+/* Open what HELD (O_PATH) leads to. A descriptor, -EINVAL: no regular file, -ENOEXEC: no ELF, or -errno. */
 int files_open_held(int held);
-
-/* HELD is the file that REQUEST names. IS_MAPPED: it came from the mapping itself, not by a path. */
-bool files_is_asked(int held, const struct broker_file_request *request, bool is_mapped);
+/*
+ * The same, if it is the file that REQUEST names by device and inode: those by which the kernel
+ * records a mapping of it, whatever stat(2) tells. Else -ESTALE.
+ */
+int files_open_asked(int held, const struct broker_file_request *request);
 
 /* Where debug files are: by build-id, and by name in relation to the folder of the file (as gdb). */
 #define FILES_DEBUG_DIR	     "/usr/lib/debug"

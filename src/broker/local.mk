@@ -6,6 +6,7 @@ libbroker_a_SOURCES = \
 	src/broker/files.c src/broker/files.h \
 	src/broker/filter.c src/broker/filter.h \
 	src/broker/identity.c src/broker/identity.h \
+	src/broker/maps.c src/broker/maps.h \
 	src/broker/paths.c src/broker/paths.h \
 	src/broker/pool.c src/broker/pool.h \
 	src/broker/proc_dir.c src/broker/proc_dir.h \

@@ -118,12 +118,12 @@ static int open_left(const struct broker_file_request *request, const struct ide
 		return held;
 	if (fstat(held, &st) < 0)
 		return -errno;
-	if (!files_is_asked(held, request, false) || !is_unchanged(&st, request->seen_ns))
+	if (!is_unchanged(&st, request->seen_ns))
 		return -ESTALE;
 	/* Root's groups are no reason. */
 	if (!(st.st_mode & S_IROTH) && st.st_uid != who->uid)
 		return -EACCES;
-	return is_made_up(held) ? -EINVAL : files_open_held(held);
+	return is_made_up(held) ? -EINVAL : files_open_asked(held, request);
 }
 
 /* The path of REQUEST, if it is one: absolute, and ended within its room. */

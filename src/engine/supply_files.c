@@ -122,6 +122,24 @@ void supply_ask_modules(struct supply *s)
 	}
 }
 
+/* The file of MODULE did not come: STATUS tells why. */
+static void not_opened(struct supply *s, uint32_t module, enum broker_file_kind kind, int status)
+{
+	bool gone = status == -ENOENT || status == -ESRCH || status == -ESTALE;
+
+	if (status == -ENOEXEC) {
+		s->files[module].trouble = LOADER_NOT_ELF;
+		supply_file_failed(s, module, STACK_END_BAD_FILE,
+				   loader_status_text(LOADER_NOT_ELF), false);
+	} else if (kind == BROKER_PATH) {
+		supply_file_failed(s, module, STACK_END_NO_FILE,
+				   gone ? "not found" : "could not be opened", false);
+	} else {
+		supply_file_failed(s, module, STACK_END_NO_FILE,
+				   gone ? "its process was gone" : "could not be opened", gone);
+	}
+}
+
 void supply_take_mapped(struct supply *s, struct broker_file_reply *reply)
 {
 	uint32_t module = (uint32_t)reply->tag;
@@ -129,16 +147,7 @@ void supply_take_mapped(struct supply *s, struct broker_file_reply *reply)
 	if (module >= s->nr_files || s->files[module].state != FILE_OPENING)
 		return;
 	if (reply->status < 0) {
-		bool gone = reply->status == -ENOENT || reply->status == -ESRCH ||
-			    reply->status == -ESTALE;
-
-		if (reply->kind == BROKER_PATH) {
-			supply_file_failed(s, module, STACK_END_NO_FILE,
-					   gone ? "not found" : "could not be opened", false);
-			return;
-		}
-		supply_file_failed(s, module, STACK_END_NO_FILE,
-				   gone ? "its process was gone" : "could not be opened", gone);
+		not_opened(s, module, reply->kind, reply->status);
 		return;
 	}
 	s->files[module].state = FILE_OPEN;
