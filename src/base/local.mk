@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
 	src/base/cleanup.h \
+	src/base/confine.c src/base/confine.h \
 	src/base/err.c src/base/err.h \
 	src/base/hash.c src/base/hash.h \
 	src/base/heap.c src/base/heap.h \
@@ -13,6 +14,14 @@ libbase_a_SOURCES = \
 	src/base/text.c src/base/text.h src/base/text_ranges.h \
 	src/base/util.h \
 	src/base/vec.c src/base/vec.h
+libbase_a_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
+
+EXTRA_DIST += tests/inside.h
+
+UNIT_TESTS += tests/test_base_confine
+tests_test_base_confine_SOURCES = tests/test_base_confine.c
+tests_test_base_confine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_base_confine_LDADD = $(LINK_BASE) $(SECCOMP_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_base_hash
 tests_test_base_hash_SOURCES = tests/test_base_hash.c
