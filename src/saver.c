@@ -75,9 +75,8 @@ static int start_thread(struct saver *saver)
 static int explain(int r, const char *name, struct err *err)
 {
 	if (r == -EPIPE)
-		return err_set(err, r, "not written: the broker process is gone");
-	/* What the broker refuses as senseless is "." or "..". */
-	return out_save_error(r == -EINVAL ? -EISDIR : r, name, err);
+		return err_set(err, r, "not written: the process that writes is gone");
+	return out_save_error(r, name, err);
 }
 
 static int ask_broker(struct saver *saver, struct err *err)
@@ -88,6 +87,13 @@ static int ask_broker(struct saver *saver, struct err *err)
 	if (strchr(saver->name, '/')) {
 		err_set(err, -EINVAL, "only into the directory where stacktop was started");
 		err_hint(err, "give a name without a slash");
+		return -EINVAL;
+	}
+	if (!broker_save_is_name(saver->name)) {
+		err_set(err, -EINVAL,
+			"root's reports are called stacktop-NAME.txt, .json or "
+			".folded: nothing written");
+		err_hint(err, "choose another name");
 		return -EINVAL;
 	}
 	memfd = memfd_sealed("report", saver->data, saver->len);

@@ -68,7 +68,8 @@ static bool set_up_mount(struct hang *hang)
 	hang->daemon = fork();
 	if (hang->daemon == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		execl(helper, "fuse_hang", "-f", hang->folder, (char *)NULL);
+		/* The broker is not the user who mounts it. */
+		execl(helper, "fuse_hang", "-f", "-o", "allow_other", hang->folder, (char *)NULL);
 		_exit(127);
 	}
 	for (int i = 0; i < PATIENCE_MS / 10 && !is_mounted(hang->folder); i++) {

@@ -2,6 +2,7 @@
 /* A report is a new file of its own or nothing at all. */
 #include "config.h"
 
+#include "src/broker/protocol.h"
 #include "tests/broker_fixture.h"
 
 #include <dirent.h>
@@ -11,6 +12,21 @@
 static char folder[32];
 static int dir;
 static struct broker *broker;
+
+/* NAME as it is, as a client would send it that has been taken over. */
+static int save_raw(const char *name, int memfd)
+{
+	struct pollfd pfd = {.fd = broker_save_fd(broker), .events = POLLIN};
+	struct save_request request = {0};
+	struct save_reply reply;
+	int fd;
+
+	memcpy(request.name, name, MIN(strlen(name), sizeof(request.name)));
+	assert_int_equal(msg_send(pfd.fd, &request, sizeof(request), memfd, 0), 0);
+	assert_int_equal(poll(&pfd, 1, PATIENCE_MS), 1);
+	assert_int_equal(msg_recv(pfd.fd, &reply, sizeof(reply), &fd, 0), sizeof(reply));
+	return reply.status;
+}
 
 static int save(const char *name, int memfd)
 {
@@ -50,8 +66,8 @@ static void report_is_written(void **state)
 	size_t len;
 
 	(void)state;
-	assert_int_equal(save("report.txt", memfd), 0);
-	fd = openat(dir, "report.txt", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(save("stacktop-report.txt", memfd), 0);
+	fd = openat(dir, "stacktop-report.txt", O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_mode, S_IFREG | 0600);
@@ -61,29 +77,64 @@ static void report_is_written(void **state)
 	free(text);
 	close(fd);
 	/* never over anything, never through a link */
-	assert_int_equal(save("report.txt", memfd), -EEXIST);
-	assert_int_equal(symlinkat("target", dir, "link"), 0);
-	assert_int_equal(save("link", memfd), -EEXIST);
+	assert_int_equal(save("stacktop-report.txt", memfd), -EEXIST);
+	assert_int_equal(symlinkat("target", dir, "stacktop-link.txt"), 0);
+	assert_int_equal(save("stacktop-link.txt", memfd), -EEXIST);
 	assert_int_equal(count_files(), 2);
-	unlinkat(dir, "report.txt", 0);
-	unlinkat(dir, "link", 0);
+	unlinkat(dir, "stacktop-report.txt", 0);
+	unlinkat(dir, "stacktop-link.txt", 0);
 	close(memfd);
 }
 
-static void names_are_one_component(void **state)
+/* Root's shell, make, cron and others start programs from files with names of their own. */
+static void names_are_those_of_reports(void **state)
 {
-	static const char *const names[] = {"",	   ".",	   "..",    "../x", "/tmp/x",
-					    "a/b", "a\nb", "a\x1b", "a\x7f"};
+	static const char *const names[] = {
+		"",
+		".",
+		"..",
+		"../stacktop-x.txt",
+		"/tmp/stacktop-x.txt",
+		"a/stacktop-b.txt",
+		".bash_profile",
+		".stacktop-x.txt",
+		"Makefile",
+		"report",
+		"report.txt",
+		"package.json",
+		"stacktop-",
+		"stacktop-.txt",
+		"stacktop-x",
+		"stacktop-x.sh",
+		"stacktop-x.txt.so",
+		"stacktop-a/b.txt",
+		"stacktop-a\nb.txt",
+		"stacktop-a\x1b.txt",
+		"stacktop-a\x7f.txt",
+		"stacktop-a b.txt",
+		"stacktop-$(id).txt",
+		"-stacktop-x.txt",
+	};
+	static const char *const good[] = {"stacktop-host-20260101-000000.txt", "stacktop-x.json",
+					   "stacktop-a_b.folded"};
 	int memfd = memfd_sealed("report", "hello\n", 6);
-	char name[300];
+	char name[300] = "stacktop-";
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		assert_int_equal(save(names[i], memfd), -EINVAL);
-	memset(name, 'a', sizeof(name));
-	name[201] = '\0';
+		assert_int_equal(save_raw(names[i], memfd), -EINVAL);
+	}
+	assert_int_equal(count_files(), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		assert_int_equal(save(good[i], memfd), 0);
+		assert_int_equal(unlinkat(dir, good[i], 0), 0);
+	}
+	memset(name + strlen(name), 'a', sizeof(name) - strlen(name) - 1);
+	strcpy(name + 197, ".txt");
 	assert_int_equal(save(name, memfd), -ENAMETOOLONG);
-	name[200] = '\0';
+	assert_int_equal(save_raw(name, memfd), -EINVAL); /* without an end */
+	strcpy(name + 196, ".txt");
 	assert_int_equal(save(name, memfd), 0);
 	assert_int_equal(count_files(), 1);
 	unlinkat(dir, name, 0);
@@ -96,7 +147,7 @@ static void no_half_file_stays(void **state)
 	int unreadable = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	(void)state;
-	assert_int_equal(save("half", unreadable), -EISDIR);
+	assert_int_equal(save("stacktop-half.txt", unreadable), -EISDIR);
 	assert_int_equal(count_files(), 0);
 	close(unreadable);
 }
@@ -112,7 +163,7 @@ static int save_to_full_disk(void *arg)
 		return 77;
 	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	broker = start_broker(dir);
-	if (save("report", memfd) != -ENOSPC)
+	if (save("stacktop-report.txt", memfd) != -ENOSPC)
 		return 1;
 	return count_files() == 0 ? 0 : 2;
 }
@@ -130,6 +181,44 @@ static void full_disk_is_told(void **state)
 	assert_int_equal(r, 0);
 }
 
+static pid_t saver_pid(void)
+{
+	char command[64], name[64] = "";
+	pid_t pid = 0;
+	FILE *children;
+
+	snprintf(command, sizeof(command), "/proc/self/task/%d/children", getpid());
+	children = fopen(command, "re");
+	while (children && fscanf(children, "%d", &pid) == 1) {
+		status_field(pid, "Name", name, sizeof(name));
+		if (strcmp(name, "stacktop-saver") == 0)
+			break;
+		pid = 0;
+	}
+	if (children)
+		fclose(children);
+	return pid;
+}
+
+/* A broker that is stopped or killed takes no report along. */
+static void saver_is_a_process_without_privileges(void **state)
+{
+	int memfd = memfd_sealed("report", "hello\n", 6);
+	pid_t pid = saver_pid();
+
+	(void)state;
+	if (pid == 0)
+		skip(); /* this kernel does not list children */
+	assert_int_equal(save("stacktop-x.txt", memfd), 0);
+	assert_int_equal(unlinkat(dir, "stacktop-x.txt", 0), 0);
+	assert_int_equal(status_hex(pid, "CapPrm"), 0);
+	assert_int_equal(status_hex(pid, "NoNewPrivs"), 1);
+#if defined(HAVE_SECCOMP) && !defined(SANITIZED)
+	assert_int_equal(status_hex(pid, "Seccomp"), 2);
+#endif
+	close(memfd);
+}
+
 static void nothing_without_a_folder(void **state)
 {
 	int memfd = memfd_sealed("report", "hello\n", 6);
@@ -137,7 +226,7 @@ static void nothing_without_a_folder(void **state)
 
 	(void)state;
 	broker = start_broker(-1);
-	assert_int_equal(save("report", memfd), -EINVAL);
+	assert_int_equal(save("stacktop-report.txt", memfd), -EPIPE);
 	broker_stop(broker);
 	broker = saved;
 	close(memfd);
@@ -166,9 +255,10 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(report_is_written),
-		cmocka_unit_test(names_are_one_component),
+		cmocka_unit_test(names_are_those_of_reports),
 		cmocka_unit_test(no_half_file_stays),
 		cmocka_unit_test(full_disk_is_told),
+		cmocka_unit_test(saver_is_a_process_without_privileges),
 		cmocka_unit_test(nothing_without_a_folder),
 	};
 

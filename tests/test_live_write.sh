@@ -58,7 +58,7 @@ answer()
 nothing_in()
 {
 	local found
-	found=$(ls -A "$1" | sort | paste -sd ' ')
+	found=$(ls -A "$1" | LC_ALL=C sort | paste -sd ' ')
 	[ "$found" = "${*:2}" ] || fail "$1 holds '$found' instead of '${*:2}'"
 }
 
@@ -98,9 +98,9 @@ write_frozen()
 	local try
 	for try in 1 2 3 4 5; do
 		before=$(shown)
-		answer "$1-$try" "written: $1-$try"
-		wait_for 20 test -s "$tmp/root/$1-$try" || fail "$1: no file"
-		mv "$tmp/root/$1-$try" "$tmp/root/$1"
+		answer "stacktop-$1-$try.txt" "written: stacktop-$1-$try.txt"
+		wait_for 20 test -s "$tmp/root/stacktop-$1-$try.txt" || fail "$1: no file"
+		mv "$tmp/root/stacktop-$1-$try.txt" "$tmp/root/$1"
 		[ "$before" != "$(shown)" ] || return 0
 	done
 	fail "$1: the frozen screen was another each of $try times"
@@ -128,17 +128,17 @@ done
 key 3
 key C
 see_not branch_b
-answer folded 'written: folded'
-grep -q 'branch_b' "$tmp/root/folded" && fail 'a folded row is in the report'
+answer stacktop-folded.txt 'written: stacktop-folded.txt'
+grep -q 'branch_b' "$tmp/root/stacktop-folded.txt" && fail 'a folded row is in the report'
 # The ending of the name chooses another format.
-answer x.folded 'written: x.folded'
-wait_for 20 test -s "$tmp/root/x.folded" || fail 'no folded stacks'
-grep -q '^chain;.*;main;branch_b;leaf [0-9]*$' "$tmp/root/x.folded" ||
-	fail "folded: $(head -n 3 "$tmp/root/x.folded")"
-answer x.json 'written: x.json'
-wait_for 20 test -s "$tmp/root/x.json" || fail 'no json'
-[ "$(wc -l <"$tmp/root/x.json") $(head -c 11 "$tmp/root/x.json")" = '1 {"version":' ] ||
-	fail "json: $(head -c 100 "$tmp/root/x.json")"
+answer stacktop-x.folded 'written: stacktop-x.folded'
+wait_for 20 test -s "$tmp/root/stacktop-x.folded" || fail 'no folded stacks'
+grep -q '^chain;.*;main;branch_b;leaf [0-9]*$' "$tmp/root/stacktop-x.folded" ||
+	fail "folded: $(head -n 3 "$tmp/root/stacktop-x.folded")"
+answer stacktop-x.json 'written: stacktop-x.json'
+wait_for 20 test -s "$tmp/root/stacktop-x.json" || fail 'no json'
+[ "$(wc -l <"$tmp/root/stacktop-x.json") $(head -c 11 "$tmp/root/stacktop-x.json")" = '1 {"version":' ] ||
+	fail "json: $(head -c 100 "$tmp/root/stacktop-x.json")"
 pass 'what is in a report'
 
 # --- root itself: its own directory, the file is root's ---------------------------------------
@@ -147,16 +147,19 @@ rm "$tmp/root"/*
 answer '' "written: stacktop-$(uname -n)-[0-9]{8}-[0-9]{6}.txt"
 owned "$tmp/root"/stacktop-*.txt 0
 rm "$tmp/root"/stacktop-*.txt
-echo kept >"$tmp/root/there"
-ln -s "$tmp/root/nowhere" "$tmp/root/link"
-ln -s "$tmp/root/there" "$tmp/root/link-there"
-mkfifo "$tmp/root/fifo"
-mkdir "$tmp/root/folder"
+echo kept >"$tmp/root/stacktop-there.txt"
+ln -s "$tmp/root/nowhere" "$tmp/root/stacktop-link.txt"
+ln -s "$tmp/root/stacktop-there.txt" "$tmp/root/stacktop-link-there.txt"
+mkfifo "$tmp/root/stacktop-fifo.txt"
+mkdir "$tmp/root/stacktop-folder.txt"
 for name in there link link-there fifo folder; do
-	answer "$name" "$name exists already: nothing written"
+	answer "stacktop-$name.txt" "stacktop-$name.txt exists already: nothing written"
 done
-[ "$(cat "$tmp/root/there")" = kept ] || fail 'a file was overwritten'
-answer '..' '\.\. is not the name of a file'
+[ "$(cat "$tmp/root/stacktop-there.txt")" = kept ] || fail 'a file was overwritten'
+# What a shell, make or cron would read one day is never written as root.
+for name in .. .bash_profile Makefile report stacktop-x stacktop-x.sh; do
+	answer "$name" "root's reports are called stacktop-NAME"
+done
 answer "$tmp/elsewhere" 'only into the directory where stacktop was started'
 key w
 see '^write to '
@@ -167,8 +170,8 @@ see '^write to '
 key C-u
 key Enter
 see 'not written: no name'
-nothing_in "$tmp/root" fifo folder link link-there there
-nothing_in "$tmp/root/folder" ''
+nothing_in "$tmp/root" stacktop-{fifo,folder,link-there,link,there}.txt
+nothing_in "$tmp/root/stacktop-folder.txt" ''
 key q
 term_end root 0
 pass 'root'
@@ -208,13 +211,13 @@ full()
 	fi
 	head -c 8192 /dev/zero >"$1/filled" 2>/dev/null
 	begin_in "$1" "${@:3}"
-	answer report 'cannot write report: No space left on device; nothing written'
+	answer stacktop-report.txt 'cannot write stacktop-report.txt: No space left on device; nothing written'
 	nothing_in "$1" filled
 	rm "$1/filled"
 	mount -o remount,ro "$1"
-	answer report 'cannot write report: Read-only file system; nothing written'
+	answer stacktop-report.txt 'cannot write stacktop-report.txt: Read-only file system; nothing written'
 	mount -o remount,rw,size=4m "$1"
-	answer report 'written: report'
+	answer stacktop-report.txt 'written: stacktop-report.txt'
 	key q
 	term_end "$2 on a full disk" 0
 	mux kill-server
@@ -226,13 +229,13 @@ full "$tmp/sudo-full" sudo SUDO_UID=65534 SUDO_GID=65534
 
 # A directory that only root may write to, and one that is gone.
 begin_in "$tmp/root" SUDO_UID=65534 SUDO_GID=65534
-answer report 'cannot write report: Permission denied; nothing written'
+answer stacktop-report.txt 'cannot write stacktop-report.txt: Permission denied; nothing written'
 key q
 term_end 'no right' 0
 mkdir "$tmp/removed"
 begin_in "$tmp/removed" -u SUDO_UID
 rmdir "$tmp/removed"
-answer report 'cannot write report: No such file or directory; nothing written'
+answer stacktop-report.txt 'cannot write stacktop-report.txt: No such file or directory; nothing written'
 key q
 term_end 'a directory that is gone' 0
 finish

@@ -9,7 +9,8 @@
  * below one folder, as whoever called us; of processes it tells nothing then.
  *
  * Three connections: control (synchronous, engine thread: things that do not
- * hang), files (asynchronous, engine thread), save (asynchronous, main thread).
+ * hang), files (asynchronous, engine thread), save (asynchronous, main thread). The
+ * last leads to a process of its own, the saver (save.h), and only where there is one.
  */
 #ifndef ST_BROKER_BROKER_H
 #define ST_BROKER_BROKER_H
@@ -145,7 +146,13 @@ int broker_files_fd(const struct broker *broker); /* poll for POLLIN; -1 once th
 
 /* --- save: main thread; only when save_dir_fd was given --- */
 
-/* Create NAME (one component) in the save directory, mode 0600, never over anything, with the content of MEMFD. */
+/*
+ * NAME is of the form that reports have: "stacktop-", then letters, digits, '.', '-' and '_', and
+ * one of the endings .txt, .json and .folded. No other file is ever made for a client, which may
+ * have been taken over by what it reads: root's shell and tools start programs from many names.
+ */
+bool broker_save_is_name(const char *name);
+/* Create NAME (as above) in the save directory, mode 0600, never over anything, with the content of MEMFD. */
 int broker_save_ask(struct broker *broker, const char *name, int memfd);
 /* Its outcome: 0 or -errno; -EPIPE when the broker went away in between. False: none for now. */
 bool broker_save_next(struct broker *broker, int *ret_status);

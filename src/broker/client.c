@@ -12,6 +12,7 @@
 #include "src/base/vec.h"
 #include "src/broker/broker.h"
 #include "src/broker/protocol.h"
+#include "src/broker/save.h"
 #include "src/broker/server.h"
 
 #include <errno.h>
@@ -51,22 +52,14 @@ static void close_conn(int *fd)
 		close(steal_fd(fd));
 }
 
-static int make_pairs(struct server_socks *here, struct server_socks *there)
+static int make_pair(int *here, int *there)
 {
-	int *const ends[][2] = {
-		{&here->control, &there->control},
-		{&here->files, &there->files},
-		{&here->save, &there->save},
-	};
+	int pair[2];
 
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		int pair[2];
-
-		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-			return -errno;
-		*ends[i][0] = pair[0];
-		*ends[i][1] = pair[1];
-	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	*here = pair[0];
+	*there = pair[1];
 	return 0;
 }
 
@@ -74,31 +67,62 @@ static void close_socks(struct server_socks *socks)
 {
 	close_conn(&socks->control);
 	close_conn(&socks->files);
-	close_conn(&socks->save);
+}
+
+/* It ends by itself when the connection does, and is not waited for. */
+static int start_saver(struct broker *broker, int dir)
+{
+	int there = -1, r = make_pair(&broker->save, &there);
+	pid_t pid;
+
+	if (r < 0)
+		return r;
+	pid = fork();
+	if (pid == 0)
+		_exit(save_main(dir, there));
+	close_conn(&there);
+	return pid < 0 ? -errno : 0;
+}
+
+static int start_server(struct broker *broker, const struct broker_config *config)
+{
+	struct server_socks here = {-1, -1}, there = {-1, -1};
+	pid_t client = getpid();
+	int r = make_pair(&here.control, &there.control);
+
+	if (r == 0)
+		r = make_pair(&here.files, &there.files);
+	if (r == 0) {
+		broker->pid = fork();
+		if (broker->pid == 0)
+			_exit(server_main(config, &there, client));
+		r = broker->pid < 0 ? -errno : 0;
+	}
+	close_socks(&there);
+	if (r < 0) {
+		close_socks(&here);
+		return r;
+	}
+	broker->control = here.control;
+	broker->files = here.files;
+	return 0;
 }
 
 int broker_start(const struct broker_config *config, struct broker **ret, struct err *err)
 {
-	struct server_socks here = {-1, -1, -1}, there = {-1, -1, -1};
 	struct broker *broker = calloc(1, sizeof(*broker));
 	uint64_t cpu_ns, rss_bytes;
-	pid_t client = getpid();
-	int r = broker ? make_pairs(&here, &there) : -ENOMEM;
+	int r = -ENOMEM;
 
+	if (!broker)
+		goto fail;
+	broker->limit_ms = LIMIT_AT_START_MS;
+	broker->control = broker->files = broker->save = -1;
+	r = config->save_dir_fd >= 0 ? start_saver(broker, config->save_dir_fd) : 0;
+	if (r == 0)
+		r = start_server(broker, config);
 	if (r < 0)
 		goto fail;
-	broker->pid = fork();
-	if (broker->pid == 0)
-		_exit(server_main(config, &there, client));
-	if (broker->pid < 0) {
-		r = -errno;
-		goto fail;
-	}
-	close_socks(&there);
-	broker->limit_ms = LIMIT_AT_START_MS;
-	broker->control = here.control;
-	broker->files = here.files;
-	broker->save = here.save;
 	/* The first answer tells that it is ready: privileges kept and dropped as they should be. */
 	if (broker_usage(broker, &cpu_ns, &rss_bytes) < 0) {
 		waitpid(broker->pid, NULL, 0);
@@ -110,8 +134,8 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 	*ret = broker;
 	return 0;
 fail:
-	close_socks(&here);
-	close_socks(&there);
+	if (broker)
+		close_conn(&broker->save);
 	free(broker);
 	return err_set(err, r, "cannot start the broker process: %s", strerror(-r));
 }
@@ -424,6 +448,8 @@ int broker_save_ask(struct broker *broker, const char *name, int memfd)
 	if (len >= sizeof(request.name))
 		return -ENAMETOOLONG;
 	memcpy(request.name, name, len);
+	if (!broker_save_is_name(name))
+		return -EINVAL;
 	if (broker->save < 0)
 		return -EPIPE;
 	r = msg_send(broker->save, &request, sizeof(request), memfd, MSG_DONTWAIT);

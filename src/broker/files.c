@@ -29,6 +29,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #define DELETED	     " (deleted)" /* what the kernel adds to the path of an unlinked file */
 #define BUILD_ID_MIN 2
@@ -36,11 +37,40 @@
 const struct files_debug_place files_debug_places[FILES_DEBUG_PLACES] = {
 	{"", "/"}, {"", "/.debug/"}, {FILES_DEBUG_DIR, "/"}};
 
+int files_open_steps(int root, const char *path)
+{
+	AUTO_CLOSE int at = openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char name[NAME_MAX + 1];
+
+	if (at < 0)
+		return -errno;
+	while (*(path += strspn(path, "/"))) {
+		size_t len = strcspn(path, "/");
+		int next;
+
+		if (len > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(name, path, len);
+		name[len] = '\0';
+		path += len;
+		if (strcmp(name, "..") == 0)
+			return -EXDEV;
+		next = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			return -errno;
+		close(at);
+		at = next;
+	}
+	return steal_fd(&at);
+}
+
 int files_open_beneath(int root, const char *path, uint64_t resolve)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve};
 	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		return files_open_steps(root, path);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -16,7 +16,15 @@ int files_open_debuglink(const struct broker_file_request *request);
 
 /* --- what paths.c shares --- */
 
-/* What PATH leads to below ROOT, held with O_PATH, or -errno; RESOLVE: of openat2(2). */
+/*
+ * What PATH leads to below ROOT, held with O_PATH, or -errno: one component after the other, and no
+ * link is followed. Without openat2(2) nothing else stays below ROOT whatever stands on the way.
+ */
+int files_open_steps(int root, const char *path);
+/*
+ * The same by openat2(2), with RESOLVE of it, where that can be had: the kernel has it since Linux 5.6,
+ * and the broker's filter lets it through only where nothing can be written to.
+ */
 int files_open_beneath(int root, const char *path, uint64_t resolve);
 /* Open what HELD (O_PATH) leads to. A descriptor, -EINVAL: no regular file, -ENOEXEC: no ELF, or -errno. */
 int files_open_held(int held);

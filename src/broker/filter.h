@@ -3,12 +3,23 @@
 #ifndef ST_BROKER_FILTER_H
 #define ST_BROKER_FILTER_H
 
+#include <stdbool.h>
+
 /*
  * Filter the system calls of this thread and of all threads and processes that it
- * starts from now on: what is not on the list fails with EPERM. No program can be
- * started, no address connected to, no other process changed. Needs
- * no_new_privs. 0, also when built without seccomp, or -errno.
+ * starts from now on: what is not on the list fails with EPERM. No file is opened for
+ * writing, made or removed, no program started, no memory made executable, no socket made
+ * but pairs of own processes, no namespace entered. HAS_OPENAT2: that call is allowed, whose
+ * flags a filter cannot see, since Landlock forbids writing already; else it
+ * fails with ENOSYS. Needs no_new_privs. 0, also when built without seccomp, or -errno.
  */
-int filter_enter(void);
+int filter_enter(bool has_openat2);
+
+/* How the saver creates a file, and no other way is open to it. */
+#define SAVE_OPEN_FLAGS (O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC)
+#define SAVE_MODE	0600
+
+/* The same for the saver: messages, one kind of new file, its content, and its removal. */
+int filter_enter_saver(void);
 
 #endif

@@ -5,6 +5,10 @@
  * by main before it starts anything, by the broker at its start, and by each
  * loader between fork and its first foreign byte. Capabilities go by two raw
  * system calls, since a library would be larger than the task.
+ *
+ * The broker works as the user whom its loaders work as, so that it needs no
+ * right to change users or to signal others': with that right it could become
+ * root's uid again, whose files need no capability to be written to.
  */
 #include "config.h"
 
@@ -19,7 +23,6 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,15 +38,11 @@
 #define CAP_BIT(cap) (UINT64_C(1) << (cap))
 #define CAPS_MAX     64
 #define NOBODY_ID    65534
+#define OWN_USER     "stacktop" /* a system user of ours, where the machine has one */
 
-static const uint64_t broker_caps =
-	CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH) |
-	CAP_BIT(CAP_SYSLOG) | CAP_BIT(CAP_CHECKPOINT_RESTORE) | CAP_BIT(CAP_IPC_LOCK) |
-	CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_SETPCAP) | CAP_BIT(CAP_KILL);
-
-static const uint64_t reader_caps = CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_SYSLOG) |
-				    CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SETGID) |
-				    CAP_BIT(CAP_SETPCAP) | CAP_BIT(CAP_KILL);
+static const uint64_t broker_caps = CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_SYS_PTRACE) |
+				    CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_SYSLOG) |
+				    CAP_BIT(CAP_CHECKPOINT_RESTORE) | CAP_BIT(CAP_IPC_LOCK);
 
 struct caps {
 	uint64_t effective, permitted, inheritable;
@@ -110,6 +109,47 @@ static bool parse_id(const char *text, uint32_t *ret)
 	return true;
 }
 
+/* With a set-user-ID bit who called would be told by variables that the caller sets. */
+static int refuse_set_id(struct err *err)
+{
+	if (getuid() == geteuid() && getgid() == getegid())
+		return 0;
+	err_set(err, -EPERM, "stacktop refuses to run set-user-ID or set-group-ID");
+	err_hint(err, "remove the bit: sudo chmod ug-s \"$(command -v stacktop)\"; then use sudo");
+	return -EPERM;
+}
+
+int identity_take_up(void)
+{
+	struct caps caps;
+	int r = caps_get(&caps);
+
+	if (r < 0)
+		return r;
+	caps.effective = caps.permitted;
+	return caps_set(&caps);
+}
+
+int identity_set_aside(void)
+{
+	struct caps caps;
+	int r = caps_get(&caps);
+
+	if (r < 0 || geteuid() == 0) /* root's are the caller's own */
+		return r;
+	caps.effective = 0;
+	return caps_set(&caps);
+}
+
+int identity_begin(struct err *err)
+{
+	int r = identity_set_aside();
+
+	if (r < 0)
+		return err_set(err, r, "cannot set capabilities aside: %s", strerror(-r));
+	return refuse_set_id(err);
+}
+
 static int identity_of_self(struct identity *ret, struct err *err)
 {
 	int n;
@@ -152,10 +192,13 @@ static bool identity_of_sudo(struct identity *ret)
 	return true;
 }
 
+/* A user whom no other service works as, or else the one whom many do. */
 static void identity_of_nobody(struct identity *ret)
 {
-	const struct passwd *pw = getpwnam("nobody");
+	const struct passwd *pw = getpwnam(OWN_USER);
 
+	if (!pw || pw->pw_uid == 0 || pw->pw_gid == 0)
+		pw = getpwnam("nobody");
 	*ret = (struct identity){.uid = NOBODY_ID, .gid = NOBODY_ID, .was_root = true};
 	if (pw && pw->pw_uid != 0 && pw->pw_gid != 0) {
 		ret->uid = pw->pw_uid;
@@ -179,13 +222,33 @@ int identity_invoker(struct identity *ret, struct err *err)
 	return identity_of_self(ret, err);
 }
 
+static bool has_groups(const struct identity *who)
+{
+	gid_t groups[IDENTITY_GROUPS_MAX];
+	int n = getgroups(IDENTITY_GROUPS_MAX, groups);
+
+	if (n != who->nr_groups)
+		return false;
+	/* The kernel keeps them in its own order. */
+	for (int i = 0; i < n; i++) {
+		int j = 0;
+
+		while (j < n && who->groups[j] != groups[i])
+			j++;
+		if (j == n)
+			return false;
+	}
+	return true;
+}
+
 static int change_user(const struct identity *who, struct err *err)
 {
 	bool is_self = who->uid == getuid() && who->uid == geteuid() && who->gid == getgid() &&
 		       who->gid == getegid();
 
 	/* Only root can change groups; an ordinary user keeps their own. */
-	if (!(is_self && !who->was_root) && setgroups((size_t)who->nr_groups, who->groups) < 0)
+	if (!(is_self && (!who->was_root || has_groups(who))) &&
+	    setgroups((size_t)who->nr_groups, who->groups) < 0)
 		return err_set(err, -errno, "cannot set the groups of uid %u: %s", who->uid,
 			       strerror(errno));
 	if (setresgid(who->gid, who->gid, who->gid) < 0)
@@ -240,24 +303,45 @@ int identity_become(const struct identity *who, struct err *err)
 	return 0;
 }
 
-int identity_become_command(const struct identity *who, struct err *err)
+int identity_drop(struct err *err)
 {
-	/* The caller as is: also root stays what it is, with all it may do. */
-	if (!who->by_sudo)
-		return 0;
-	return change_user(who, err);
+	struct identity self;
+	int r = identity_of_self(&self, err);
+
+	return r < 0 ? r : identity_become(&self, err);
 }
 
-/* Of the capabilities that are there only those in KEEP stay, in force. */
-static int caps_keep(uint64_t keep, struct err *err)
+int identity_become_command(const struct identity *who, struct err *err)
+{
+	const struct caps none = {0};
+	int r;
+
+	if (who->by_sudo)
+		return change_user(who, err);
+	if (who->was_root) /* root stays what it is, with all it may do */
+		return 0;
+	r = caps_set(&none); /* those of stacktop's own file */
+	return r < 0 ? err_set(err, r, "cannot drop capabilities: %s", strerror(-r)) : 0;
+}
+
+/* Become WHO and keep, of the capabilities that are there, only those in KEEP, in force. */
+static int keep_as(const struct identity *who, uint64_t keep, struct err *err)
 {
 	struct caps caps;
-	int r = caps_get(&caps);
+	int r;
 
+	/* First, while CAP_SETPCAP is still there. What is bounded counts at exec alone. */
+	caps_bound(0);
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+		return err_set(err, -errno, "cannot keep capabilities: %s", strerror(errno));
+	r = change_user(who, err);
+	if (r < 0)
+		return r;
+	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	r = caps_get(&caps);
 	if (r < 0)
 		return err_set(err, r, "cannot read capabilities: %s", strerror(-r));
-	caps_bound(keep);
-	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	caps.permitted &= keep;
 	caps.effective = caps.permitted;
 	caps.inheritable = 0;
@@ -267,52 +351,45 @@ static int caps_keep(uint64_t keep, struct err *err)
 	return 0;
 }
 
-int identity_keep_broker(struct err *err)
+int identity_keep_broker(const struct identity *who, struct err *err)
 {
 	uint64_t keep = broker_caps;
 
 	/* Before Linux 5.8 the rights of CAP_PERFMON were part of CAP_SYS_ADMIN. */
 	if (prctl(PR_CAPBSET_READ, CAP_PERFMON, 0, 0, 0) < 0)
 		keep |= CAP_BIT(CAP_SYS_ADMIN);
-	return caps_keep(keep, err);
+	return keep_as(who, keep, err);
 }
 
-int identity_keep_reader(struct identity *who, struct err *err)
+int identity_keep_reader(const struct identity *who, struct err *err)
 {
-	int r;
+	uint64_t keep = 0;
 
-	if (!who->by_sudo)
-		return caps_keep(reader_caps, err);
-	/* First, while CAP_SETPCAP is still there. */
-	caps_bound(CAP_BIT(CAP_SYSLOG));
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
-		return err_set(err, -errno, "cannot keep capabilities: %s", strerror(errno));
-	r = change_user(who, err);
-	if (r < 0)
-		return r;
-	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
-	who->was_root = false;
-	return caps_keep(CAP_BIT(CAP_SYSLOG), err);
+	/* Nobody's own rights but root's: a recording is the caller's own matter. */
+	if (who->was_root)
+		keep |= CAP_BIT(CAP_SYSLOG);
+	if (who->was_root && !who->by_sudo)
+		keep |= CAP_BIT(CAP_DAC_READ_SEARCH);
+	return keep_as(who, keep, err);
 }
 
 int identity_files_as(const struct identity *who)
 {
 	const uint64_t over_files = CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_DAC_OVERRIDE);
 	struct caps caps;
+	int r = caps_get(&caps);
 
-	setfsgid(who->gid);
-	setfsuid(who->uid);
-	/* They tell no errors; what is no user's id changes nothing and tells what is. */
-	if ((uid_t)setfsuid((uid_t)-1) != who->uid || (gid_t)setfsgid((gid_t)-1) != who->gid ||
-	    caps_get(&caps) < 0 || caps.effective & over_files)
+	if (r < 0)
+		return r;
+	if (geteuid() != who->uid || getegid() != who->gid)
 		return -EPERM;
-	return 0;
+	caps.effective &= ~over_files;
+	return caps_set(&caps);
 }
 
 void identity_files_as_self(void)
 {
-	setfsuid(geteuid());
-	setfsgid(getegid());
+	identity_take_up();
 }
 
 bool identity_has_ipc_lock(void)

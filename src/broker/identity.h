@@ -20,8 +20,19 @@ struct identity {
 };
 
 /*
+ * The first thing a program does. Capabilities that come from its file, and not from its caller,
+ * are set aside: everything is opened with the caller's own rights until somebody takes them up
+ * (identity_keep_broker). -EPERM: set-user-ID or set-group-ID, which is refused.
+ */
+int identity_begin(struct err *err);
+/* Capabilities that were set aside come into force; and are set aside again. Root's own stay. 0 or -errno. */
+int identity_take_up(void);
+int identity_set_aside(void);
+
+/*
  * Who the unprivileged processes shall be: SUDO_UID/SUDO_GID when root was
- * reached by sudo, nobody when started by root itself, else the user as is.
+ * reached by sudo; the user "stacktop" where there is one, or nobody, when started by root itself;
+ * else the user as is.
  */
 int identity_workers(struct identity *ret, struct err *err);
 /* Who a started command, and files written, shall belong to: sudo's caller, or the user as is (root stays root). */
@@ -32,23 +43,24 @@ int identity_invoker(struct identity *ret, struct err *err);
  * capability in any set, no_new_privs, not dumpable. Verified afterwards.
  */
 int identity_become(const struct identity *who, struct err *err);
-/* For a started command: only the user and groups change, nothing else is forbidden to it. */
+/* The same as the user that this process is: root stays root, but without any capability. */
+int identity_drop(struct err *err);
+/* For a started command: the user, the groups, and no capabilities that are stacktop's; nothing is forbidden to it. */
 int identity_become_command(const struct identity *who, struct err *err);
 /*
- * Keep the broker's capabilities only (PERFMON, SYS_PTRACE, DAC_READ_SEARCH, SYSLOG,
- * CHECKPOINT_RESTORE, IPC_LOCK for rings, SETUID/SETGID/SETPCAP/KILL to start and stop loaders),
- * drop all else from every set. No-op for an ordinary user.
+ * For the broker: become WHO, the user whom loaders are, and keep only PERFMON, SYS_PTRACE,
+ * DAC_READ_SEARCH, SYSLOG, CHECKPOINT_RESTORE, and IPC_LOCK for rings, as far as they are there
+ * (before Linux 5.8 also SYS_ADMIN).
  */
-int identity_keep_broker(struct err *err);
+int identity_keep_broker(const struct identity *who, struct err *err);
 /*
- * For the broker of a recording: become sudo's caller WHO (who is marked as no longer root's to
- * make), with CAP_SYSLOG for kernel names alone; called by root itself keep what root needs to read
- * files and start loaders. No-op for an ordinary user.
+ * For the broker of a recording: become WHO and keep what the caller had: root by sudo
+ * CAP_SYSLOG for kernel names alone, root itself DAC_READ_SEARCH as well, all others nothing.
  */
-int identity_keep_reader(struct identity *who, struct err *err);
+int identity_keep_reader(const struct identity *who, struct err *err);
 /*
- * From here on the calling thread opens files as WHO could, without root's rights over them (but
- * still with root's groups); then as itself again. 0, or -EPERM: it cannot.
+ * From here on the calling thread opens files as WHO could, whom the process must have become,
+ * without capabilities over files; then with them again. 0, or -EPERM: it cannot.
  */
 int identity_files_as(const struct identity *who);
 void identity_files_as_self(void);

@@ -49,6 +49,11 @@ tests_test_broker_answers_SOURCES = tests/test_broker_answers.c
 tests_test_broker_answers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_broker_answers_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/test_broker_inside
+tests_test_broker_inside_SOURCES = tests/test_broker_inside.c
+tests_test_broker_inside_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_inside_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/test_broker_save
 tests_test_broker_save_SOURCES = tests/test_broker_save.c
 tests_test_broker_save_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

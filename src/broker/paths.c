@@ -27,44 +27,10 @@
 
 #define CTIME_STEP_NS (10 * NS_PER_MSEC) /* times of files are those of the last tick */
 
-/*
- * One component after the other, links not followed: Linux before 5.6 has
- * nothing else that stays below ROOT whatever stands on the way.
- */
-static int hold_by_steps(int root, const char *path)
-{
-	AUTO_CLOSE int at = openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char name[NAME_MAX + 1];
-
-	if (at < 0)
-		return -errno;
-	while (*(path += strspn(path, "/"))) {
-		size_t len = strcspn(path, "/");
-		int next;
-
-		if (len > NAME_MAX)
-			return -ENAMETOOLONG;
-		memcpy(name, path, len);
-		name[len] = '\0';
-		path += len;
-		if (strcmp(name, "..") == 0)
-			return -EXDEV;
-		next = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (next < 0)
-			return -errno;
-		close(at);
-		at = next;
-	}
-	return steal_fd(&at);
-}
-
 int paths_hold(int root, const char *path, bool has_openat2)
 {
-	int held = -ENOSYS;
-
-	if (has_openat2)
-		held = files_open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-	return held == -ENOSYS || held == -EPERM ? hold_by_steps(root, path) : held;
+	return has_openat2 ? files_open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
+			   : files_open_steps(root, path);
 }
 
 /* Files that are made up as they are read are none that a program was mapped from. */

@@ -1,34 +1,56 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reports on disk: see save.h. Never over a file, never through a link, never half of one. */
+/*
+ * Reports on disk: see save.h. Never over a file, never through a link, never half of one.
+ * A disk that hangs holds up this process alone.
+ */
 #include "config.h"
 
 #include "src/broker/save.h"
 
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
-#include "src/broker/files.h"
+#include "src/base/util.h"
+#include "src/broker/filter.h"
+#include "src/broker/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define SAVE_BYTES_MAX	 (256u << 20)
-#define SAVE_THREADS_MAX 2
-#define CHUNK_BYTES	 65536
+#define SAVE_BYTES_MAX (256u << 20)
+#define CHUNK_BYTES    65536
+#define NAME_START     "stacktop-"
+#define STATUS_FAILED  71 /* EX_OSERR */
 
-struct save {
-	struct save_request request;
-	int dir, memfd, sock;
-};
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '.' || c == '-' || c == '_';
+}
 
-/* Threads at work; they may hang for good, so they are bounded. */
-static atomic_int nr_threads;
+bool broker_save_is_name(const char *name)
+{
+	static const char *const endings[] = {".txt", ".json", ".folded"};
+	size_t len = strnlen(name, SAVE_NAME_MAX + 1);
+
+	if (len > SAVE_NAME_MAX || strncmp(name, NAME_START, strlen(NAME_START)) != 0)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!is_plain(name[i]))
+			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+		size_t bytes = strlen(endings[i]);
+
+		if (len > strlen(NAME_START) + bytes && strcmp(name + len - bytes, endings[i]) == 0)
+			return true;
+	}
+	return false;
+}
 
 /* Remove NAME if it is still the file that FD is. */
 static void remove_half(int dir, const char *name, int fd)
@@ -65,82 +87,78 @@ static int copy(int from, int to)
 	return fsync(to) < 0 ? -errno : 0;
 }
 
-static int save_file(const struct save *save)
+static int save_file(int dir, const char *name, int memfd)
 {
-	const char *name = save->request.name;
 	int fd, r;
 
-	if (!files_is_component(name, sizeof(save->request.name)))
+	if (!broker_save_is_name(name))
 		return -EINVAL;
-	fd = openat(save->dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600);
+	fd = openat(dir, name, SAVE_OPEN_FLAGS, SAVE_MODE);
 	if (fd < 0)
 		return -errno;
-	r = copy(save->memfd, fd);
+	r = copy(memfd, fd);
 	if (r < 0)
-		remove_half(save->dir, name, fd);
+		remove_half(dir, name, fd);
 	if (close(fd) < 0 && r == 0) {
 		r = -errno;
-		unlinkat(save->dir, name, 0);
+		unlinkat(dir, name, 0);
 	}
 	return r;
 }
 
-void save_reply(int sock, int status)
+static int serve(int dir, int sock)
 {
-	const struct save_reply message = {.status = status};
+	for (;;) {
+		struct save_request request;
+		struct save_reply reply;
+		AUTO_CLOSE int memfd = -1;
+		ssize_t n = msg_recv(sock, &request, sizeof(request), &memfd, 0);
 
-	msg_send(sock, &message, sizeof(message), -1, MSG_DONTWAIT);
-}
-
-static void *save_main(void *arg)
-{
-	struct save *save = arg;
-	sigset_t all;
-
-	/* Signals are for the main thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, NULL);
-	save_reply(save->sock, save_file(save));
-	close(save->memfd);
-	free(save);
-	atomic_fetch_sub(&nr_threads, 1);
-	return NULL;
-}
-
-static int start_thread(const struct save *wanted)
-{
-	struct save *save = malloc(sizeof(*save));
-	pthread_t thread;
-	int r;
-
-	if (!save)
-		return -ENOMEM;
-	*save = *wanted;
-	r = pthread_create(&thread, NULL, save_main, save);
-	if (r != 0) {
-		free(save);
-		return -r;
+		if (n == -EINTR)
+			continue;
+		if (n == -EMSGSIZE) /* no room for the descriptor: RLIMIT_NOFILE */
+			reply.status = -EMFILE;
+		else if (n != sizeof(request))
+			return 0;
+		else
+			reply.status = memfd < 0 ? -EINVAL : save_file(dir, request.name, memfd);
+		if (msg_send(sock, &reply, sizeof(reply), -1, 0) < 0)
+			return 0;
 	}
-	pthread_detach(thread);
-	return 0;
 }
 
-void save_start(int dir, const struct save_request *request, int memfd, int sock)
+/*
+ * The folder becomes the whole tree of files: as root without capabilities there is no way
+ * back. A user who is not root may not do that, and has no more rights here than before.
+ */
+static int enter_folder(int dir)
 {
-	const struct save save = {.request = *request, .dir = dir, .memfd = memfd, .sock = sock};
-	int r = -EBUSY;
+	if (geteuid() != 0)
+		return 0;
+	return fchdir(dir) < 0 || chroot(".") < 0 ? -errno : 0;
+}
 
-	if (dir < 0 || memfd < 0) {
-		r = -EINVAL;
-	} else if (atomic_fetch_add(&nr_threads, 1) < SAVE_THREADS_MAX) {
-		r = start_thread(&save);
-		if (r == 0)
-			return;
-		atomic_fetch_sub(&nr_threads, 1);
-	} else {
-		atomic_fetch_sub(&nr_threads, 1);
-	}
-	if (memfd >= 0)
-		close(memfd);
-	save_reply(sock, r);
+int save_confine(int dir)
+{
+	int r = enter_folder(dir);
+
+	if (r == 0)
+		r = identity_drop(NULL);
+	return r < 0 ? r : filter_enter_saver();
+}
+
+int save_main(int dir, int sock)
+{
+	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP};
+	const int keep[] = {dir, sock};
+
+	setsid();
+	process_close_all_but(keep, ARRAY_SIZE(keep));
+	process_default_signals();
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	prctl(PR_SET_NAME, "stacktop-saver");
+	if (save_confine(dir) < 0)
+		return STATUS_FAILED;
+	return serve(dir, sock);
 }

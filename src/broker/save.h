@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writes a report for the client, on a thread of its own: a disk may hang. */
+/*
+ * The saver: a process that writes reports of root's, and nothing else. It is root, so that
+ * the files are root's, but has no capability and can reach no file outside its
+ * folder; the broker, which opens what targets make, need not be root then.
+ */
 #ifndef ST_BROKER_SAVE_H
 #define ST_BROKER_SAVE_H
 
 #include "src/broker/protocol.h"
 
 /*
- * Copy MEMFD (owned by this call from now on) to a new file in DIR and answer
- * on SOCK, later or, when no thread can be had, at once.
+ * Serve SOCK until its other end is closed: each request makes one file in the folder DIR.
+ * What is being written then is finished. Closes every other descriptor. Returns an exit status.
  */
-void save_start(int dir, const struct save_request *request, int memfd, int sock);
-/* Answer one request with STATUS: 0 or -errno. */
-void save_reply(int sock, int status);
+int save_main(int dir, int sock);
+/* How it gives up everything but making files in DIR; not undone by anything. 0 or -errno. */
+int save_confine(int dir);
 
 #endif

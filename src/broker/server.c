@@ -10,6 +10,7 @@
 #include "src/broker/server.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/confine.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/broker/children.h"
@@ -21,7 +22,6 @@
 #include "src/broker/process.h"
 #include "src/broker/protocol.h"
 #include "src/broker/rings.h"
-#include "src/broker/save.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -257,27 +257,6 @@ static bool on_files(struct server *server)
 	return true;
 }
 
-static bool on_save(struct server *server)
-{
-	struct save_request request;
-	int fd;
-	ssize_t n = msg_recv(server->socks.save, &request, sizeof(request), &fd, MSG_DONTWAIT);
-
-	if (n == -EAGAIN)
-		return true;
-	if (n == -EMSGSIZE) { /* no room for the descriptor: RLIMIT_NOFILE */
-		save_reply(server->socks.save, -EMFILE);
-		return true;
-	}
-	if (n != sizeof(request)) {
-		if (fd >= 0)
-			close(fd);
-		return false;
-	}
-	save_start(server->config.save_dir_fd, &request, fd, server->socks.save);
-	return true;
-}
-
 static void on_child(struct server *server)
 {
 	struct signalfd_siginfo info;
@@ -299,7 +278,6 @@ static void serve(struct server *server)
 			{.fd = server->socks.control, .events = POLLIN},
 			{.fd = pool_has_room(server->pool) ? server->socks.files : -1,
 			 .events = POLLIN},
-			{.fd = server->socks.save, .events = POLLIN},
 			{.fd = server->child_fd, .events = POLLIN},
 		};
 
@@ -312,9 +290,7 @@ static void serve(struct server *server)
 			is_alive = on_control(server);
 		if (is_alive && fds[1].revents)
 			is_alive = on_files(server);
-		if (is_alive && fds[2].revents)
-			is_alive = on_save(server);
-		if (fds[3].revents)
+		if (fds[2].revents)
 			on_child(server);
 	}
 }
@@ -351,17 +327,30 @@ static void raise_nofile(void)
 	}
 }
 
-/* Keep the privileges that the work takes: of a recording hardly any. */
-static int give_up(struct server *server)
+int server_give_up(const struct broker_config *config)
 {
-	if (!server->config.is_recorded)
-		return identity_keep_broker(NULL);
-	return identity_keep_reader(&server->config.workers, NULL);
+	int r = config->is_recorded ? identity_keep_reader(&config->workers, NULL)
+				    : identity_keep_broker(&config->workers, NULL);
+
+	if (r < 0)
+		return r;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+/*
+ * Landlock would also keep the broker from looking into processes, which is its work while
+ * it samples; there the filter alone forbids writing.
+ */
+int server_confine(const struct broker_config *config)
+{
+	return filter_enter(config->is_recorded && confine_no_writing() == 0);
 }
 
 int server_main(const struct broker_config *config, const struct server_socks *socks, pid_t client)
 {
-	const int keep[] = {socks->control, socks->files, socks->save, config->save_dir_fd,
+	const int keep[] = {socks->control, socks->files,
 			    config->is_recorded ? config->root_fd : -1};
 	static struct server server; /* worker threads use it until the process ends */
 
@@ -374,18 +363,16 @@ int server_main(const struct broker_config *config, const struct server_socks *s
 		process_raise_session();
 	process_close_all_but(keep, ARRAY_SIZE(keep));
 	server.child_fd = set_up_signals();
-	if (server.child_fd < 0 || give_up(&server) < 0)
+	if (server.child_fd < 0 || server_give_up(config) < 0)
 		return STATUS_FAILED;
 	server.rings.may_lock = identity_has_ipc_lock();
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NAME, "stacktop-broker");
 	/* Quicker than the end of the connections, where the client's user allows it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != client)
 		return STATUS_FAILED;
 	raise_nofile();
-	if (start_fetcher(&server) < 0 || filter_enter() < 0)
+	if (start_fetcher(&server) < 0 || server_confine(config) < 0)
 		return STATUS_FAILED;
 	server.pool = pool_new(work, &server, socks->files);
 	if (!server.pool)

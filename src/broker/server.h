@@ -7,8 +7,15 @@
 
 /* The server's ends of the connections. */
 struct server_socks {
-	int control, files, save;
+	int control, files;
 };
+
+/*
+ * The two steps by which the broker gives up what it does not need: first to be root and
+ * what capabilities allow, then files and system calls. Not undone by anything. 0 or -errno.
+ */
+int server_give_up(const struct broker_config *config);
+int server_confine(const struct broker_config *config);
 
 /*
  * Serve until the client is gone; what runs in the child of broker_start.
