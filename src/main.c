@@ -2,6 +2,7 @@
 /* The way in and the only way out: messages for the person and exit statuses. */
 #include "config.h"
 
+#include "src/broker/identity.h"
 #include "src/options.h"
 #include "src/session.h"
 
@@ -57,6 +58,10 @@ static int run(int argc, char **argv)
 	struct options options;
 	int status;
 
+	if (identity_begin(&err) < 0) {
+		say_err(&err);
+		return STATUS_FAILURE;
+	}
 	if (options_parse(argc, argv, &options, &err) < 0) {
 		say_err(&err);
 		fputs("Try 'stacktop --help'.\n", stderr);

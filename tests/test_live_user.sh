@@ -131,7 +131,7 @@ refused 2 "write stacktop -- make" "$STACKTOP" make
 pass 'usage'
 
 # --- the capabilities that the hint names make an ordinary user see all
-recipe=$("${user[@]}" "$bin" -n 1 -p "$other" 2>&1 | sed -n 's/.*sudo setcap \([^ ]*\) .*/\1/p')
+recipe=$("${user[@]}" "$bin" -n 1 -p "$other" 2>&1 | sed -n 's/.*chgrp stacktop.*chmod 0750.*setcap \([^ ]*\) .*/\1/p')
 [ -n "$recipe" ] || fail 'no recipe for setcap'
 cp "$STACKTOP" "$tmp/stacktop-cap"
 if setcap "$recipe" "$tmp/stacktop-cap" 2>/dev/null; then
@@ -147,6 +147,36 @@ if setcap "$recipe" "$tmp/stacktop-cap" 2>/dev/null; then
 			'with capabilities, all CPUs'
 		says '.notice | contains("only this user") | not' 'with capabilities: a limit'
 		pass 'capabilities of the file'
+
+		# They serve sampling alone: what the caller names is opened as the caller.
+		mkdir -m 700 "$tmp/roots"
+		touch "$tmp/roots/there"
+		cp "$STACKTOP" "$tmp/roots-recording"
+		chmod 600 "$tmp/roots-recording"
+		refused 1 'cannot open .*/roots-recording: Permission denied' "${user[@]}" "$bin" -i "$tmp/roots-recording" -b
+		for name in there missing; do # the same, so that nobody learns which there are
+			refused 1 "cannot open .*/roots/$name: Permission denied" "${user[@]}" "$bin" -i "$tmp/roots/$name" -b
+			refused 1 "cannot open .*/roots/$name: Permission denied" "${user[@]}" "$bin" -i /dev/null --symfs="$tmp/roots/$name" -b
+			refused 1 "/roots/$name: Permission denied" "${user[@]}" "$bin" -n 1 -o "$tmp/roots/$name"
+			refused 126 "/roots/$name: cannot be executed: Permission denied" "${user[@]}" "$bin" -b -- "$tmp/roots/$name"
+		done
+		caps=$("${user[@]}" "$bin" -b -d 0.2 -- sed -n 's/^CapPrm:.//p' /proc/self/status 2>/dev/null | head -n 1)
+		[ "$caps" = 0000000000000000 ] || fail "a command has capabilities: $caps"
+		pass "files of the caller's choice"
 	fi
+fi
+
+# --- with a set-user-ID bit the variables of sudo would be the caller's to set
+cp "$STACKTOP" "$tmp/stacktop-setuid"
+chmod 4755 "$tmp/stacktop-setuid"
+cp "$(command -v id)" "$tmp/id"
+chmod 4755 "$tmp/id"
+if [ "$("${user[@]}" "$tmp/id" -u)" = 0 ]; then # the file system heeds the bit
+	refused 1 'refuses to run set-user-ID' "${user[@]}" "$tmp/stacktop-setuid" -n 1
+	refused 1 'refuses to run set-user-ID' "${user[@]}" env SUDO_UID=1 SUDO_GID=1 "$tmp/stacktop-setuid" -n 1
+	refused 1 'refuses to run set-user-ID' "${user[@]}" "$tmp/stacktop-setuid" --version
+	chmod 2755 "$tmp/stacktop-setuid"
+	refused 1 'refuses to run set-user-ID' "${user[@]}" "$tmp/stacktop-setuid" -n 1
+	pass 'set-user-ID'
 fi
 finish

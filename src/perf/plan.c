@@ -235,10 +235,16 @@ int plan_probe_sideband(const struct perf_opener *opener, const struct plan_targ
 
 /* --- explaining --- */
 
-/* Without a word about where stacktop is installed: the shell knows. */
-#define SETCAP_RECIPE                                                                         \
-	"sudo setcap cap_perfmon,cap_ipc_lock,cap_sys_ptrace,cap_dac_read_search,cap_syslog," \
-	"cap_checkpoint_restore=ep \"$(command -v stacktop)\""
+/*
+ * For the members of one group: who can start the file sees what every program on the machine
+ * does. setcap is the last, since a change of the owner takes capabilities away. Without a word
+ * about where stacktop is installed: the shell knows.
+ */
+#define SETCAP_RECIPE                                                                           \
+	"for the group stacktop: sudo sh -c 'groupadd -f stacktop && chgrp stacktop \"$0\" && " \
+	"chmod 0750 \"$0\" && setcap cap_perfmon,cap_ipc_lock,cap_sys_ptrace,"                  \
+	"cap_dac_read_search,cap_syslog,cap_checkpoint_restore=ep \"$0\"' "                     \
+	"\"$(command -v stacktop)\""
 
 /*
  * The level that allows it without capabilities: Documentation/admin-guide/sysctl/kernel.rst.
@@ -295,13 +301,13 @@ static int explain_permission(int code, const struct attr_plan *plan,
 	if (code == -EACCES && targets->tids && is_foreign(targets->tids[0])) {
 		err_set(err, code, "not allowed to sample task %d: it is not this user's",
 			(int)targets->tids[0]);
-		err_hint(err, "use sudo, or: %s", SETCAP_RECIPE);
+		err_hint(err, "use sudo, or, %s", SETCAP_RECIPE);
 		return code;
 	}
 	/* User code of own tasks is allowed up to 2: then the level is not the reason. */
 	if (code == -EACCES && paranoid > (targets->tids && is_plain ? 2 : needed)) {
 		say_what_is_refused(code, plan, targets, paranoid, err);
-		err_hint(err, "use sudo, or: sudo sysctl kernel.perf_event_paranoid=%d, or: %s",
+		err_hint(err, "use sudo, or: sudo sysctl kernel.perf_event_paranoid=%d, or, %s",
 			 needed, SETCAP_RECIPE);
 		return code;
 	}
