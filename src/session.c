@@ -6,7 +6,8 @@
  *   event          a tracepoint's number can be read by root only
  *   command        forked while limits and signals are still those it was started with
  *   broker         forked while single-threaded and privileged
- *   identity       given up before the first foreign byte is read
+ *   identity       given up before the first foreign byte is read, with the calls that start,
+ *                  connect and trace
  *   engine         opens events through the broker, or reads a recording; then gets its thread
  *   screen, batch  on the main thread
  */
@@ -15,6 +16,7 @@
 #include "src/session.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/confine.h"
 #include "src/base/heap.h"
 #include "src/base/io.h"
 #include "src/base/text.h"
@@ -88,7 +90,10 @@ static int parse_event(struct session *s, struct err *err)
 		event_default(&s->event);
 		return 0;
 	}
+	/* The one file that main opens with more than the caller's rights: by a name of two plain words. */
+	identity_take_up();
 	r = event_parse(s->options->event, &s->event, err);
+	identity_set_aside();
 	if (r == -EINVAL || r == -ENOENT) /* the word is wrong, wherever it is tried */
 		s->status = STATUS_USAGE;
 	return r;
@@ -215,11 +220,21 @@ static int start_broker(struct session *s, struct err *err)
 	};
 	AUTO_CLOSE int dir_fd = -1;
 
-	s->broker_saves = s->workers.was_root && !s->workers.by_sudo;
+	s->broker_saves = s->workers.was_root && !s->workers.by_sudo && !s->is_batch;
 	if (s->broker_saves)
 		dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	config.save_dir_fd = dir_fd;
 	return broker_start(&config, &s->broker, err);
+}
+
+/* For this process and the guard that it starts later. Where the kernel has no Landlock the filter is all. */
+static int confine(struct err *err)
+{
+	int r;
+
+	confine_processes();
+	r = confine_calls(false);
+	return r < 0 ? err_set(err, r, "cannot filter system calls: %s", strerror(-r)) : 0;
 }
 
 /* Everything that needs the privileges, in order; afterwards they are gone. */
@@ -255,7 +270,7 @@ static int start_privileged(struct session *s, struct err *err)
 		r = identity_become(&s->workers, err);
 	if (r == 0 && !s->stream)
 		r = open_output(s, err);
-	return r;
+	return r == 0 ? confine(err) : r;
 }
 
 /* From here on they wait for batch_run: a command that ends at once must not end unseen. */

@@ -14,6 +14,7 @@
 #include "src/loader/fetcher.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/confine.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/loader/elf_file.h"
@@ -136,7 +137,7 @@ static bool process_confine(void)
 	signal(SIGXFSZ, SIG_IGN); /* then writing fails, and the download with it */
 	signal(SIGPIPE, SIG_IGN);
 	return setrlimit(RLIMIT_CORE, &core) == 0 && setrlimit(RLIMIT_FSIZE, &file) == 0 &&
-	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 &&
 	       prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
 }
 
@@ -240,6 +241,26 @@ static int serve(int sock, debuginfod_client *client)
 	}
 }
 
+/*
+ * What comes from the network is looked at here, by libcurl and by libelf: nothing of the
+ * user's is in reach but the cache. What libraries read as they work: certificates, names of
+ * hosts and their own settings and modules.
+ */
+static bool enter_sandbox(const char *cache)
+{
+	static const char *const readable[] = {
+		"/etc",	     "/usr",	     "/lib",	   "/lib64",
+		"/bin",	     "/run",	     "/var/run",   "/nix/store",
+		"/dev/null", "/dev/urandom", "/proc/self", "/var/lib/ca-certificates",
+		NULL,
+	};
+	int r = confine_files(readable, cache);
+
+	if (r < 0 && r != -ENOSYS && r != -EOPNOTSUPP)
+		return false;
+	return confine_calls(true) == 0;
+}
+
 int fetcher_main(int sock)
 {
 	debuginfod_client *client = NULL;
@@ -251,6 +272,8 @@ int fetcher_main(int sock)
 	if (fetch_cache_open(cache, sizeof(cache), sock) && environment_set(cache) &&
 	    library_load())
 		client = library.begin();
+	if (client && !enter_sandbox(cache))
+		return 1;
 	if (client) {
 		library.set_progressfn(client, progress);
 		library.set_user_data(client, &sock);
