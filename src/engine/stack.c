@@ -202,8 +202,6 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	ret->abi = sample->regs && machine ? sample->abi : RECORD_ABI_NONE;
 	ret->kernel_ips = kernel.ips;
 	ret->nr_kernel_ips = (uint32_t)MIN(kernel.nr, (uint64_t)KERNEL_IPS_MAX);
-	while (user.nr > 1 && user.ips[user.nr - 1] == 0) /* no caller, and so no frame */
-		user.nr--;
 	ret->user_ips = user.ips;
 	ret->nr_user_ips = (uint32_t)MIN(user.nr, (uint64_t)UNWIND_FRAMES_MAX);
 	ret->stack = (struct unwind_stack){0};
