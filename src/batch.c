@@ -51,9 +51,11 @@ struct batch {
 	bool is_last_asked;  /* and was asked for when closing had begun */
 	bool hurries;	     /* samples shall not wait for names any more */
 	bool is_done;
-	int signal;		/* that ends us, 0: none */
-	uint64_t lost, dropped; /* so far */
-	int error;		/* of the stream */
+	int signal;		      /* that ends us, 0: none */
+	uint64_t lost, dropped;	      /* so far */
+	bool has_stacks;	      /* something was there to be written */
+	char not_shown[ERR_TEXT_MAX]; /* of a recording */
+	int error;		      /* of the stream */
 };
 
 void batch_signals(sigset_t *ret)
@@ -125,6 +127,7 @@ static void start_closing(struct batch *b)
 
 static void put_block(struct batch *b, const struct snapshot *snapshot)
 {
+	b->has_stacks |= snapshot->nr_samples > 0;
 	b->error = write_block(b, snapshot);
 	b->nr_blocks++;
 	if (b->error < 0 ||
@@ -207,6 +210,7 @@ static void take_samples(struct batch *b, const struct snapshot *snapshot, uint6
 
 	if (is_over(snapshot) && !is_recording)
 		start_closing(b);
+	b->has_stacks |= nr > 0;
 	if (nr)
 		b->error = out_samples(b->config->stream, samples, left);
 	b->nr_blocks += MIN(nr, left);
@@ -227,6 +231,9 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 	b->is_asked = false;
 	b->lost = snapshot->health.lost + snapshot->health.lost_samples;
 	b->dropped = snapshot->health.dropped;
+	b->has_stacks |= is_worthless(snapshot);
+	snprintf(b->not_shown, sizeof(b->not_shown), "%s",
+		 snapshot_text(snapshot, snapshot->recording.not_shown));
 	if (b->config->options->format == OPTIONS_SAMPLES) {
 		take_samples(b, snapshot, time_ns);
 	} else if (b->closing_ns) {
@@ -380,13 +387,21 @@ static int wait_for_command(struct batch *b, struct err *err)
 	return status;
 }
 
-/* Formats for programs have no place for it. */
-static void say_losses(const struct batch *b)
+/* What formats for programs have no place for. */
+static void say_what_is_missing(const struct batch *b)
 {
 	enum options_format format = b->config->options->format;
 	char text[ERR_TEXT_MAX];
 
-	if ((format != OPTIONS_FOLDED && format != OPTIONS_SAMPLES) || (!b->lost && !b->dropped))
+	if (format != OPTIONS_FOLDED && format != OPTIONS_SAMPLES)
+		return;
+	if (b->not_shown[0])
+		b->config->say(b->not_shown);
+	else if (!b->has_stacks)
+		b->config->say(b->config->options->input
+				       ? "the output is empty: no samples in the recording"
+				       : "the output is empty: nothing was sampled");
+	if (!b->lost && !b->dropped)
 		return;
 	snprintf(text, sizeof(text), "not all is in the output: lost %" PRIu64 ", dropped %" PRIu64,
 		 b->lost, b->dropped);
@@ -400,7 +415,7 @@ static int finish(struct batch *b, struct err *err)
 	tell(b, COMMAND_QUIT, 0);
 	take_messages(b);
 	if (b->error == 0)
-		say_losses(b);
+		say_what_is_missing(b);
 	if (b->error < 0 && b->error != -EPIPE && b->signal != SIGHUP) {
 		err_set(err, b->error, "cannot write %s: %s",
 			o->output ? "the file given by -o" : "the output", strerror(-b->error));

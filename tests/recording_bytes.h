@@ -347,6 +347,20 @@ static inline void im_pipe_attr(struct image *im, const struct im_attr *attr, ui
 	im_end(im, start);
 }
 
+/* The same with a name. */
+static inline void im_pipe_named(struct image *im, const struct im_attr *attr, uint64_t id,
+				 const char *name)
+{
+	size_t start;
+
+	im_pipe_attr(im, attr, id);
+	start = im_start(im, 78, 0); /* EVENT_UPDATE: name */
+	im_u64(im, 2);
+	im_u64(im, id);
+	im_text(im, name, start);
+	im_end(im, start);
+}
+
 /* A memory file with LEN bytes of the image. */
 static inline int im_fd(const struct image *im, size_t len)
 {
@@ -490,12 +504,7 @@ static inline void im_whole_pipe(struct image *im, int nr)
 		im_fill(im, 0, (8 - im->len % 8) % 8);
 		im_end(im, start);
 	}
-	im_pipe_attr(im, &im_cycles, 10);
-	start = im_start(im, 78, 0); /* EVENT_UPDATE: name */
-	im_u64(im, 2);
-	im_u64(im, 10);
-	im_text(im, "cycles:P", start);
-	im_end(im, start);
+	im_pipe_named(im, &im_cycles, 10, "cycles:P");
 	im_feature(im, 2);
 	start = im_start(im, 66, 0); /* tracing data: 13 bytes and padding follow */
 	im_u32(im, 13);

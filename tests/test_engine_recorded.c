@@ -161,7 +161,7 @@ static void assert_message(struct fixture *f, const char *part)
 
 static void another_event_and_back(void **state)
 {
-	struct fixture *f = start(SEVERAL, NULL, false);
+	struct fixture *f = start(SEVERAL, "cycles", false);
 	struct snapshot *s = whole(f, 0);
 	uint32_t nr_funcs = s->nr_funcs, nr_nodes = s->nr_nodes;
 	uint64_t total = s->total;
@@ -188,8 +188,10 @@ static void another_event_and_back(void **state)
 	order(f, COMMAND_EVENT, 1);
 	s = whole(f, 1);
 	assert_int_equal(s->nr_samples, 0);
-	assert_non_null(
-		strstr(snapshot_text(s, s->settings.notice), "no samples of branch-misses"));
+	assert_string_equal(snapshot_text(s, s->recording.not_shown),
+			    "0 of 4941 samples are of this event: -e 3 (cpu-clock)");
+	assert_non_null(strstr(snapshot_text(s, s->settings.notice),
+			       snapshot_text(s, s->recording.not_shown)));
 	snapshot_free(s);
 
 	order(f, COMMAND_EVENT, 0);
@@ -232,13 +234,13 @@ static void what_is_live_is_refused(void **state)
 static void a_pipe_is_read_once(void **state)
 {
 	struct fixture *f = start(PIPED, NULL, false);
-	struct snapshot *s = whole(f, 0);
+	struct snapshot *s = whole(f, 2);
 
 	(void)state;
 	assert_true(s->recording.is_pipe);
 	snapshot_free(s);
-	order(f, COMMAND_EVENT, 2);
-	assert_message(f, "start with -e 3");
+	order(f, COMMAND_EVENT, 0);
+	assert_message(f, "start with -e 1");
 	stop(f);
 }
 
@@ -292,6 +294,151 @@ static void reading_can_be_stopped(void **state)
 	stop(f);
 }
 
+/* --- which event --- */
+
+struct named_event {
+	const char *name;
+	uint32_t nr_samples;
+	bool is_dummy;
+};
+
+/* A recording in pipe mode with the samples of all events in turn. */
+static void put_events(struct image *im, const struct named_event *events, uint32_t nr)
+{
+	struct im_attr attr = im_cycles;
+	bool has_more = true;
+
+	attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
+	im_pipe(im);
+	for (uint32_t i = 0; i < nr; i++) {
+		attr.type = events[i].is_dummy ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE;
+		attr.config = events[i].is_dummy ? PERF_COUNT_SW_DUMMY : 0;
+		im_pipe_named(im, &attr, 10 + i, events[i].name);
+	}
+	for (uint32_t k = 0; has_more; k++) {
+		has_more = false;
+		for (uint32_t i = 0; i < nr; i++) {
+			if (k < events[i].nr_samples)
+				im_sample(im, &attr, 1000 + k, 10 + i, 0x400);
+			has_more |= k + 1 < events[i].nr_samples;
+		}
+	}
+}
+
+/* What is shown of EVENTS when WORD is asked for, and what is said of the rest. */
+static void check_shown(const struct named_event *events, uint32_t nr, bool from_pipe,
+			const char *word, const char *name, uint64_t nr_samples,
+			const char *not_shown)
+{
+	struct image im = {0};
+	struct fixture *f;
+	struct snapshot *s;
+	int fds[2];
+
+	put_events(&im, events, nr);
+	if (from_pipe) {
+		assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+		assert_int_equal(write_all(fds[1], im.data, im.len), 0);
+		close(fds[1]);
+	}
+	f = start_fd(from_pipe ? fds[0] : im_fd(&im, im.len), "made here", word, false);
+	while ((s = next_snapshot(f))->recording.is_reading)
+		snapshot_free(s);
+	assert_string_equal(snapshot_text(s, s->settings.event), name);
+	assert_string_equal(snapshot_text(s, s->recording.events[s->recording.event].name), name);
+	assert_int_equal(s->nr_samples, nr_samples);
+	assert_int_equal(s->recording.events[s->recording.event].nr_samples, nr_samples);
+	assert_string_equal(snapshot_text(s, s->recording.not_shown), not_shown);
+	snapshot_free(s);
+	stop(f);
+	im_done(&im);
+}
+
+/* A person who asks for nothing gets what there is most of, and is told of the rest. */
+static void the_event_with_most_samples_is_shown(void **state)
+{
+	static const struct named_event events[] = {
+		{"few", 2, false},  {"none", 0, false},	 {"most", 9, false},
+		{"more", 5, false}, {"equal", 9, false}, {"dummy:HG", 20, true},
+	};
+	static const struct named_event alone[] = {{"dummy:HG", 0, true}, {"alone", 3, false}};
+
+	(void)state;
+	for (int from_pipe = 0; from_pipe < 2; from_pipe++) {
+		check_shown(events, 5, from_pipe, NULL, "most", 9,
+			    "9 of 25 samples are of this event: -e 5 (equal)");
+		check_shown(events, 6, from_pipe, NULL, "most", 9,
+			    "9 of 45 samples are of this event: -e 6 (dummy:HG)");
+		check_shown(events, 5, from_pipe, "few", "few", 2,
+			    "2 of 25 samples are of this event: -e 3 (most)");
+		check_shown(events, 5, from_pipe, "2", "none", 0,
+			    "0 of 25 samples are of this event: -e 3 (most)");
+		check_shown(alone, 2, from_pipe, NULL, "alone", 3, "");
+	}
+}
+
+/* One event to a person: what a hybrid CPU counts by a PMU for each kind of its cores. */
+static void halves_of_a_hybrid_event_are_one(void **state)
+{
+	static const struct named_event events[] = {
+		{"cpu_atom/cycles/P", 2, false},
+		{"cpu_core/cycles/P", 7, false},
+		{"branches", 8, false},
+		{"cpu_core/instructions/", 1, false},
+		{"dummy:u", 0, true},
+	};
+	static const struct named_event apart[] = {
+		{"cpu/cycles/", 2, false}, {"cpu/cycles/", 1, false}, {"/cycles/", 1, false},
+		{"cpu//", 1, false},	   {"pmu//", 1, false},	      {"pmu/cycles/u", 1, false},
+	};
+
+	(void)state;
+	for (int from_pipe = 0; from_pipe < 2; from_pipe++) {
+		check_shown(events, 5, from_pipe, NULL, "cycles:P", 9,
+			    "9 of 18 samples are of this event: -e 3 (branches)");
+		check_shown(events, 5, from_pipe, "cycles", "cycles:P", 9,
+			    "9 of 18 samples are of this event: -e 3 (branches)");
+		check_shown(events, 5, from_pipe, "6", "cycles:P", 9,
+			    "9 of 18 samples are of this event: -e 3 (branches)");
+		check_shown(events, 5, from_pipe, "cpu_atom/cycles/P", "cpu_atom/cycles/P", 2,
+			    "2 of 18 samples are of this event: -e 6 (cycles:P)");
+		check_shown(events, 2, from_pipe, NULL, "cycles:P", 9, "");
+		check_shown(apart, 6, from_pipe, NULL, "cpu/cycles/", 2,
+			    "2 of 7 samples are of this event: -e 2 (cpu/cycles/)");
+	}
+}
+
+/* The list has the halves and both, and any of them can be chosen. */
+static void halves_can_be_chosen_apart(void **state)
+{
+	static const struct named_event events[] = {{"cpu_core/cycles/", 7, false},
+						    {"cpu_atom/cycles/", 2, false},
+						    {"dummy:HG", 0, true}};
+	struct image im = {0};
+	struct fixture *f;
+	struct snapshot *s;
+	uint32_t choices[3];
+
+	(void)state;
+	put_events(&im, events, 3);
+	f = start_fd(im_fd(&im, im.len), "made here", NULL, false);
+	while ((s = next_snapshot(f))->recording.is_reading)
+		snapshot_free(s);
+	assert_int_equal(s->recording.nr_events, 3);
+	assert_int_equal(s->recording.event, 2);
+	assert_string_equal(snapshot_text(s, s->recording.events[0].name), "cpu_core/cycles/");
+	assert_string_equal(snapshot_text(s, s->recording.events[2].name), "cycles");
+	for (uint32_t i = 0; i < 3; i++)
+		choices[i] = s->recording.events[i].choice;
+	snapshot_free(s);
+	order(f, COMMAND_EVENT, choices[1]);
+	assert_message(f, "start with -e 2");
+	order(f, COMMAND_EVENT, choices[2] + 1);
+	assert_message(f, "no event 5");
+	stop(f);
+	im_done(&im);
+}
+
 /* --- chains --- */
 
 #define K	   PERF_CONTEXT_KERNEL
@@ -301,10 +448,9 @@ static void reading_can_be_stopped(void **state)
 #define STACK_ROOM 32
 #define USER	   PERF_RECORD_MISC_USER
 #define KERNEL	   PERF_RECORD_MISC_KERNEL
-/* Of these tests only: with registers, pc 0x500, and a copy of the stack; without the copy; a 0 ends the chain. */
+/* Of these tests only: with registers, pc 0x500, and a copy of the stack; without the copy. */
 #define REGS 0x100
 #define BARE 0x200
-#define ZERO 0x400
 
 /* A sample as it is written, and the addresses of the stack that is shown, innermost first. */
 struct chain_case {
@@ -316,7 +462,7 @@ struct chain_case {
 static void put_chain(struct image *im, const struct im_attr *attr, uint64_t time_ns,
 		      const struct chain_case *c)
 {
-	size_t start = im_start(im, PERF_RECORD_SAMPLE, c->misc & ~(REGS | BARE | ZERO));
+	size_t start = im_start(im, PERF_RECORD_SAMPLE, c->misc & ~(REGS | BARE));
 	bool has_regs = c->misc & REGS, has_stack = has_regs && !(c->misc & BARE);
 	uint64_t nr = 0;
 
@@ -325,12 +471,11 @@ static void put_chain(struct image *im, const struct im_attr *attr, uint64_t tim
 	im_u32(im, 100);
 	im_u64(im, time_ns);
 	im_u64(im, 1000);
-	for (uint64_t i = 0; i < CHAIN_MAX; i++)
-		nr = c->chain[i] != 0 ? i + 1 : nr;
-	nr += c->misc & ZERO ? 1 : 0;
+	while (nr < CHAIN_MAX && c->chain[nr] != 0)
+		nr++;
 	im_u64(im, nr);
 	for (uint64_t i = 0; i < nr; i++)
-		im_u64(im, i < CHAIN_MAX ? c->chain[i] : 0);
+		im_u64(im, c->chain[i]);
 	if (attr->sample_type & PERF_SAMPLE_REGS_USER) {
 		im_u64(im, has_regs ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_NONE);
 		for (int i = 0; has_regs && i < 17; i++) /* AX to SP, IP, R8 to R15 */
@@ -462,7 +607,6 @@ static void a_chain_without_registers_is_shown(void **state)
 {
 	static const struct chain_case cases[] = {
 		{"a chain", USER, 0x400, {U, 0x400, 0x300, 0x200}, {0x400, 0x300, 0x200}},
-		{"a chain with a root", USER | ZERO, 0x400, {U, 0x400, 0x300}, {0x400, 0x300}},
 		{"with the kernel's part",
 		 KERNEL,
 		 K_IP,
@@ -494,6 +638,9 @@ int main(void)
 		cmocka_unit_test(a_pipe_is_read_once),
 		cmocka_unit_test(every_single_sample_comes_once),
 		cmocka_unit_test(reading_can_be_stopped),
+		cmocka_unit_test(the_event_with_most_samples_is_shown),
+		cmocka_unit_test(halves_of_a_hybrid_event_are_one),
+		cmocka_unit_test(halves_can_be_chosen_apart),
 		cmocka_unit_test(precise_samples_begin_at_their_address),
 		cmocka_unit_test(other_samples_begin_where_the_chain_does),
 		cmocka_unit_test(precise_samples_with_registers_begin_there_too),

@@ -115,7 +115,22 @@ batch -i "$several" -e 3 --format=json
 says "event number 3" "$tmp/out" '"samples":4734,"shown":true'
 batch -i "$several" -e branch-misses
 expect_status 0 "an event without samples"
-says "the notice" "$tmp/out" "no samples of branch-misses; 207 of cycles: -e 1"
+says "the notice" "$tmp/out" "0 of 4941 samples are of this event: -e 3 (cpu-clock)"
+batch -i "$several"
+says "the fullest event" "$tmp/out" "cpu-clock, 4734 samples"
+says "what is not shown" "$tmp/out" "4734 of 4941 samples are of this event: -e 1 (cycles)"
+for format in folded samples; do
+	batch -i "$several" -e 2 --format=$format
+	expect_status 0 "an event without samples"
+	[ -s "$tmp/out" ] && fail "$format of an event without samples: $(head -n 3 "$tmp/out")"
+	says "$format of nothing" "$tmp/said" "0 of 4941 samples are of this event: -e 3 (cpu-clock)"
+	[ "$(wc -l <"$tmp/said")" -eq 1 ] || fail "$format of nothing: not one line: $(cat "$tmp/said")"
+	# Its events and two mappings: a recording in which nothing happened.
+	head -c 2992 "$data/recordings/perf.data.piped.ctx_switch_namespaces-4.14" >"$tmp/empty"
+	batch -i "$tmp/empty" --format=$format
+	[ -s "$tmp/out" ] && fail "$format of an empty recording: $(head -n 3 "$tmp/out")"
+	[ -s "$tmp/said" ] || fail "$format of an empty recording: not a word"
+done
 batch -i "$several" -e nonsense
 expect_status 2 "an unknown event"
 says "the refusal" "$tmp/said" "no event 'nonsense' in $several, which has 1 cycles, 2 branch-misses"

@@ -232,7 +232,8 @@ static void a_document_tells_of_its_recording(void **state)
 			    "[null,null,{\"file\":\"host\",\"pipe\":false,\"reading\":true,"
 			    "\"read_bytes\":5,\"total_bytes\":null,\"trouble\":\"\",\"events\":["
 			    "{\"event\":\"host\",\"samples\":1,\"shown\":false},"
-			    "{\"event\":\"f\",\"samples\":6,\"shown\":true}]}]");
+			    "{\"event\":\"f\",\"samples\":6,\"shown\":true}],"
+			    "\"not_shown\":\"\"}]");
 }
 
 /* All of a tree is in the document: summed over `tree` and `continued`, no node lost or doubled. */

@@ -161,17 +161,19 @@ for size in 80x24 200x50; do
 	see_end 0
 
 	begin "$size" "$STACKTOP" -i "$data/recordings/perf.data.hw_and_sw-3.4"
-	see '73.43'
+	see '98.92'
+	see '4734 of 4941 samples are of this event: -e 1 (cycles)'
 	see 'v:events'
 	refused 'stacks were recorded as fp' f
 	refused 'no stack copies' ]
 	key v
-	see '207 * cycles'
-	see '4734   cpu-clock'
-	key End
+	see '207   cycles'
+	see '4734 * cpu-clock'
+	key Home
 	key Enter
-	see '98.92'
-	see_not '73.43'
+	see '73.43'
+	see_not '98.92'
+	see '207 of 4941 samples are of this event: -e 3 (cpu-clock)'
 	key q
 	see_end 0
 done
@@ -188,12 +190,12 @@ begin 80x24 bash "$work/pipe.sh"
 see 'recorded standard input'
 see '456 KB so far'
 key q
-see '73.58'
+see '4082 of 4275 samples'
 see_not 'Esc:stop'
 see 'the rest is not shown'
 key v
 see 'Events of this'
-key End
+key Home
 key Enter
 see 'cannot be read again'
 key q

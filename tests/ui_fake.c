@@ -282,8 +282,8 @@ static struct snap_recording recording(struct fake *fake)
 	r.nr_events = fake->events;
 	for (uint32_t i = 0; i < fake->events; i++) {
 		snprintf(name, sizeof(name), "event-%u", i);
-		r.events[i] =
-			(struct snap_event){.name = add_text(fake, name), .nr_samples = 1000 + i};
+		r.events[i] = (struct snap_event){
+			.name = add_text(fake, name), .choice = i, .nr_samples = 1000 + i};
 	}
 	if (r.is_reading && !fake->frozen)
 		fake->reading_step++;

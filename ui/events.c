@@ -79,7 +79,7 @@ static void choose(struct ui *ui)
 {
 	if (ui->event_at == ui->snapshot->recording.event)
 		return;
-	ui_command(ui, COMMAND_EVENT, ui->event_at);
+	ui_command(ui, COMMAND_EVENT, ui->snapshot->recording.events[ui->event_at].choice);
 	ui->stop_asked = false;
 	ui_hurry(ui);
 }

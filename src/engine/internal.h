@@ -3,7 +3,8 @@
  * What the files of the engine share. Nobody outside src/engine includes this.
  *
  *	engine.c   the rounds: drain, records, supply, commands
- *	recorded.c a recording as a source (recorded.h), read through by replay.c
+ *	recorded.c a recording as a source (recorded.h), read through by replay.c; choices.c: which of
+ *	           its events
  *	stack.c    one sample: kernel and user part joined into one path
  *	backlog.c  samples that wait for an unwind table
  *	supply.c   what is opened and parsed elsewhere: maps here, files and tables in

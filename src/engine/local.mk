@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libengine.a
 libengine_a_SOURCES = \
 	src/engine/backlog.c \
+	src/engine/choices.c src/engine/choices.h \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/internal.h \
 	src/engine/recorded.c src/engine/recorded.h \
@@ -21,6 +22,6 @@ tests_test_engine_lbr_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_lbr_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_engine_recorded
-tests_test_engine_recorded_SOURCES = tests/test_engine_recorded.c
+tests_test_engine_recorded_SOURCES = tests/test_engine_recorded.c tests/recording_bytes.h
 tests_test_engine_recorded_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_recorded_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)

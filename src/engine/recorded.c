@@ -20,6 +20,7 @@
 #define MAX_STACK	 127   /* kernel.perf_event_max_stack, unless somebody has changed it */
 #define KERNEL_PARTS_MAX 65536 /* modules of a kernel */
 #define LIST_EVENTS_MAX	 8     /* named in a message */
+#define COUNT_BYTES_MAX	 (64u << 20) /* read to see which event has most samples */
 
 /* A part of the kernel: its image, or a module. */
 struct kernel_part {
@@ -33,8 +34,9 @@ struct recorded {
 	struct source *records; /* all that is in it */
 	struct source_granted granted;
 	char file[256];
-	char *word;	/* the event asked for, or NULL */
-	uint32_t event; /* that is shown, RECORDED_NO_EVENT: none is known yet */
+	char *word; /* the event asked for, or NULL */
+	struct choices choices;
+	uint32_t event; /* that is shown: a choice among them, or CHOICE_NONE: not known yet */
 	uint64_t other_samples;
 	bool is_stopped, is_ended;
 	struct kernel_part *parts; /* of the kernel, as they came */
@@ -51,46 +53,50 @@ static struct recorded *recorded_of(struct source *source)
 
 /* --- events --- */
 
-/* NAME is what WORD asks for: itself, or itself with modifiers behind it. */
-static bool is_called(const char *name, const char *word)
-{
-	size_t len = strlen(word);
-
-	return strncmp(name, word, len) == 0 && (name[len] == '\0' || name[len] == ':');
-}
-
+/* What is shown before a sample has said more. */
 static uint32_t find_event(const struct recorded *r)
 {
-	const struct recording_info *info = recording_info(r->recording);
-	char *rest;
-	unsigned long number;
+	const uint64_t nothing[RECORDING_EVENTS_MAX] = {0};
 
-	if (r->word) {
-		number = strtoul(r->word, &rest, 10);
-		if (*rest == '\0' && number >= 1 && number <= info->nr_events)
-			return (uint32_t)number - 1;
-		for (uint32_t i = 0; i < info->nr_events; i++)
-			if (strcmp(info->events[i].name, r->word) == 0)
-				return i;
-	}
-	for (uint32_t i = 0; i < info->nr_events; i++)
-		if (r->word ? is_called(info->events[i].name, r->word) : !info->events[i].is_dummy)
-			return i;
-	return r->word || info->nr_events == 0 ? RECORDED_NO_EVENT : 0;
+	return r->word ? choices_find(&r->choices, r->word) : choices_fullest(&r->choices, nothing);
+}
+
+/* The event to begin with, of a file that can be read twice. */
+static uint32_t find_fullest(struct recorded *r)
+{
+	uint64_t counts[RECORDING_EVENTS_MAX];
+	int code = recording_count(r->recording, COUNT_BYTES_MAX, counts);
+
+	choices_join(&r->choices);
+	return code == 0 ? choices_fullest(&r->choices, counts) : CHOICE_NONE;
+}
+
+/* The same of a pipe, in whose first part the first sample is of EVENT. */
+static uint32_t find_fullest_ahead(struct recorded *r, uint32_t event)
+{
+	uint64_t counts[RECORDING_EVENTS_MAX];
+
+	choices_join(&r->choices);
+	if (r->word)
+		return choices_find(&r->choices, r->word);
+	recording_count_ahead(r->recording, counts);
+	counts[event]++;
+	return choices_fullest(&r->choices, counts);
 }
 
 /* "1 cycles, 2 instructions" */
 static void list_events(const struct recorded *r, char *out, size_t size)
 {
-	const struct recording_info *info = recording_info(r->recording);
+	uint32_t choice, n = 1;
 	size_t len = 0;
 
 	out[0] = '\0';
-	for (uint32_t i = 0; i < info->nr_events && i < LIST_EVENTS_MAX && len < size; i++)
-		len += (size_t)snprintf(out + len, size - len, "%s%u %s", i ? ", " : "", i + 1,
-					info->events[i].name);
-	if (info->nr_events > LIST_EVENTS_MAX && len < size)
-		snprintf(out + len, size - len, " and %u more", info->nr_events - LIST_EVENTS_MAX);
+	for (; (choice = choices_at(&r->choices, n)) != CHOICE_NONE; n++)
+		if (n <= LIST_EVENTS_MAX && len < size)
+			len += (size_t)snprintf(out + len, size - len, "%s%u %s", n > 1 ? ", " : "",
+						n, choices_name(&r->choices, choice));
+	if (n - 1 > LIST_EVENTS_MAX && len < size)
+		snprintf(out + len, size - len, " and %u more", n - 1 - LIST_EVENTS_MAX);
 }
 
 static int no_such_event(const struct recorded *r, struct err *err)
@@ -108,16 +114,17 @@ static void update_granted(struct recorded *r)
 	const struct recording_info *info = recording_info(r->recording);
 	struct source_granted *granted = &r->granted;
 	/* Of a pipe events may still be to come: until its first sample this is what it looks like. */
-	uint32_t shown = r->event == RECORDED_NO_EVENT ? find_event(r) : r->event;
+	uint32_t shown = r->event == CHOICE_NONE ? find_event(r) : r->event;
 	const struct recording_event *event;
 
 	granted->max_stack = MAX_STACK;
 	granted->cpus_online = info->cpus_online;
 	granted->cpus_sampled = info->cpus_online;
-	if (shown == RECORDED_NO_EVENT)
+	if (shown == CHOICE_NONE)
 		return;
-	event = &info->events[shown];
-	snprintf(granted->event.name, sizeof(granted->event.name), "%s", event->name);
+	event = choices_first(&r->choices, shown);
+	snprintf(granted->event.name, sizeof(granted->event.name), "%s",
+		 choices_name(&r->choices, shown));
 	granted->mode = event->format.mode;
 	granted->stack_bytes = event->stack_bytes;
 	granted->freq_hz = event->is_freq ? event->freq_or_period : 0;
@@ -131,12 +138,13 @@ int recorded_show(struct recorded *r, uint32_t event, struct err *err)
 
 	if (event == r->event)
 		return -EALREADY;
-	if (event >= info->nr_events)
-		return err_set(err, -ENOENT, "the recording has no event %u", event + 1);
+	if (!choices_exists(&r->choices, event))
+		return err_set(err, -ENOENT, "the recording has no event %u",
+			       choices_number(&r->choices, event));
 	if (info->is_pipe || (code = recording_rewind(r->recording)) == -ESPIPE)
 		return err_set(err, -ESPIPE,
 			       "a pipe cannot be read again: start with -e %u to see this event",
-			       event + 1);
+			       choices_number(&r->choices, event));
 	if (code < 0)
 		return err_set(err, code, "%s: cannot read it again: %s", r->file, strerror(-code));
 	r->event = event;
@@ -235,11 +243,11 @@ static bool op_next(struct source *source, struct record *ret)
 		}
 		if (ret->kind != RECORD_SAMPLE)
 			return true;
-		if (r->event == RECORDED_NO_EVENT) { /* pipe mode: the events have come by now */
-			r->event = find_event(r);
+		if (r->event == CHOICE_NONE) { /* of a pipe: the events have come by now */
+			r->event = find_fullest_ahead(r, ret->sample.event);
 			update_granted(r);
 		}
-		if (ret->sample.event == r->event)
+		if (choices_has(&r->choices, r->event, ret->sample.event))
 			return true;
 		r->other_samples++;
 	}
@@ -336,8 +344,14 @@ int recorded_new(const struct recorded_config *config, struct recorded **ret, st
 			return err_set(err, -ENOMEM, "out of memory");
 		}
 	}
-	r->event = find_event(r);
-	if (r->event == RECORDED_NO_EVENT && r->word && !recording_info(r->recording)->is_pipe) {
+	r->event = CHOICE_NONE;
+	r->choices.info = recording_info(r->recording);
+	choices_join(&r->choices);
+	if (r->word)
+		r->event = choices_find(&r->choices, r->word);
+	else if (recording_fd(r->recording) < 0)
+		r->event = find_fullest(r);
+	if (r->event == CHOICE_NONE && r->word && !recording_info(r->recording)->is_pipe) {
 		no_such_event(r, err);
 		op_close(&r->source);
 		return -ENOENT;
@@ -389,7 +403,7 @@ const char *recorded_trouble(const struct recorded *r, bool *ret_is_bad)
 	struct err err = {0};
 	uint64_t done, total;
 
-	if (r->is_ended && r->word && r->event == RECORDED_NO_EVENT) {
+	if (r->is_ended && r->word && r->event == CHOICE_NONE) {
 		no_such_event(r, &err);
 		snprintf(own->trouble, sizeof(own->trouble), "%s", err.text);
 		*ret_is_bad = true;
@@ -406,42 +420,77 @@ const char *recorded_trouble(const struct recorded *r, bool *ret_is_bad)
 	return r->is_ended ? recording_trouble(r->recording, ret_is_bad) : "";
 }
 
+/* Of the choices that have what is not shown, the one that has most. */
+static uint32_t fullest_other(const struct recorded *r)
+{
+	uint32_t fullest = CHOICE_NONE, choice;
+	uint64_t most = 0;
+
+	for (uint32_t n = 1; (choice = choices_at(&r->choices, n)) != CHOICE_NONE; n++) {
+		uint64_t nr = choices_samples(&r->choices, choice);
+		bool is_part = r->event >= CHOICE_JOINED && choice < CHOICE_JOINED &&
+			       choices_has(&r->choices, r->event, choice);
+
+		if (choice == r->event || is_part || nr <= most)
+			continue;
+		fullest = choice;
+		most = nr;
+	}
+	return fullest;
+}
+
 void recorded_notice(const struct recorded *r, char *out, size_t size)
 {
-	const struct recording_info *info = recording_info(r->recording);
+	uint64_t shown;
+	uint32_t other;
 
 	out[0] = '\0';
-	if (!r->is_ended || r->event == RECORDED_NO_EVENT || info->events[r->event].nr_samples > 0)
+	if (!r->is_ended || r->event == CHOICE_NONE)
 		return;
-	for (uint32_t i = 0; i < info->nr_events; i++) {
-		const struct recording_event *event = &info->events[i];
+	other = fullest_other(r);
+	if (r->other_samples == 0 || other == CHOICE_NONE)
+		return;
+	shown = choices_samples(&r->choices, r->event);
+	snprintf(out, size, "%llu of %llu samples are of this event: -e %u (%s)",
+		 (unsigned long long)shown, (unsigned long long)(shown + r->other_samples),
+		 choices_number(&r->choices, other), choices_name(&r->choices, other));
+}
 
-		if (event->nr_samples == 0)
-			continue;
-		snprintf(out, size, "no samples of %s; %llu of %s: -e %u",
-			 info->events[r->event].name, (unsigned long long)event->nr_samples,
-			 event->name, i + 1);
-		return;
-	}
+/* perf puts its own side band behind what was asked for: nobody wants to see that. */
+static uint32_t nr_listed(const struct recorded *r)
+{
+	uint32_t nr = r->choices.info->nr_events;
+
+	while (nr > 1 && nr != r->event + 1 && r->choices.info->events[nr - 1].is_dummy)
+		nr--;
+	return MIN(nr, (uint32_t)SNAP_EVENTS_MAX - r->choices.nr_joined);
+}
+
+static void list_event(const struct recorded *r, uint32_t choice, struct snap_recording *ret)
+{
+	if (choice == r->event)
+		ret->event = ret->nr_events;
+	ret->events[ret->nr_events++] = (struct snap_event){
+		.choice = choice, .nr_samples = choices_samples(&r->choices, choice)};
 }
 
 void recorded_fill(const struct recorded *r, struct snap_recording *ret)
 {
-	const struct recording_info *info = recording_info(r->recording);
-
 	*ret = (struct snap_recording){
 		.is_recording = true,
-		.is_pipe = info->is_pipe,
+		.is_pipe = r->choices.info->is_pipe,
 		.is_reading = !recorded_is_over(r),
-		.event = r->event == RECORDED_NO_EVENT ? 0 : r->event,
-		.nr_events = MIN(info->nr_events, (uint32_t)SNAP_EVENTS_MAX),
 	};
-	/* perf puts its own side band behind what was asked for: nobody wants to see that. */
-	while (ret->nr_events > ret->event + 1 && info->events[ret->nr_events - 1].is_dummy)
-		ret->nr_events--;
 	recording_progress(r->recording, &ret->done_bytes, &ret->total_bytes);
-	for (uint32_t i = 0; i < ret->nr_events; i++)
-		ret->events[i].nr_samples = info->events[i].nr_samples;
+	for (uint32_t i = 0; i < nr_listed(r); i++)
+		list_event(r, i, ret);
+	for (uint32_t i = 0; i < r->choices.nr_joined; i++)
+		list_event(r, CHOICE_JOINED + i, ret);
+}
+
+const char *recorded_event_name(const struct recorded *r, uint32_t choice)
+{
+	return choices_name(&r->choices, choice);
 }
 
 const char *recorded_file(const struct recorded *r)

@@ -8,20 +8,19 @@
 #define ST_ENGINE_RECORDED_H
 
 #include "src/base/err.h"
+#include "src/engine/choices.h"
 #include "src/model/snapshot.h"
 #include "src/perf/recording.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RECORDED_NO_EVENT UINT32_MAX
-
 struct recorded; /* a struct source first */
 
 struct recorded_config {
 	struct recording *recording; /* owned by the recorded source from then on, also on error */
 	const char *file;	     /* as given, sanitized */
-	const char *event; /* by name or number from 1 on; NULL: the first that is no dummy */
+	const char *event; /* by name or number from 1 on; NULL: the one with the most samples */
 };
 
 /*
@@ -34,7 +33,7 @@ const struct recording_info *recorded_info(const struct recorded *recorded);
 struct recording *recorded_recording(struct recorded *recorded);
 
 /*
- * Show event number EVENT instead, from the beginning of the recording. 0, -EALREADY (it is shown),
+ * Show EVENT instead, a choice of choices.h, from the beginning of the recording. 0, -EALREADY (it is shown),
  * or another -errno with a message.
  */
 int recorded_show(struct recorded *recorded, uint32_t event, struct err *err);
@@ -54,10 +53,11 @@ const struct recording_build_id *recorded_build_id(const struct recorded *record
 uint64_t recorded_other_samples(const struct recorded *recorded);
 /* Why the recording ended early or is not what was asked for, or ""; IS_BAD: it counts as a failure. */
 const char *recorded_trouble(const struct recorded *recorded, bool *ret_is_bad);
-/* A line on what is not shown although it is there, or "". */
+/* At the end: how many samples are not shown, and the option that shows them; or "". */
 void recorded_notice(const struct recorded *recorded, char *out, size_t size);
 /* Everything but text into RET. */
 void recorded_fill(const struct recorded *recorded, struct snap_recording *ret);
+const char *recorded_event_name(const struct recorded *recorded, uint32_t choice);
 const char *recorded_file(const struct recorded *recorded);
 
 #endif

@@ -286,14 +286,19 @@ static void fill_recording(struct engine *engine, struct snapshot *s, uint32_t *
 {
 	const struct recording_info *info = recorded_info(engine->recorded);
 	struct snap_recording *recording = &s->recording;
+	char not_shown[NOTICE_FILES_MAX];
 	bool is_bad;
 
 	recorded_fill(engine->recorded, recording);
 	recording->is_reading = !engine->is_over;
 	recording->file = add_text(s, left, recorded_file(engine->recorded));
 	recording->trouble = add_text(s, left, recorded_trouble(engine->recorded, &is_bad));
+	recorded_notice(engine->recorded, not_shown, sizeof(not_shown));
+	recording->not_shown = add_text(s, left, not_shown);
 	for (uint32_t i = 0; i < recording->nr_events; i++)
-		recording->events[i].name = add_text(s, left, info->events[i].name);
+		recording->events[i].name = add_text(
+			s, left,
+			recorded_event_name(engine->recorded, recording->events[i].choice));
 	s->hostname = add_text(s, left, info->hostname);
 	s->kernel = add_text(s, left, info->release);
 	s->settings.window_s = (double)(s->window_end_ns - s->window_start_ns) / (double)NS_PER_SEC;

@@ -71,9 +71,10 @@ struct snap_settings {
 	bool is_over;	/* the command has ended or no target is left */
 };
 
-/* An event of a recording. */
+/* An event of a recording, or several that are shown as one. */
 struct snap_event {
 	uint32_t name;	     /* text */
+	uint32_t choice;     /* for COMMAND_EVENT */
 	uint64_t nr_samples; /* in the whole recording, as far as it is read */
 };
 #define SNAP_EVENTS_MAX 64 /* more are not offered */
@@ -85,8 +86,9 @@ struct snap_recording {
 	bool is_pipe;			  /* cannot be read again from its start */
 	uint32_t file;			  /* text: its name as given, or "standard input" */
 	uint32_t trouble;		  /* text: why it ended early, or "" */
+	uint32_t not_shown;		  /* text: how many samples are of other events, or "" */
 	uint64_t done_bytes, total_bytes; /* read; in all, 0: not known */
-	uint32_t event;			  /* the one that is shown */
+	uint32_t event;			  /* in events: the one that is shown */
 	uint32_t nr_events;
 	struct snap_event events[SNAP_EVENTS_MAX];
 };

@@ -86,6 +86,7 @@ static void put_recording(struct json *json, const struct snapshot *s)
 		json_close(json, '}');
 	}
 	json_close(json, ']');
+	json_string(json, "not_shown", snapshot_text(s, r->not_shown));
 	json_close(json, '}');
 }
 

@@ -367,6 +367,30 @@ void recording_progress(const struct recording *rec, uint64_t *ret_done, uint64_
 		rec->file.is_regular && end > rec->head.data_off ? end - rec->head.data_off : 0;
 }
 
+int recording_count(struct recording *rec, uint64_t max_bytes, uint64_t *counts)
+{
+	int r = 1;
+
+	if (!rec->file.is_regular)
+		return -ESPIPE;
+	memset(counts, 0, RECORDING_EVENTS_MAX * sizeof(*counts));
+	rec->counts = counts;
+	while (r > 0 && recording_taken(rec) < max_bytes)
+		r = recording_take(rec);
+	rec->counts = NULL;
+	return recording_rewind(rec);
+}
+
+void recording_count_ahead(const struct recording *rec, uint64_t *counts)
+{
+	const struct order *order = &rec->order;
+
+	memset(counts, 0, RECORDING_EVENTS_MAX * sizeof(*counts));
+	for (size_t i = order->next; i < order->nr; i++)
+		if (order->entries[i].tag & ORDER_SAMPLE)
+			counts[order->entries[i].tag & ORDER_TAG_MAX]++;
+}
+
 int recording_rewind(struct recording *rec)
 {
 	struct recording_info *info = &rec->head.info;

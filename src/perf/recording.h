@@ -115,6 +115,14 @@ void recording_progress(const struct recording *recording, uint64_t *ret_done, u
  */
 const char *recording_trouble(const struct recording *recording, bool *ret_is_bad);
 
+/*
+ * How many samples each event has in the first MAX_BYTES, to COUNTS, which has
+ * room for RECORDING_EVENTS_MAX; then start again. -ESPIPE for a pipe.
+ */
+int recording_count(struct recording *recording, uint64_t max_bytes, uint64_t *counts);
+/* The same of what is read already and not yet handed over. */
+void recording_count_ahead(const struct recording *recording, uint64_t *counts);
+
 /* Start again from the first record (another event is to be shown). -ESPIPE for a pipe. */
 int recording_rewind(struct recording *recording);
 

@@ -29,6 +29,7 @@ struct recording {
 	uint64_t horizon_ns;
 	uint64_t until_bytes; /* of both feeds: where this part ends */
 	bool horizon_moved, is_full, is_over;
+	uint64_t *counts; /* of samples by event: records are counted and not kept; or NULL */
 	uint64_t nr_kept, first_bad;
 	uint32_t selected;
 	bool is_selected;

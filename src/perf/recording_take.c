@@ -91,6 +91,20 @@ static uint8_t *aligned(struct recording *rec, const struct feed *feed, size_t b
 	return p;
 }
 
+static void count(struct recording *rec, const struct feed *feed,
+		  const struct perf_event_header *header)
+{
+	uint8_t *raw = feed_data(feed);
+	int event;
+
+	if (header->type != PERF_RECORD_SAMPLE)
+		return;
+	memcpy(raw, header, sizeof(*header));
+	event = recording_events_find(&rec->head.events, raw, header->size);
+	if (event >= 0)
+		rec->counts[event]++;
+}
+
 /* Put the record that FEED is at in order. Returns 0 or -errno (-ENOBUFS: no room now). */
 static int keep(struct recording *rec, const struct feed *feed,
 		const struct perf_event_header *header)
@@ -105,6 +119,10 @@ static int keep(struct recording *rec, const struct feed *feed,
 
 	if (events->nr == 0)
 		return damaged(rec, feed, "a record before any event is described");
+	if (rec->counts) {
+		count(rec, feed, header);
+		return 0;
+	}
 	e = order_reserve(&rec->order, ENTRIES_MAX);
 	if (e < 0)
 		return e == -E2BIG ? -ENOBUFS : e;
