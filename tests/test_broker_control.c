@@ -61,7 +61,7 @@ static void broker_ignores_the_terminal(void **state)
 	broker_stop(broker);
 }
 
-/* What was open in main is not open in the broker: only sockets, a signalfd and /dev/null. */
+/* What was open in main is not open in the broker: only sockets, a pipe, a signalfd and /dev/null. */
 static void broker_closes_descriptors(void **state)
 {
 	int secret = open("/dev/null", O_RDWR | O_CLOEXEC), nr_open = 0;
@@ -78,7 +78,7 @@ static void broker_closes_descriptors(void **state)
 		nr_open += faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	}
 	if (geteuid() == 0)
-		assert_int_equal(nr_open, 3 + 2 + 1);
+		assert_int_equal(nr_open, 3 + 2 + 1 + 1);
 	close(secret);
 	close(200);
 	broker_stop(broker);
@@ -319,6 +319,23 @@ static void client_survives_the_broker(void **state)
 	close(sock);
 }
 
+/* Whoever has stopped the broker: it ends with its client, and its loaders with it. */
+static void a_stopped_broker_ends_with_its_client(void **state)
+{
+	struct broker *broker = start_broker(-1);
+	pid_t loader, pid = broker_pid(broker);
+	int sock;
+
+	(void)state;
+	assert_int_equal(broker_start_loader(broker, &sock, &loader), 0);
+	signal_child(loader, SIGSTOP);
+	signal_child(pid, SIGSTOP);
+	broker_stop(broker);
+	assert_true(await_end(pid));
+	assert_true(await_end(loader));
+	close(sock);
+}
+
 static int count_own_fds(void)
 {
 	int nr = 0;
@@ -470,6 +487,7 @@ static int run(void)
 #endif
 		cmocka_unit_test(all_end_with_the_client),
 		cmocka_unit_test(client_survives_the_broker),
+		cmocka_unit_test(a_stopped_broker_ends_with_its_client),
 		cmocka_unit_test(client_lives_with_a_stopped_broker),
 		cmocka_unit_test(ring_is_mapped_without_privilege),
 		cmocka_unit_test(bad_events_are_refused),

@@ -251,7 +251,7 @@ broker=$(member "$main" stacktop-broker)
 kill -STOP "$broker"
 kill -TERM "$main"
 wait_for 20 all_gone "$main" || fail 'does not end beside a stopped broker'
-kill -KILL "$broker"
+wait_for 20 all_gone "$broker" || fail 'a stopped broker stays behind'
 pass 'broker stopped and killed'
 
 # --- the same on a screen: keys are obeyed, the way out is open --------------------------------

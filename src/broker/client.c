@@ -16,6 +16,7 @@
 #include "src/broker/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,8 @@ struct broker {
 	struct broker_file_request *queue; /* what the connection had no room for yet */
 	size_t head, nr_queued, cap_queue; /* elements before HEAD are sent */
 	int save;			   /* -1: gone */
-	uint32_t nr_saves;		   /* not answered yet */
+	int life;	   /* never written to: its end continues a stopped broker */
+	uint32_t nr_saves; /* not answered yet */
 };
 
 static void close_conn(int *fd)
@@ -63,10 +65,22 @@ static int make_pair(int *here, int *there)
 	return 0;
 }
 
+static int make_life(struct server_socks *here, struct server_socks *there)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	there->life = ends[0];
+	here->life = ends[1];
+	return 0;
+}
+
 static void close_socks(struct server_socks *socks)
 {
 	close_conn(&socks->control);
 	close_conn(&socks->files);
+	close_conn(&socks->life);
 }
 
 /* It ends by itself when the connection does, and is not waited for. */
@@ -86,12 +100,14 @@ static int start_saver(struct broker *broker, int dir)
 
 static int start_server(struct broker *broker, const struct broker_config *config)
 {
-	struct server_socks here = {-1, -1}, there = {-1, -1};
+	struct server_socks here = {-1, -1, -1}, there = {-1, -1, -1};
 	pid_t client = getpid();
 	int r = make_pair(&here.control, &there.control);
 
 	if (r == 0)
 		r = make_pair(&here.files, &there.files);
+	if (r == 0)
+		r = make_life(&here, &there);
 	if (r == 0) {
 		broker->pid = fork();
 		if (broker->pid == 0)
@@ -105,6 +121,7 @@ static int start_server(struct broker *broker, const struct broker_config *confi
 	}
 	broker->control = here.control;
 	broker->files = here.files;
+	broker->life = here.life;
 	return 0;
 }
 
@@ -117,7 +134,7 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 	if (!broker)
 		goto fail;
 	broker->limit_ms = LIMIT_AT_START_MS;
-	broker->control = broker->files = broker->save = -1;
+	broker->control = broker->files = broker->save = broker->life = -1;
 	r = config->save_dir_fd >= 0 ? start_saver(broker, config->save_dir_fd) : 0;
 	if (r == 0)
 		r = start_server(broker, config);
@@ -147,6 +164,7 @@ struct broker *broker_stop(struct broker *broker)
 	close_conn(&broker->control);
 	close_conn(&broker->files);
 	close_conn(&broker->save);
+	close_conn(&broker->life);
 	waitpid(broker->pid, NULL, WNOHANG);
 	free(broker->queue);
 	free(broker);

@@ -72,6 +72,13 @@ void process_close_all_but(const int *keep, int nr)
 		close(null_fd);
 }
 
+void process_continue_at_end(int life)
+{
+	fcntl(life, F_SETOWN, getpid());
+	fcntl(life, F_SETSIG, SIGCONT);
+	fcntl(life, F_SETFL, O_ASYNC);
+}
+
 void process_default_signals(void)
 {
 	sigset_t none;

@@ -8,6 +8,12 @@
  * /dev/null, so that a pipe's reader does not wait for this process.
  */
 void process_close_all_but(const int *keep, int nr);
+/*
+ * Continue this process, should it be stopped, when the other end of LIFE, a pipe or a socket, is
+ * written to, closed, or its holder dies. Who holds it may have no right to send a signal here, nor has
+ * the death of a parent then.
+ */
+void process_continue_at_end(int life);
 /* All signals as at the start of a program: default actions, none blocked. */
 void process_default_signals(void);
 

@@ -154,6 +154,7 @@ int save_main(int dir, int sock)
 
 	setsid();
 	process_close_all_but(keep, ARRAY_SIZE(keep));
+	process_continue_at_end(sock);
 	process_default_signals();
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);

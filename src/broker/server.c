@@ -350,7 +350,7 @@ int server_confine(const struct broker_config *config)
 
 int server_main(const struct broker_config *config, const struct server_socks *socks, pid_t client)
 {
-	const int keep[] = {socks->control, socks->files,
+	const int keep[] = {socks->control, socks->files, socks->life,
 			    config->is_recorded ? config->root_fd : -1};
 	static struct server server; /* worker threads use it until the process ends */
 
@@ -362,6 +362,7 @@ int server_main(const struct broker_config *config, const struct server_socks *s
 	if (!config->is_recorded)
 		process_raise_session();
 	process_close_all_but(keep, ARRAY_SIZE(keep));
+	process_continue_at_end(socks->life);
 	server.child_fd = set_up_signals();
 	if (server.child_fd < 0 || server_give_up(config) < 0)
 		return STATUS_FAILED;

@@ -8,6 +8,7 @@
 /* The server's ends of the connections. */
 struct server_socks {
 	int control, files;
+	int life; /* a pipe: nobody writes into it, and it ends with the client */
 };
 
 /*
