@@ -117,6 +117,9 @@ wait_for 40 grep -q "$slow" "$tmp/asked" || fail 'the slow one was never asked f
 samples=$(tail -n 1 "$tmp/json" | jq .health.samples)
 soon ".health.samples > ${samples:-0} + 20" 'no samples while the server is slow'
 member "$main" stacktop-fetch >"$tmp/fetcher" || fail 'no fetcher'
+if ldd "$STACKTOP" | grep -q libseccomp && ! grep -q '^#define SANITIZED' "$top_builddir/config.h"; then
+	check 'the fetcher has a filter' grep -qE '^Seccomp:\s2$' "/proc/$(cat "$tmp/fetcher")/status"
+fi
 check 'the fetcher has no privilege' grep -qE '^CapPrm:\s0+$' "/proc/$(cat "$tmp/fetcher")/status"
 end
 wait_for 5 eval '! ls -d /tmp/stacktop-debuginfod.* 2>/dev/null | grep -q .' || echo 'note: a directory of a fetcher in /tmp'
