@@ -58,6 +58,43 @@ static void known_names(void **state)
 	}
 }
 
+/* As precisely as asked for, and one step less with each refusal. */
+static void precise_events(void **state)
+{
+	static const struct {
+		const char *word;
+		unsigned int precise;
+		const char *name, *lower; /* NULL: it cannot be */
+		bool exclude_kernel, exclude_user;
+	} cases[] = {
+		{"cycles:p", 1, "cycles:p", "cycles", false, false},
+		{"cycles:ppp", 3, "cycles:ppp", "cycles:pp", false, false},
+		{"cycles:P", 3, "cycles:ppp", "cycles:pp", false, false},
+		{"cycles:uP", 3, "cycles:uppp", "cycles:upp", true, false},
+		{"r1a8:pkp", 2, "r1a8:pkp", "r1a8:kp", false, true},
+		{"LLC-loads:upk", 1, "LLC-loads:upk", "LLC-loads:uk", false, false},
+		{"cpu-clock:ppp", 0, "cpu-clock:ppp", NULL, false, false},
+		{"cycles", 0, "cycles", NULL, false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct event_spec spec;
+		struct err err;
+
+		assert_int_equal(event_parse(cases[i].word, &spec, &err), 0);
+		assert_int_equal(spec.precise, cases[i].precise);
+		assert_string_equal(spec.name, cases[i].name);
+		assert_int_equal(spec.exclude_kernel, cases[i].exclude_kernel);
+		assert_int_equal(spec.exclude_user, cases[i].exclude_user);
+		assert_int_equal(event_lower_precision(&spec), cases[i].lower != NULL);
+		if (cases[i].lower) {
+			assert_string_equal(spec.name, cases[i].lower);
+			assert_int_equal(spec.precise, cases[i].precise - 1);
+		}
+	}
+}
+
 /* The message has the wrong word, the hint the right one. */
 static void wrong_names(void **state)
 {
@@ -70,7 +107,8 @@ static void wrong_names(void **state)
 		{"quux", "'quux'", "SUBSYSTEM:NAME"},
 		{"LLC-loadz", "'LLC-loadz'", "rNNN"},
 		{"", "empty", ""},
-		{"cycles:ppp", "'ppp'", ":u"},
+		{"cycles:pppp", "'pppp'", ":u"},
+		{"cycles:pP", "'pP'", ":u"},
 		{"cycles:", "''", ":u"},
 		{"r", "'r'", "rNNN"},
 		{"rxyz", "'rxyz'", "rNNN"},
@@ -152,11 +190,9 @@ static void the_default(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_names),
-		cmocka_unit_test(wrong_names),
-		cmocka_unit_test(names_that_are_too_long),
-		cmocka_unit_test(tracepoints),
-		cmocka_unit_test(the_default),
+		cmocka_unit_test(known_names), cmocka_unit_test(precise_events),
+		cmocka_unit_test(wrong_names), cmocka_unit_test(names_that_are_too_long),
+		cmocka_unit_test(tracepoints), cmocka_unit_test(the_default),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

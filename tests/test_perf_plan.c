@@ -33,13 +33,15 @@ struct machine {
 	bool no_format_lost, no_ksymbol, no_hw_index; /* EINVAL, as old kernels */
 	bool no_cycles;				      /* ENOENT */
 	bool no_lbr;				      /* EOPNOTSUPP */
-	bool no_kernel, no_namespaces;		      /* EACCES */
-	int refuse_all;				      /* -errno, or 0 */
-	size_t max_ring_pages;			      /* EPERM above, 0: no limit */
-	uint64_t max_rate_hz;			      /* EINVAL above, 0: no limit */
-	int fds_left;				      /* EMFILE below 1 */
-	int cpu_gone;				      /* ENODEV, -1: none */
-	int fail_open_at; /* -EIO at the Nth sampling open with a ring */
+	bool is_imprecise;			      /* EOPNOTSUPP above max_precise */
+	unsigned int max_precise;
+	bool no_kernel, no_namespaces; /* EACCES */
+	int refuse_all;		       /* -errno, or 0 */
+	size_t max_ring_pages;	       /* EPERM above, 0: no limit */
+	uint64_t max_rate_hz;	       /* EINVAL above, 0: no limit */
+	int fds_left;		       /* EMFILE below 1 */
+	int cpu_gone;		       /* ENODEV, -1: none */
+	int fail_open_at;	       /* -EIO at the Nth sampling open with a ring */
 
 	int nr_opened, nr_mapped_calls, nr_rings;
 	struct perf_event_attr last_sampling, last_sideband;
@@ -66,6 +68,8 @@ static int refusal(const struct machine *m, const struct perf_event_attr *attr, 
 		return -EINVAL;
 	if (m->no_cycles && attr->type == PERF_TYPE_HARDWARE)
 		return -ENOENT;
+	if (m->is_imprecise && attr->precise_ip > m->max_precise)
+		return -EOPNOTSUPP;
 	if (m->no_lbr && attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
 		return -EOPNOTSUPP;
 	if ((m->no_kernel && !attr->exclude_kernel) || (m->no_namespaces && attr->namespaces))
@@ -299,6 +303,43 @@ static void without_a_pmu_the_default_becomes_cpu_clock(void **state)
 	/* Cycles that were asked for are not replaced. */
 	assert_int_equal(event_parse("cycles", &config.event, NULL), 0);
 	expect_error(&config, -ENOENT, "'cycles'", "cpu-clock");
+}
+
+/* What the CPU can of it, step by step, and what came of it is said. */
+static void as_precise_as_the_machine_can(void **state)
+{
+	static const struct {
+		const char *word;
+		bool is_imprecise;
+		unsigned int max, precise;
+		const char *name, *notice;
+	} cases[] = {
+		{"cycles:pp", false, 0, 2, "cycles:pp", ""},
+		{"cycles:ppp", true, 2, 2, "cycles:pp",
+		 "no cycles:ppp on this CPU (or VM): sampling by cycles:pp"},
+		{"cycles:p", true, 0, 0, "cycles",
+		 "no cycles:p on this CPU (or VM): sampling by cycles"},
+		{"cycles:P", false, 0, 3, "cycles:ppp", ""},
+		{"cycles:P", true, 1, 1, "cycles:p", ""},
+		{"cycles:uP", true, 0, 0, "cycles:u", ""},
+		{"cpu-clock:P", true, 0, 0, "cpu-clock:P", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct machine m = new_machine();
+		struct live_config config = config_on(&m);
+		struct live *live;
+
+		m.is_imprecise = cases[i].is_imprecise;
+		m.max_precise = cases[i].max;
+		assert_int_equal(event_parse(cases[i].word, &config.event, NULL), 0);
+		live = open_live(&config);
+		assert_int_equal(m.last_sampling.precise_ip, cases[i].precise);
+		assert_string_equal(live_granted(live)->event.name, cases[i].name);
+		assert_string_equal(live_granted(live)->notice, cases[i].notice);
+		live_close(live);
+	}
 }
 
 static void without_privilege_user_code_only(void **state)
@@ -620,6 +661,7 @@ int main(void)
 		cmocka_unit_test(clocks_sample_by_period),
 		cmocka_unit_test(old_kernels_get_fewer_features),
 		cmocka_unit_test(without_a_pmu_the_default_becomes_cpu_clock),
+		cmocka_unit_test(as_precise_as_the_machine_can),
 		cmocka_unit_test(without_privilege_user_code_only),
 		cmocka_unit_test(refused_altogether),
 		cmocka_unit_test(descriptors_end_at_every_place),

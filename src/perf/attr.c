@@ -97,6 +97,7 @@ void attr_sampling(const struct attr_plan *plan, uint32_t watermark, struct perf
 	ret->type = plan->event.type;
 	ret->config = plan->event.config;
 	ret->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
+	ret->precise_ip = plan->event.precise & 3;
 	attr_rate(plan, ret);
 	attr_stack(plan, ret);
 	ret->disabled = 1;

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PRECISE_MAX 3 /* attr.precise_ip */
+
 struct event_name {
 	const char *name;
 	uint32_t type;
@@ -253,19 +255,53 @@ static int find_tracepoint(const char *name, const char *colon, struct event_spe
 	return r;
 }
 
-/* ":u" and ":k": NAME loses them. Without either both are sampled. */
+/*
+ * ":u" and ":k": NAME loses them. Without either both are sampled. ":p" up to
+ * three times, or ":P", may stand with them.
+ */
 static void take_modifiers(char *name, struct event_spec *spec)
 {
 	char *colon = strrchr(name, ':');
+	unsigned int precise = 0;
 	bool user, kernel;
 
-	if (!colon || colon[1] == '\0' || colon[1 + strspn(colon + 1, "uk")] != '\0')
+	if (!colon || colon[1] == '\0' || colon[1 + strspn(colon + 1, "ukpP")] != '\0')
 		return;
+	for (const char *p = colon; *p; p++)
+		precise += *p == 'p';
+	spec->is_best_precise = strchr(colon, 'P');
+	if (precise > PRECISE_MAX || (precise > 0 && spec->is_best_precise))
+		return;
+	spec->precise = spec->is_best_precise ? PRECISE_MAX : (uint8_t)precise;
 	user = strchr(colon, 'u');
 	kernel = strchr(colon, 'k');
-	spec->exclude_kernel = !kernel;
-	spec->exclude_user = !user;
+	spec->exclude_kernel = user && !kernel;
+	spec->exclude_user = kernel && !user;
 	*colon = '\0';
+}
+
+/* Say in the name how precise the event is. */
+static void rename_precise(struct event_spec *spec)
+{
+	char *colon = strrchr(spec->name, ':');
+	size_t keep = 0;
+
+	for (char *p = colon + 1; *p; p++)
+		if (*p == 'u' || *p == 'k')
+			colon[1 + keep++] = *p;
+	snprintf(colon + 1 + keep, sizeof(spec->name) - (size_t)(colon + 1 + keep - spec->name),
+		 "%.*s", spec->precise, "ppp");
+	if (colon[1] == '\0')
+		*colon = '\0';
+}
+
+bool event_lower_precision(struct event_spec *spec)
+{
+	if (spec->precise == 0)
+		return false;
+	spec->precise--;
+	rename_precise(spec);
+	return true;
 }
 
 /* NAME with a colon is a tracepoint, or a plain event with a modifier that is not known. */
@@ -283,7 +319,8 @@ static int parse_colon(char *name, char *colon, struct event_spec *spec, struct 
 		text_sanitize(colon + 1, strlen(colon + 1), shown, sizeof(shown));
 		err_set(err, -EINVAL, "event '%.*s': unknown modifier '%s'", (int)(colon - name),
 			name, shown);
-		err_hint(err, ":u samples user code only, :k kernel code only");
+		err_hint(err, ":u samples user code only, :k kernel code only, :p to :ppp and :P "
+			      "are more precise");
 		return -EINVAL;
 	}
 	return find_tracepoint(name, colon, spec, err);
@@ -319,6 +356,10 @@ int event_parse(const char *word, struct event_spec *ret, struct err *err)
 	} else if (!find_name(name, &spec) && !find_cache(name, &spec) && !find_raw(name, &spec)) {
 		return unknown_name(name, err);
 	}
+	if (!event_skids(spec.type))
+		spec.precise = 0;
+	else if (spec.is_best_precise)
+		rename_precise(&spec);
 	*ret = spec;
 	return 0;
 }

@@ -16,14 +16,17 @@ struct event_spec {
 	uint32_t type;		   /* PERF_TYPE_* */
 	uint64_t config;
 	bool exclude_kernel, exclude_user; /* modifiers :u and :k */
-	bool is_default; /* cycles because nothing was asked: may become cpu-clock */
+	uint8_t precise;      /* :p to :ppp, attr.precise_ip; 3 of :P; 0 of what does not skid */
+	bool is_best_precise; /* :P: as much of it as there is */
+	bool is_default;      /* cycles because nothing was asked: may become cpu-clock */
 };
 
 /*
  * Parse WORD: a hardware or software event or cache event by perf's names and
  * aliases ("cycles", "cpu-cycles", "LLC-load-misses", "cpu-clock", "cs"),
  * "rNNN" (raw, hex), "SUBSYSTEM:NAME" (tracepoint, its number read from
- * tracefs, so call it with the privileges for that), with ":u" and ":k".
+ * tracefs, so call it with the privileges for that), with ":u", ":k", ":p" to
+ * ":ppp" and ":P".
  * Returns 0, or -EINVAL, -ENOENT, -EACCES with ERR saying which word is wrong
  * and what would be right.
  */
@@ -44,6 +47,9 @@ void event_describe(uint32_t type, uint64_t config, bool exclude_user, bool excl
  * precise_ip means something: perf asks for it with every event.
  */
 bool event_skids(uint32_t type);
+
+/* One step less precise, and called so. False: it is not precise at all. */
+bool event_lower_precision(struct event_spec *event);
 
 /* True for events counted in time (cpu-clock, task-clock): a period is nanoseconds. */
 bool event_is_clock(const struct event_spec *event);

@@ -94,7 +94,8 @@ static bool degrade(struct attr_plan *plan, const struct perf_event_attr *attr, 
 {
 	switch (code) {
 	case -EINVAL:
-		if (attr_give_up_feature(attr, &plan->features))
+		if (attr_give_up_feature(attr, &plan->features) ||
+		    event_lower_precision(&plan->event))
 			return true;
 		/* The kernel lowers its limit by itself when sampling takes long. */
 		if (plan->freq_hz > kernel_max_rate()) {
@@ -105,6 +106,8 @@ static bool degrade(struct attr_plan *plan, const struct perf_event_attr *attr, 
 	case -ENOENT:
 	case -EOPNOTSUPP:
 	case -ENODEV:
+		if (event_lower_precision(&plan->event))
+			return true;
 		/* No PMU here (a VM): time is the next best meaning of the default. */
 		if (!plan->event.is_default || plan->event.type != PERF_TYPE_HARDWARE ||
 		    plan->mode == STACK_MODE_LBR)
@@ -480,7 +483,8 @@ void plan_notice(const struct live_config *config, const struct attr_plan *plan,
 		append(out, out_size,
 		       "rings smaller than wanted: sudo sysctl kernel.perf_event_mlock_kb=%llu",
 		       (unsigned long long)rings_wanted_kb);
-	if (plan->event.type != config->event.type)
+	if (plan->event.type != config->event.type ||
+	    (plan->event.precise < config->event.precise && !config->event.is_best_precise))
 		append(out, out_size, "no %s on this CPU (or VM): sampling by %s",
 		       config->event.name, plan->event.name);
 }
