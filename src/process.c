@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define NICE	    (-10)
-#define RUNAWAY_US  5000000 /* a real-time thread that does not rest for so long is killed */
+#define RUNAWAY_US  5000000 /* a real-time thread that does not rest for so long is one no more */
 #define RINGS_MIN   (32ull << 20)
 #define RINGS_MAX   (512ull << 20)
 #define RINGS_SHARE 32 /* of the machine's memory: at most one part in so many */
@@ -75,16 +75,29 @@ uint64_t process_rings_max_bytes(void)
 	return MIN(MAX(bytes / RINGS_SHARE, RINGS_MIN), RINGS_MAX);
 }
 
+/* The kernel sends it to the thread that ran away, which goes on as any other. */
+static void run_away(int signal_nr)
+{
+	(void)signal_nr;
+	process_hurry_no_more();
+}
+
 /*
  * The scheduler shares out CPUs among sessions before it looks at niceness, so
  * on a busy machine a nice value does not bring the engine to its rings in
- * time; a real-time priority does, with a limit that ends a runaway.
+ * time; a real-time priority does, with a limit that takes it from a runaway.
  */
 void process_hurry(void)
 {
-	const struct rlimit runaway = {.rlim_cur = RUNAWAY_US, .rlim_max = RUNAWAY_US};
 	const struct sched_param lowest = {.sched_priority = 1};
+	struct sigaction action = {.sa_handler = run_away, .sa_flags = SA_RESTART};
+	struct rlimit runaway;
 
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGXCPU, &action, NULL) < 0 || getrlimit(RLIMIT_RTTIME, &runaway) < 0)
+		return;
+	/* The hard limit stays: it kills. */
+	runaway.rlim_cur = MIN((rlim_t)RUNAWAY_US, runaway.rlim_cur);
 	if (setrlimit(RLIMIT_RTTIME, &runaway) == 0)
 		sched_setscheduler(0, SCHED_RR, &lowest);
 }

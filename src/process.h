@@ -32,7 +32,8 @@ uint64_t process_rings_max_bytes(void);
 
 /*
  * Let this thread, and those that it starts, work at the lowest real-time
- * priority, before the privilege for that is given up; and no more.
+ * priority, before the privilege for that is given up; and no more. Whichever of
+ * them does not rest for five seconds loses it by SIGXCPU, which it must not block.
  */
 void process_hurry(void);
 void process_hurry_no_more(void);

@@ -369,7 +369,7 @@ static void *run_engine(void *context)
 	return NULL;
 }
 
-/* The engine's thread takes no signal. */
+/* The engine's thread takes no signal but that of its own limit (process_hurry). */
 static int start_thread(struct session *s, struct err *err)
 {
 	sigset_t all, before;
@@ -379,6 +379,7 @@ static int start_thread(struct session *s, struct err *err)
 	if (!s->channel)
 		return err_set(err, -ENOMEM, "no memory");
 	sigfillset(&all);
+	sigdelset(&all, SIGXCPU);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = -pthread_create(&s->thread, NULL, run_engine, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -7,6 +7,7 @@ SCRIPT_TESTS += \
 	tests/test_live_chains.sh \
 	tests/test_live_command.sh \
 	tests/test_live_debuginfod.sh \
+	tests/test_live_expensive.sh \
 	tests/test_live_faults.sh \
 	tests/test_live_processes.sh \
 	tests/test_live_shares.sh \

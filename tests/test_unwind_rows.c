@@ -181,6 +181,7 @@ static void make_cursor(const struct unwind_arch *arch, struct unwind_cursor *c,
 	c->known = (1ull << arch->nr_regs) - 1;
 	c->is_exact = true;
 	c->keep_saved = true;
+	c->work_left = UNWIND_WORK_MAX;
 	c->data = stack;
 	c->base = STACK_BASE;
 	c->readable = STACK_BYTES - 7;

@@ -30,6 +30,9 @@ struct unwind_cursor {
 	uint64_t readable;  /* one more than the offset of the last u64 in the copy */
 	uint64_t used;	    /* end of the highest read, from base */
 	uint64_t code_mask; /* aarch64: the bits of addresses of code; above are signatures */
+	/* Of UNWIND_WORK_MAX, for all walks of the stack together; and before the last one to work for. */
+	uint32_t work_left, work_before;
+	const struct table *worker;
 };
 
 enum step {
@@ -38,6 +41,7 @@ enum step {
 	STEP_ROOT,
 	STEP_OUTSIDE,	 /* a read outside the copy */
 	STEP_BAD,	 /* cannot be right */
+	STEP_EXPENSIVE,	 /* no work is left */
 	STEP_NEEDS_REGS, /* a callee-saved register that was not restored: again, with keep_saved */
 };
 
@@ -60,6 +64,7 @@ struct unwind_arch {
 	unsigned int pc_reg, sp_reg, fp_reg, nr_regs;
 	/* Look at the sampled registers before the first frame; NULL: there is nothing to do. */
 	void (*begin)(struct unwind_cursor *c, const struct unwind_space *space);
+	uint64_t saved_regs; /* bit n: keep_saved is about register n */
 	enum step (*step)(struct unwind_cursor *c, const struct table *table,
 			  const struct table_rule *rule);
 	/*
@@ -121,9 +126,28 @@ static inline bool cursor_knows(const struct unwind_cursor *c, unsigned int reg)
 	return c->known >> reg & 1;
 }
 
+/* What follows is work for code of TABLE. */
+static inline void cursor_work_for(struct unwind_cursor *c, const struct table *table)
+{
+	if (c->worker != table)
+		c->work_before = c->work_left;
+	c->worker = table;
+	if (unlikely(table->is_expensive))
+		c->work_left = MIN(c->work_left, UNWIND_WORK_EXPENSIVE);
+}
+
+/* False: no work is left. */
+static inline bool cursor_work(struct unwind_cursor *c, uint32_t work)
+{
+	bool is_enough = work <= c->work_left;
+
+	c->work_left = is_enough ? c->work_left - work : 0;
+	return is_enough;
+}
+
 /*
  * Evaluate the DWARF expression EXPR for the frame of C, with PUSH on the stack
- * first if not NULL. STEP_OK, OUTSIDE, BAD or NEEDS_REGS (*ret_reg says which).
+ * first if not NULL. STEP_OK, OUTSIDE, BAD, EXPENSIVE or NEEDS_REGS (*ret_reg says which).
  */
 enum step expr_eval(struct unwind_cursor *c, const uint8_t *expr, size_t bytes,
 		    const uint64_t *push, uint64_t *ret, unsigned int *ret_reg);
@@ -131,8 +155,9 @@ enum step expr_eval(struct unwind_cursor *c, const uint8_t *expr, size_t bytes,
 /*
  * The row of a RULE_CFA_SLOW rule. On STEP_OK and STEP_SIGNAL, RET has the
  * caller's registers, RET_KNOWN which of them the row gives or leaves as they
- * were, *ret_cfa and *ret_ra_reg the rest; C is unchanged. STEP_NEEDS_REGS
- * comes with *ret_reg.
+ * were, *ret_cfa and *ret_ra_reg the rest; C is unchanged but for the work.
+ * Rules of registers that nobody asks for are not evaluated: those are unknown.
+ * STEP_NEEDS_REGS comes with *ret_reg.
  */
 enum step slow_step(struct unwind_cursor *c, const struct table *table,
 		    const struct table_rule *rule, const struct unwind_arch *arch, uint64_t *ret,

@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#define DELTAS_PER_WORK 4
+
 int calls_open(const void *blob, size_t len, struct calls *ret)
 {
 	const struct calls_header *h = blob;
@@ -33,6 +35,15 @@ int calls_open(const void *blob, size_t len, struct calls *ret)
 		return -EBADMSG;
 	*ret = calls;
 	return 0;
+}
+
+uint32_t calls_check_work(const struct calls *calls, uint64_t off)
+{
+	uint64_t page = (off - calls->header->base) >> CALLS_PAGE_BITS;
+
+	if (off < calls->header->base || page >= calls->header->nr_pages)
+		return 1;
+	return 1 + (calls->pages[page + 1] - calls->pages[page]) / DELTAS_PER_WORK;
 }
 
 bool calls_check(const struct calls *calls, uint64_t off)

@@ -290,6 +290,10 @@ enum step expr_eval(struct unwind_cursor *c, const uint8_t *expr, size_t bytes,
 	if (first)
 		push(&e, *first);
 	for (int steps = 0; e.status == STEP_OK && e.r.p < e.r.end; steps++) {
+		if (!cursor_work(c, 1)) {
+			fail(&e, STEP_EXPENSIVE);
+			break;
+		}
 		step(&e, reader_u8(&e.r));
 		if (e.r.bad || steps == EXPR_STEPS_MAX)
 			fail(&e, STEP_BAD);

@@ -11,6 +11,8 @@
 #include "unwind/arch.h"
 #include "unwind/cfa.h"
 
+#define ROW_WORK 8 /* of a row, besides its registers and expressions */
+
 struct operand {
 	uint8_t kind; /* enum reg_kind */
 	uint64_t off;
@@ -85,6 +87,14 @@ static enum step eval_reg(struct unwind_cursor *c, const struct operand *o, uint
 	}
 }
 
+/* Does anybody ask for REG of the caller? After a signal's frame all are worth having. */
+static bool is_needed(const struct unwind_cursor *c, const struct unwind_arch *arch,
+		      unsigned int reg)
+{
+	return reg == arch->sp_reg || reg == arch->fp_reg ||
+	       (c->keep_saved && arch->saved_regs >> reg & 1);
+}
+
 enum step slow_step(struct unwind_cursor *c, const struct table *table,
 		    const struct table_rule *rule, const struct unwind_arch *arch, uint64_t *ret,
 		    uint64_t *ret_known, uint64_t *ret_cfa, unsigned int *ret_ra_reg,
@@ -94,8 +104,12 @@ enum step slow_step(struct unwind_cursor *c, const struct table *table,
 	bool is_signal = reader_u8(&r) != 0;
 	uint8_t ra_reg = reader_u8(&r), nr_regs = reader_u8(&r);
 	uint64_t sp_bit = 1ull << arch->sp_reg, known = c->known;
-	enum step s = eval_cfa(c, &r, ret_cfa, ret_reg);
+	enum step s;
 
+	cursor_work_for(c, table);
+	if (!cursor_work(c, ROW_WORK + nr_regs))
+		return STEP_EXPENSIVE;
+	s = eval_cfa(c, &r, ret_cfa, ret_reg);
 	if (s != STEP_OK || r.bad || ra_reg >= UNWIND_REGS_MAX)
 		return s != STEP_OK ? s : STEP_BAD;
 	memcpy(ret, c->regs, sizeof(c->regs));
@@ -110,9 +124,13 @@ enum step slow_step(struct unwind_cursor *c, const struct table *table,
 
 		if (r.bad || reg >= UNWIND_REGS_MAX)
 			return STEP_BAD;
+		known &= ~(1ull << reg);
+		if (reg != ra_reg && !is_signal && !is_needed(c, arch, reg))
+			continue;
 		s = eval_reg(c, &o, reg, *ret_cfa, &ret[reg], &needs);
-		known = s == STEP_OK ? known | 1ull << reg : known & ~(1ull << reg);
-		if (reg != ra_reg && reg != arch->sp_reg)
+		if (s == STEP_OK)
+			known |= 1ull << reg;
+		if (s != STEP_EXPENSIVE && reg != ra_reg && reg != arch->sp_reg)
 			continue; /* a register that cannot be had is missed only by who asks */
 		if (s != STEP_OK) {
 			*ret_reg = needs;

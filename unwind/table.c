@@ -164,6 +164,17 @@ static uint64_t word_of_rule(const struct table_rule *rule, uint64_t index)
 	       (rule->cfa_op ? WORD_CFA_BY_FP : 0u) | WORD_PLAIN;
 }
 
+const uint32_t *table_row_search(const uint32_t *first, uint32_t nr, uint32_t end)
+{
+	while (nr > 0) {
+		uint32_t half = (nr + 1) >> 1;
+
+		first += first[half - 1] < end ? half : 0;
+		nr -= half;
+	}
+	return first - 1;
+}
+
 uint64_t table_word_find(const struct table *table, uint64_t off)
 {
 	const uint32_t *row = table_row(table, off);

@@ -37,6 +37,7 @@ struct table {
 	enum table_machine machine;
 	uint64_t *recent; /* see table_remember, or NULL */
 	uint64_t recent_mask;
+	bool is_expensive; /* set by unwinding: its rows used up the work of a stack */
 	const struct table_header *header;
 	const uint32_t *pages;
 	const uint32_t *rows;

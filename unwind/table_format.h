@@ -115,7 +115,12 @@ static inline bool rule_is_plain(const struct table_rule *rule)
 #define SAVED_SAME INT8_MAX /* the register still holds the caller's value */
 #define SAVED_LOST INT8_MIN /* not expressible in a byte */
 
+#define TABLE_SCAN_ROWS 64 /* more in one page are searched: hand-made code may have a row a byte */
+
 typedef int32_t table_lanes __attribute__((vector_size(16)));
+
+/* The last of the NR rows from FIRST on that is less than END. */
+const uint32_t *table_row_search(const uint32_t *first, uint32_t nr, uint32_t end);
 
 /*
  * The row of file offset OFF, for table_find and what needs to know where a gap
@@ -136,6 +141,8 @@ static inline const uint32_t *table_row(const struct table *table, uint64_t off)
 	nr = (int32_t)(page[1] - page[0]);
 	end = (table_lanes){0} +
 	      (int32_t)((rel & (TABLE_PAGE_BYTES - 1)) << TABLE_RULE_BITS | TABLE_RULE_MASK);
+	if (unlikely(nr > TABLE_SCAN_ROWS))
+		return table_row_search(first, (uint32_t)nr, (uint32_t)end[0]);
 	left += nr;
 	for (int32_t i = 0; i < nr; i += 4, left -= 4) {
 		memcpy(&row, first + i, sizeof(row)); /* may reach into the rules: they follow */

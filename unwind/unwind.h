@@ -16,6 +16,13 @@
 
 #define UNWIND_FRAMES_MAX 1024
 #define UNWIND_NO_MODULE  UINT32_MAX
+/*
+ * The work that one stack is given besides its plain steps, which are few: in operations of
+ * expressions, some 5 ns each. A program decides what its rows take; a frame of real code that
+ * takes any takes some twenty. A file that has used all of it once has less of it from then on.
+ */
+#define UNWIND_WORK_MAX	      8192u
+#define UNWIND_WORK_EXPENSIVE 512u
 
 /* DWARF register numbers of x86-64 (psABI figure 3.36), as indices of unwind_regs.r. */
 enum {
@@ -74,6 +81,8 @@ struct calls {
 int calls_open(const void *blob, size_t len, struct calls *ret);
 /* Is OFF (file offset) the address just after a call instruction? */
 bool calls_check(const struct calls *calls, uint64_t off);
+/* The most that this answer takes, as of UNWIND_WORK_MAX. */
+uint32_t calls_check_work(const struct calls *calls, uint64_t off);
 
 /* What unwinding needs to know of an ELF file; shared by all processes that map it. */
 struct unwind_module {

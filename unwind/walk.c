@@ -19,6 +19,10 @@
 
 #define LEAF_GAP_BYTES 32
 
+/* What is not done for every frame, as of UNWIND_WORK_MAX. */
+#define GAP_WORK      8
+#define LEAF_GAP_WORK 256
+
 struct walk {
 	const struct unwind_space *space;
 	const struct unwind_stack *stack;
@@ -131,6 +135,13 @@ static int end_at(struct walk *w, enum stack_end end, const struct unwind_module
 	return (int)end;
 }
 
+/* The work of this stack is used up, at last by code of MODULE, which is to blame if it was half of it. */
+static int end_expensive(struct walk *w, struct unwind_module *module)
+{
+	module->table.is_expensive |= w->cursor.work_before > UNWIND_WORK_MAX / 2;
+	return end_at(w, STACK_END_EXPENSIVE, module);
+}
+
 /* A read left the copy: was the copy too small, or does the stack go on elsewhere? */
 static int end_outside(struct walk *w, const struct unwind_module *module)
 {
@@ -154,6 +165,7 @@ static int check_guess(struct walk *w, const struct step_guess *guess)
 {
 	const struct unwind_map *map = unwind_map_of(w->space, guess->pc - 1);
 	struct unwind_module *module = map ? map->module : NULL;
+	uint64_t off;
 
 	if (!module)
 		return (int)STACK_END_NO_CFI;
@@ -167,7 +179,10 @@ static int check_guess(struct walk *w, const struct step_guess *guess)
 		module->wants_table = module->wants_calls = true;
 		return end_at(w, STACK_END_PENDING, module);
 	}
-	if (!calls_check(&module->calls, guess->pc - map->start + map->file_off))
+	off = guess->pc - map->start + map->file_off;
+	if (!cursor_work(&w->cursor, calls_check_work(&module->calls, off)))
+		return (int)STACK_END_EXPENSIVE;
+	if (!calls_check(&module->calls, off))
 		return (int)STACK_END_NO_CFI;
 	return WALK_ON;
 }
@@ -205,12 +220,15 @@ static void note(struct walk *w, const struct table_rule *rule)
 }
 
 /* No FDE covers the code at OFF: go on only by a step that the caller's code confirms. */
-static int step_gap(struct walk *w, const struct unwind_module *module, uint64_t off)
+static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 {
 	struct unwind_cursor *c = &w->cursor;
 	struct step_guess guess;
 	int r = (int)STACK_END_NO_CFI;
 
+	cursor_work_for(c, &module->table);
+	if (!cursor_work(c, c->is_exact ? LEAF_GAP_WORK : GAP_WORK))
+		return end_expensive(w, module);
 	if (c->is_exact && is_leaf_gap(&module->table, off) && w->arch->guess_leaf(c, &guess))
 		r = check_guess(w, &guess);
 	if (r == (int)STACK_END_NO_CFI && w->arch->guess_fp(c, &guess))
@@ -220,12 +238,14 @@ static int step_gap(struct walk *w, const struct unwind_module *module, uint64_t
 		note(w, NULL);
 	} else if (r == (int)STACK_END_NO_CFI) {
 		end_at(w, STACK_END_NO_CFI, module);
+	} else if (r == (int)STACK_END_EXPENSIVE) {
+		end_expensive(w, module);
 	}
 	return r;
 }
 
-static int step_rule(struct walk *w, const struct unwind_module *module,
-		     const struct table_rule *rule, struct unwind_frame *frame)
+static int step_rule(struct walk *w, struct unwind_module *module, const struct table_rule *rule,
+		     struct unwind_frame *frame)
 {
 	struct unwind_cursor *c = &w->cursor;
 
@@ -243,6 +263,8 @@ static int step_rule(struct walk *w, const struct unwind_module *module,
 		return end_outside(w, module);
 	case STEP_NEEDS_REGS:
 		return WALK_AGAIN;
+	case STEP_EXPENSIVE:
+		return end_expensive(w, module);
 	default:
 		return end_at(w, STACK_END_BAD_CFI, module);
 	}
@@ -393,7 +415,8 @@ void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *re
 									: &arch_x86_64,
 			 .frames = frames,
 			 .result = ret,
-			 .recall = recall};
+			 .recall = recall,
+			 .cursor.work_left = UNWIND_WORK_MAX};
 	int r;
 
 	ret->end_module = UNWIND_NO_MODULE;

@@ -254,6 +254,7 @@ const struct unwind_arch arch_x86_64 = {
 	.sp_reg = X86_RSP,
 	.fp_reg = X86_RBP,
 	.nr_regs = X86_NR_REGS,
+	.saved_regs = KNOWN_SAVED,
 	.step = x86_64_step,
 	.stride = x86_64_stride,
 	.after_syscall = x86_64_after_syscall,

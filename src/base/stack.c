@@ -32,6 +32,7 @@ static const struct {
 	[STACK_END_BAD_FILE] = {"bad-file", "a mapped file that could not be parsed"},
 	[STACK_END_NO_CFI] = {"no-cfi", "code without unwind information"},
 	[STACK_END_BAD_CFI] = {"bad-cfi", "unwind information that cannot be right"},
+	[STACK_END_EXPENSIVE] = {"expensive", "unwind information that takes too long to evaluate"},
 	[STACK_END_BAD_RA] = {"bad-ra", "a return address outside executable memory"},
 	[STACK_END_JIT] = {"jit", "generated code in anonymous memory"},
 	[STACK_END_ALTSTACK] = {"altstack", "goes on on a stack that was not copied"},

@@ -32,8 +32,9 @@ enum stack_end {
 	STACK_END_NO_CFI,   /* no CFI here and no verifiable frame pointer */
 	/* CFI that cannot be right: CFA not growing, misaligned, no such register */
 	STACK_END_BAD_CFI,
-	STACK_END_BAD_RA, /* return address not in executable memory */
-	STACK_END_JIT,	  /* anonymous executable memory */
+	STACK_END_EXPENSIVE, /* CFI that took more work than one stack is given */
+	STACK_END_BAD_RA,    /* return address not in executable memory */
+	STACK_END_JIT,	     /* anonymous executable memory */
 	/* continues on another stack that was not copied (after a signal frame) */
 	STACK_END_ALTSTACK,
 	STACK_END_DEPTH,     /* more frames than are kept */

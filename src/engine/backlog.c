@@ -14,10 +14,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define REST_EVERY 16
+
 struct waiting { /* in the buffer, followed by kernel ips, user ips, stack bytes */
 	uint64_t ticket, time_ns, period;
 	uint32_t process, pid, tid, cpu;
-	uint32_t bytes; /* of all, 8-aligned */
+	uint32_t module; /* whose table or return addresses it waits for */
+	bool has_table;	 /* it waits for the latter */
+	uint32_t bytes;	 /* of all, 8-aligned */
 	struct stack_input input;
 };
 
@@ -63,7 +67,7 @@ static void waiting_link(struct waiting *w)
 }
 
 bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const struct record *record,
-		 const struct stack_input *input)
+		 const struct stack_input *input, const struct unwind_module *module)
 {
 	size_t kernel_bytes = input->nr_kernel_ips * sizeof(uint64_t);
 	size_t user_bytes = input->nr_user_ips * sizeof(uint64_t);
@@ -84,6 +88,8 @@ bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const str
 		.pid = record->pid,
 		.tid = record->tid,
 		.cpu = record->cpu,
+		.module = module->id,
+		.has_table = module->has_table,
 		.bytes = (uint32_t)bytes,
 		.input = *input,
 	};
@@ -98,19 +104,36 @@ bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const str
 	return true;
 }
 
+/* What it waits for is still to come: unwinding it again, which may take long, would end there. */
+static bool must_wait(const struct waiting *w, struct engine *engine)
+{
+	const struct unwind_module *module = &procs_module(engine->procs, w->module)->unwind;
+
+	if (w->has_table)
+		return !module->has_calls && !module->calls_failed;
+	return !module->has_table && module->state == STACK_END_PENDING;
+}
+
 /* Unwind W again. Returns true when it need not wait any longer. */
 static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t give_up_ns)
 {
 	const struct process *process = procs_by_index(engine->procs, w->process);
 	struct stack_made made = {.end = STACK_END_LATE};
 
+	if (w->time_ns >= give_up_ns && must_wait(w, engine)) {
+		engine->look_for_wants = true;
+		return false;
+	}
 	waiting_link(w);
 	if (process)
 		stack_path(engine, process, &w->input, &made);
 	if (made.end == STACK_END_PENDING) {
 		engine->look_for_wants = true;
-		if (w->time_ns >= give_up_ns)
+		if (w->time_ns >= give_up_ns) {
+			w->module = made.end_module;
+			w->has_table = procs_module(engine->procs, w->module)->unwind.has_table;
 			return false;
+		}
 		made.end = STACK_END_LATE;
 	}
 	engine->health.ends[STACK_END_PENDING]--;
@@ -132,10 +155,12 @@ void backlog_retry(struct backlog *b, struct engine *engine, uint64_t give_up_ns
 {
 	size_t kept = 0, at = 0;
 
-	while (at < b->bytes) {
+	for (uint32_t i = 1; at < b->bytes; i++) {
 		struct waiting *w = (struct waiting *)(void *)(b->data + at);
 		size_t bytes = w->bytes;
 
+		if (i % REST_EVERY == 0)
+			engine_rest(engine);
 		if (!waiting_retry(w, engine, give_up_ns)) {
 			memmove(b->data + kept, w, bytes);
 			kept += bytes;

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,7 +172,8 @@ static void take_sample(struct engine *engine, const struct record *record,
 		return;
 	if (made.end == STACK_END_PENDING) {
 		engine->look_for_wants = true;
-		if (!backlog_add(engine->backlog, ticket, process->index, record, &input)) {
+		if (!backlog_add(engine->backlog, ticket, process->index, record, &input,
+				 &procs_module(engine->procs, made.end_module)->unwind)) {
 			made.end = STACK_END_LATE;
 			engine_keep(engine, record, process, &input, &made);
 			engine->health.ends[STACK_END_PENDING]--;
@@ -217,6 +219,22 @@ static void take_record(struct engine *engine, const struct record *record,
 		take_sample(engine, record, ret_unwound_ns);
 }
 
+/*
+ * Records may come faster than they are worked on, and then no round waits; and one batch of
+ * them may be long. The other processes and threads need the CPU too, and the kernel takes
+ * its priority from a real-time thread that never rests (src/process.c). What is lost is counted.
+ */
+uint64_t engine_rest(struct engine *engine)
+{
+	uint64_t time_ns = now_ns();
+
+	if (engine->recorded || time_ns < engine->rested_ns + WORK_NS)
+		return 0;
+	nanosleep(&(struct timespec){.tv_nsec = (long)REST_NS}, NULL);
+	engine->rested_ns = now_ns();
+	return engine->rested_ns - time_ns;
+}
+
 /* Work on all records up to the source's horizon; split the time spent by timing a few of them. */
 static void take_records(struct engine *engine)
 {
@@ -227,6 +245,8 @@ static void take_records(struct engine *engine)
 	for (uint32_t i = 0; source_next(engine->source, &record); i++) {
 		uint64_t start_ns, unwound_ns;
 
+		if (i % STAGE_SAMPLE_EVERY == 0)
+			begin_ns += engine_rest(engine); /* no work of ours */
 		if (i % STAGE_SAMPLE_EVERY != 0 || record.kind != RECORD_SAMPLE) {
 			take_record(engine, &record, NULL);
 			continue;
@@ -257,6 +277,7 @@ static void once_a_second(struct engine *engine, uint64_t time_ns)
 	if (time_ns > SWEEP_NS)
 		procs_sweep(engine->procs, time_ns - SWEEP_NS);
 	cost_update(engine, time_ns);
+	engine->is_realtime = sched_getscheduler(0) != SCHED_OTHER;
 }
 
 /* Copy out what has come and work on it. */
@@ -451,26 +472,12 @@ static struct woken wait_round(struct engine *engine, struct channel *channel)
 	return woken;
 }
 
-/*
- * Records may come faster than they are worked on, and then no round waits.
- * The other processes and threads need the CPU too, and the kernel kills a
- * real-time thread that never rests (src/process.c). What is lost is counted.
- */
-static void rest(struct engine *engine)
-{
-	uint64_t time_ns = now_ns();
-
-	if (time_ns < engine->rested_ns + WORK_NS)
-		return;
-	nanosleep(&(struct timespec){.tv_nsec = (long)REST_NS}, NULL);
-	engine->rested_ns = now_ns();
-}
-
 static void run_live(struct engine *engine, struct channel *channel)
 {
 	struct command command;
 	bool leave = false;
 
+	engine->was_realtime = engine->is_realtime = sched_getscheduler(0) != SCHED_OTHER;
 	while (!leave) {
 		struct woken woken = wait_round(engine, channel);
 		uint64_t time_ns = now_ns(), start_ns;
@@ -488,7 +495,7 @@ static void run_live(struct engine *engine, struct channel *channel)
 		engine->cost.stage_ns[HEALTH_STAGE_OTHER] += now_ns() - start_ns;
 		while (woken.by_command && !leave && channel_receive(channel, &command))
 			leave = !engine_obey(engine, channel, &command, time_ns);
-		rest(engine);
+		engine_rest(engine);
 	}
 }
 

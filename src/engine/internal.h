@@ -78,7 +78,8 @@ struct engine {
 	struct cost cost;
 	uint64_t window_ns;
 	bool frozen, is_over;
-	bool own_tasks;	     /* not allowed to sample all: this user's processes only */
+	bool own_tasks;			/* not allowed to sample all: this user's processes only */
+	bool was_realtime, is_realtime; /* at the start, and now */
 	bool look_for_wants; /* a stack ended PENDING: some module wants its table or calls */
 	char target[128];
 	char fetch_hosts[128]; /* "": there is no fetcher */
@@ -111,6 +112,11 @@ bool engine_add(struct engine *engine, const struct record *record, const struct
  */
 void engine_keep(struct engine *engine, const struct record *record, const struct process *process,
 		 const struct stack_input *input, const struct stack_made *made);
+/*
+ * In the middle of work on samples that may be long: let others run now and then. What is lost
+ * meanwhile is counted. Returns the time that passed, in ns.
+ */
+uint64_t engine_rest(struct engine *engine);
 /* Make a snapshot and hand it over. */
 void engine_post(struct engine *engine, struct channel *channel, uint64_t time_ns);
 /* Follow a record that is no sample. */
@@ -160,6 +166,7 @@ struct stack_made {
 	uint32_t nr;	     /* frames in engine->path, outermost first */
 	uint32_t nr_user;    /* of those: user frames, as in engine->user (innermost first) */
 	enum stack_end end;  /* why the user part ended */
+	uint32_t end_module; /* where, or UNWIND_NO_MODULE */
 	uint32_t bytes_used; /* of the copy that were read */
 };
 
@@ -171,11 +178,12 @@ void stack_path(struct engine *engine, const struct process *process,
 
 struct backlog *backlog_new(size_t max_bytes);
 struct backlog *backlog_free(struct backlog *backlog);
-/* Keep a copy of the PENDING sample RECORD. False: no room, it stays as it is (LATE). */
+/* Keep a copy of the PENDING sample RECORD, which waits for MODULE. False: no room, it stays as it is (LATE). */
 bool backlog_add(struct backlog *backlog, uint64_t ticket, uint32_t process,
-		 const struct record *record, const struct stack_input *input);
+		 const struct record *record, const struct stack_input *input,
+		 const struct unwind_module *module);
 /*
- * Try all waiting samples again; what is still PENDING goes on waiting until
+ * Try the waiting samples again whose MODULE is not what it was; what is still PENDING goes on waiting until
  * GIVE_UP_NS, the time before which samples are given up as LATE.
  */
 void backlog_retry(struct backlog *backlog, struct engine *engine, uint64_t give_up_ns);
@@ -204,6 +212,8 @@ void supply_fill_health(const struct supply *supply, struct health *health);
 bool supply_kernel_names_hidden(const struct supply *supply);
 /* The files that cannot be read and why, as a short list ("": none). */
 void supply_bad_files(const struct supply *supply, char *out, size_t size);
+/* How many files have unwind information that takes too long to evaluate, and a short list of them. */
+uint32_t supply_expensive_files(const struct supply *supply, char *out, size_t size);
 /* What is fetched from the network, as a few words ("": nothing is). */
 void supply_fetches(const struct supply *supply, char *out, size_t size);
 /* Of a recording: files that are missing or could not be verified ("": none). */

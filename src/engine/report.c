@@ -153,6 +153,7 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	struct source_stats source;
 	struct procs_stats procs;
 	struct health *h = &engine->health;
+	char expensive[1];
 
 	source_stats(engine->source, &source);
 	procs_stats(engine->procs, &procs);
@@ -182,6 +183,8 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	ret->nodes = profile.nodes;
 	ret->frames = profile.frames;
 	ret->log_entries = profile.log_entries;
+	ret->modules_expensive =
+		supply_expensive_files(engine->supply, expensive, sizeof(expensive));
 	supply_fill_health(engine->supply, ret);
 	ret->elapsed_ns = time_ns - engine->cost.start_ns;
 	ret->own_cpu_ns = engine->cost.cpu_now_ns;
@@ -235,6 +238,12 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 	supply_bad_files(engine->supply, files, sizeof(files));
 	if (files[0])
 		add_notice(out, size, "no names from %s", files);
+	if (supply_expensive_files(engine->supply, files, sizeof(files)) > 0)
+		add_notice(out, size,
+			   "stacks end early in %s: its unwind information takes too long", files);
+	if (engine->was_realtime && !engine->is_realtime)
+		add_notice(out, size,
+			   "too much work without a rest: no real-time priority any more");
 	if (engine->recorded) {
 		recorded_notice(engine->recorded, files, sizeof(files));
 		if (files[0])

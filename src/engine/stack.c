@@ -311,6 +311,7 @@ void stack_path(struct engine *engine, const struct process *process,
 		.nr = nr,
 		.nr_user = result.nr_frames,
 		.end = result.end,
+		.end_module = result.end_module,
 		.bytes_used = result.bytes_used,
 	};
 }

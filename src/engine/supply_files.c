@@ -362,3 +362,21 @@ void supply_bad_files(const struct supply *s, char *out, size_t size)
 	if (nr > BAD_FILES_NAMED && len < size)
 		snprintf(out + len, size - len, " and %u more", nr - BAD_FILES_NAMED);
 }
+
+uint32_t supply_expensive_files(const struct supply *s, char *out, size_t size)
+{
+	uint32_t nr = 0;
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (uint32_t id = PROC_MODULE_VDSO; id < s->nr_files; id++) {
+		const struct module *m = procs_module(s->engine->procs, id);
+
+		if (!m->unwind.table.is_expensive || ++nr > BAD_FILES_NAMED || len >= size)
+			continue;
+		len += (size_t)snprintf(out + len, size - len, "%s%s", nr > 1 ? ", " : "", m->name);
+	}
+	if (nr > BAD_FILES_NAMED && len < size)
+		snprintf(out + len, size - len, " and %u more", nr - BAD_FILES_NAMED);
+	return nr;
+}

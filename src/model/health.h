@@ -46,8 +46,9 @@ struct health {
 	uint64_t stack_bytes;	   /* bytes of user stack copied */
 	uint64_t stack_bytes_used; /* of those: read by the unwinder */
 
-	uint64_t modules;     /* ELF files known */
-	uint64_t modules_bad; /* of those: could not be opened or parsed */
+	uint64_t modules;	    /* ELF files known */
+	uint64_t modules_bad;	    /* of those: could not be opened or parsed */
+	uint64_t modules_expensive; /* of those: their rows used up the work of a stack */
 	uint64_t loader_restarts;
 	uint64_t fetched;	/* debug files that debuginfod servers had */
 	uint64_t fetch_missing; /* those that no server has */

@@ -164,6 +164,7 @@ static void put_health(struct json *json, const struct health *h)
 	put_cost(json, h);
 	json_u64(json, "modules", h->modules);
 	json_u64(json, "modules_bad", h->modules_bad);
+	json_u64(json, "modules_expensive", h->modules_expensive);
 	json_u64(json, "loader_restarts", h->loader_restarts);
 	json_u64(json, "fetched", h->fetched);
 	json_u64(json, "fetch_missing", h->fetch_missing);
