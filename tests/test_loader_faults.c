@@ -276,6 +276,28 @@ static void a_dropped_module_is_answered_once(void **state)
 	assert_int_equal(restarts_of(f), 0);
 }
 
+/* A file for which there is no descriptor left is not called a bad one. */
+static void too_few_descriptors_are_told(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_reply reply;
+	struct rlimit before, few;
+	int lowest;
+
+	test_warm_up(f->client);
+	lowest = dup(STDERR_FILENO);
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){.rlim_cur = (rlim_t)lowest, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(loader_want_table(f->client, GOOD), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(reply.status, LOADER_NO_FILES);
+	assert_string_equal(loader_status_text(reply.status), "too few file descriptors");
+	assert_good_still_works(f);
+}
+
 static void without_a_loader_everything_is_answered(void **state)
 {
 	struct fixture *f = *state;
@@ -830,6 +852,7 @@ int main(void)
 		TEST(a_loader_that_dies_idle_harms_no_file),
 		TEST(a_debug_file_is_suspected_before_its_module),
 		TEST(a_dropped_module_is_answered_once),
+		TEST(too_few_descriptors_are_told),
 		TEST(without_a_loader_everything_is_answered),
 		TEST(truncated_files_are_survived),
 		TEST(flipped_files_are_survived),

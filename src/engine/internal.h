@@ -208,8 +208,8 @@ void supply_names_now(struct supply *supply);
 /* Descriptors to poll for POLLIN, -1 where there is none. */
 int supply_loader_fd(const struct supply *supply);
 void supply_fill_health(const struct supply *supply, struct health *health);
-/* True: kernel addresses are hidden (kptr_restrict). */
-bool supply_kernel_names_hidden(const struct supply *supply);
+/* Why live samples have no kernel names, and what helps; "": they have, or nobody has asked yet. */
+void supply_kernel_notice(const struct supply *supply, char *out, size_t size);
 /* The files that cannot be read and why, as a short list ("": none). */
 void supply_bad_files(const struct supply *supply, char *out, size_t size);
 /* How many files have unwind information that takes too long to evaluate, and a short list of them. */

@@ -25,3 +25,8 @@ UNIT_TESTS += tests/test_engine_recorded
 tests_test_engine_recorded_SOURCES = tests/test_engine_recorded.c tests/recording_bytes.h
 tests_test_engine_recorded_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_recorded_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_engine_supply
+tests_test_engine_supply_SOURCES = tests/test_engine_supply.c
+tests_test_engine_supply_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_supply_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)

@@ -261,10 +261,11 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 	supply_fetches(engine->supply, fetches, sizeof(fetches));
 	if (fetches[0])
 		add_notice(out, size, "%s", fetches);
-	if (!engine->recorded && supply_kernel_names_hidden(engine->supply))
-		add_notice(
-			out, size,
-			"kernel names are hidden: sudo sysctl kernel.kptr_restrict=0, then start again");
+	if (engine->recorded)
+		return;
+	supply_kernel_notice(engine->supply, files, sizeof(files));
+	if (files[0])
+		add_notice(out, size, "%s", files);
 }
 
 static void fill_settings(struct engine *engine, struct snapshot *s, uint32_t *left)

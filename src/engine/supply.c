@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #define MAPS_TEXT_MAX  (64u << 20)
 #define SCAN_BYTES_MAX (64u << 20)
 #define RETRY_NS       (NS_PER_SEC / 4)
+#define ENOUGH_FILES   4096u
 #define MAPS_OF_SCAN   (1ull << 63) /* in the tag of maps asked for by the first scan */
 
 static void take_broker(struct supply *s);
@@ -88,8 +90,10 @@ static void take_maps(struct supply *s, const struct broker_file_reply *reply)
 			reply->tag & MAPS_OF_SCAN ? s->scan_time_ns : now_ns());
 }
 
-static void kernel_failed(struct supply *s)
+/* STATUS: why there is no /proc/kallsyms. */
+static void kernel_failed(struct supply *s, int status)
 {
+	s->kernel_trouble = status;
 	s->files[LOADER_KERNEL].state = FILE_FAILED;
 	supply_release_names(s, LOADER_KERNEL);
 }
@@ -115,7 +119,7 @@ static void take_reply_of(struct supply *s, struct broker_file_reply *reply)
 		    loader_add_module(s->loader, LOADER_KERNEL, steal_fd(&reply->fd)) == 0)
 			supply_file_done(s, LOADER_KERNEL);
 		else
-			kernel_failed(s);
+			kernel_failed(s, reply->status < 0 ? reply->status : -ENOMEM);
 		break;
 	case BROKER_SCAN:
 		if (reply->status == 0)
@@ -271,9 +275,30 @@ int supply_loader_fd(const struct supply *s)
 	return loader_client_fd(s->loader);
 }
 
-bool supply_kernel_names_hidden(const struct supply *s)
+/* What helps, where something does. */
+static void kernel_notice(int trouble, enum loader_status status, char *out, size_t size)
 {
-	return s->kernel_names_missing && !s->kernel_names_seen;
+	if (trouble == -EMFILE || trouble == -ENFILE || status == LOADER_NO_FILES)
+		snprintf(
+			out, size,
+			"too few file descriptors for kernel names: ulimit -n %u, then start again",
+			ENOUGH_FILES);
+	else if (trouble < 0)
+		snprintf(out, size, "no kernel names: /proc/kallsyms: %s", strerror(-trouble));
+	else if (status != LOADER_OK)
+		snprintf(out, size, "no kernel names: /proc/kallsyms: %s",
+			 loader_status_text(status));
+	else
+		snprintf(out, size,
+			 "kernel names are hidden: sudo sysctl kernel.kptr_restrict=0, "
+			 "then start again");
+}
+
+void supply_kernel_notice(const struct supply *s, char *out, size_t size)
+{
+	out[0] = '\0';
+	if (s->kernel_names_missing && !s->kernel_names_seen)
+		kernel_notice(s->kernel_trouble, s->files[LOADER_KERNEL].trouble, out, size);
 }
 
 void supply_fill_health(const struct supply *s, struct health *health)

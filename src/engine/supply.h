@@ -73,6 +73,7 @@ struct supply {
 	uint32_t nr_batches; /* names at the loader */
 	bool tables_came;    /* since the backlog was last tried */
 	bool kernel_names_seen, kernel_names_missing;
+	int kernel_trouble; /* why /proc/kallsyms could not be had: -errno, 0: nothing is known */
 	uint64_t scan_time_ns, rescan_time_ns, next_retry_ns, next_names_ns;
 	uint64_t table_rows;
 	struct fetch fetch;

@@ -88,6 +88,7 @@ const char *loader_status_text(enum loader_status status)
 		[LOADER_CRASHED] = "crashed the loader",
 		[LOADER_TIMED_OUT] = "timed out",
 		[LOADER_FAILED] = "could not be read",
+		[LOADER_NO_FILES] = "too few file descriptors",
 	};
 
 	_Static_assert(ARRAY_SIZE(texts) == LOADER_STATUS_COUNT, "one text per status");
@@ -320,23 +321,31 @@ static void start_later(struct loader_client *c)
 	c->backoff_ns = MIN(c->backoff_ns * 2, RESTART_MAX_NS);
 }
 
-static void start_failed(struct loader_client *c)
+/* What asking has failed with. */
+static enum loader_status status_of(int error)
+{
+	return error == -EMFILE || error == -ENFILE ? LOADER_NO_FILES : LOADER_FAILED;
+}
+
+static void start_failed(struct loader_client *c, int error)
 {
 	start_later(c);
 	if (++c->starts_failed >= STARTS_FAILED_MAX)
-		answer_queued(c, false, 0, LOADER_FAILED);
+		answer_queued(c, false, 0, status_of(error));
 }
 
 static void loader_start(struct loader_client *c)
 {
 	int sock = -1;
 	pid_t pid = 0;
+	int r;
 
 	if (c->has_started)
 		c->restarts++;
 	c->has_started = true;
-	if (c->spawner.start(c->spawner.context, &sock, &pid) < 0) {
-		start_failed(c);
+	r = c->spawner.start(c->spawner.context, &sock, &pid);
+	if (r < 0) {
+		start_failed(c, r);
 		return;
 	}
 	c->sock = sock;
@@ -372,7 +381,7 @@ static void loader_fail(struct loader_client *c, enum loader_end end)
 		module = module_get(c, request->module);
 	loader_stop(c);
 	if (!was_ready) {
-		start_failed(c);
+		start_failed(c, 0);
 		return;
 	}
 	start_later(c);
@@ -498,7 +507,7 @@ static void send_next(struct loader_client *c)
 	if (request->kind != LOADER_REPLY_NAMES) {
 		output = output_new(c);
 		if (output < 0) {
-			answer_here(c, request, LOADER_FAILED);
+			answer_here(c, request, status_of(output));
 			return;
 		}
 	}

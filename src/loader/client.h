@@ -37,6 +37,7 @@ enum loader_status {
 	LOADER_CRASHED, /* loaders died on it */
 	LOADER_TIMED_OUT, /* the loader was killed at the deadline */
 	LOADER_FAILED,	  /* could not read it, no memory, too large ... */
+	LOADER_NO_FILES,  /* no file descriptor was left for asking: the file may be well */
 	LOADER_STATUS_COUNT,
 };
 /* A few words for the health view: "not ELF or damaged", "timed out" ... */
