@@ -18,6 +18,7 @@
 #include <sched.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -193,6 +194,40 @@ static int be_sampling(void)
 	return nr_wrong;
 }
 
+/* As on a kernel that does not know CAP_PERFMON (38). */
+static int without_perfmon(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_CAPBSET_READ, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 38, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {.len = ARRAY_SIZE(code), .filter = code};
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* CAP_SYS_ADMIN takes its place there, which would mount and enter namespaces. */
+static int be_sampling_before_linux_5_8(void)
+{
+	if (!(status_hex(getpid(), "CapPrm") >> CAP_SYS_ADMIN & 1) || without_perfmon() < 0)
+		return INSIDE_SKIPPED;
+	if (be_broker(false, true) != 0)
+		return INSIDE_FAILED;
+	if (!(status_hex(getpid(), "CapEff") >> CAP_SYS_ADMIN & 1))
+		nr_wrong++;
+	REFUSED(TRIED(unshare(CLONE_NEWNS)));
+	REFUSED(TRIED(mount("none", their_folder, "tmpfs", 0, NULL)));
+	REFUSED(TRIED(sethostname("x", 1)));
+	POSSIBLE(try_maps(victim));
+	return nr_wrong;
+}
+
 static int be_reader_of_root(void)
 {
 	if (be_broker(true, false) != 0)
@@ -317,6 +352,12 @@ static void broker_reads_and_nothing_else(void **state)
 	stays_within(be_sampling);
 }
 
+static void broker_of_an_old_kernel_is_kept_as_well(void **state)
+{
+	(void)state;
+	stays_within(be_sampling_before_linux_5_8);
+}
+
 static void broker_of_a_recording_looks_into_no_process(void **state)
 {
 	(void)state;
@@ -413,6 +454,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(broker_reads_and_nothing_else),
+		cmocka_unit_test(broker_of_an_old_kernel_is_kept_as_well),
 		cmocka_unit_test(broker_of_a_recording_looks_into_no_process),
 		cmocka_unit_test(broker_of_a_recording_by_sudo_is_the_user),
 		cmocka_unit_test(recording_is_read_with_the_callers_rights),

@@ -114,7 +114,7 @@ static int refuse_set_id(struct err *err)
 {
 	if (getuid() == geteuid() && getgid() == getegid())
 		return 0;
-	err_set(err, -EPERM, "stacktop refuses to run set-user-ID or set-group-ID");
+	err_set(err, -EPERM, "refuses to run set-user-ID or set-group-ID");
 	err_hint(err, "remove the bit: sudo chmod ug-s \"$(command -v stacktop)\"; then use sudo");
 	return -EPERM;
 }
