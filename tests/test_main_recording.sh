@@ -255,7 +255,7 @@ pass "a recording of this machine's perf"
 # A file system that hangs hangs nothing else.
 if [ -x "$top_builddir/tests/fuse_hang" ] && [ -w /dev/fuse ]; then
 	mkdir "$tmp/fuse"
-	start env FUSE_HANG_PROGRAM="$tmp/deep" "$top_builddir/tests/fuse_hang" -f "$tmp/fuse"
+	start env FUSE_HANG_PROGRAM="$tmp/deep" "$top_builddir/tests/fuse_hang" -f -o allow_other "$tmp/fuse"
 	fuse=$last_pid
 	if wait_for 10 test -x "$tmp/fuse/program"; then
 		perf record -q -F 499 -e cpu-clock --call-graph dwarf,4096 -o "$tmp/own" -- \
