@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the loader keeps and what it lets go, at the times that the test says. */
+/* What the loader keeps and what it lets go. */
 #include "config.h"
 
 #include "src/loader/cache.h"
@@ -7,94 +7,105 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-#define NAME_BYTES  4000
-#define FILE_BYTES  ((size_t)6 << 20)
-#define NR_WORKING  4 /* files that are more than the lower bound and less than the upper */
-#define NR_TOO_MANY 12
-#define START_NS    (100 * NS_PER_SEC)
+#define FUNCTION_BYTES 16
+#define NR_FUNCTIONS   500000u /* of each file */
+#define FILE_BYTES     ((size_t)NR_FUNCTIONS * 12)
+#define NR_WORKING     ((unsigned int)(CACHE_BYTES_MAX / FILE_BYTES) - 1)
 
 static struct symbols *large_symbols(void)
 {
+	const struct elf_bytes strings = {.bytes = 1};
 	struct symbols *symbols = symbols_new();
-	char name[NAME_BYTES + 1];
+	uint32_t name;
 
 	assert_non_null(symbols);
-	memset(name, 'a', NAME_BYTES);
-	name[NAME_BYTES] = '\0';
-	for (uint64_t off = 0; off < FILE_BYTES; off += NAME_BYTES)
-		assert_int_equal(symbols_add_stub(symbols, off, NAME_BYTES, name), 0);
+	name = symbols_add_strings(symbols, &strings, 0, false);
+	for (uint64_t i = 0; i < NR_FUNCTIONS; i++)
+		assert_int_equal(
+			symbols_add_stub(symbols, i * FUNCTION_BYTES, FUNCTION_BYTES, name), 0);
 	assert_int_equal(symbols_finish(symbols), 0);
 	return symbols;
 }
 
-/* Use file KEY at TIME_NS as a batch of names does; returns whether its symbols had to be read. */
-static bool use(struct cache *cache, uint64_t key, uint64_t time_ns)
+/* Use file KEY as a batch of names does; returns whether its symbols had to be read. */
+static bool use(struct cache *cache, uint64_t key)
 {
-	struct cache_entry *entry = cache_get(cache, key, time_ns);
+	struct cache_entry *entry = cache_get(cache, key);
 	bool is_read = !entry->symbols;
 
 	if (is_read)
 		entry->symbols = large_symbols();
-	cache_trim(cache, time_ns);
+	cache_trim(cache);
 	return is_read;
 }
 
+static int cache_setup(void **state)
+{
+	*state = calloc(1, sizeof(struct cache));
+	return *state ? 0 : -1;
+}
+
+static int cache_teardown(void **state)
+{
+	cache_done(*state);
+	free(*state);
+	return 0;
+}
+
+/* Four million symbols and more, in ten files: a compiler and what it is linked with. */
 static void files_in_turn_are_read_once(void **state)
 {
-	struct cache *cache = calloc(1, sizeof(*cache));
+	struct cache *cache = *state;
 	unsigned int nr_read = 0;
 
-	(void)state;
-	assert_non_null(cache);
+	assert_true(NR_WORKING * NR_FUNCTIONS > 4000000);
 	for (uint64_t i = 0; i < 10ull * NR_WORKING; i++)
-		nr_read += use(cache, 1 + i % NR_WORKING, START_NS + i * NS_PER_MSEC);
+		nr_read += use(cache, 1 + i % NR_WORKING);
 	assert_int_equal(nr_read, NR_WORKING);
-	assert_true(cache_bytes(cache) > CACHE_BYTES_MAX);
-	cache_done(cache);
-	free(cache);
+	assert_int_equal(cache->evicted, 0);
+	assert_true(cache_bytes(cache) < NR_WORKING * (FILE_BYTES + 4096));
 }
 
-static void old_files_make_room(void **state)
+static void the_least_recently_used_makes_room(void **state)
 {
-	struct cache *cache = calloc(1, sizeof(*cache));
+	struct cache *cache = *state;
 
-	(void)state;
-	assert_non_null(cache);
 	for (uint64_t key = 1; key <= NR_WORKING; key++)
-		use(cache, key, START_NS);
-	use(cache, NR_WORKING, START_NS + CACHE_BUSY_NS);
+		use(cache, key);
+	assert_false(use(cache, 1));
+	use(cache, NR_WORKING + 1);
+	use(cache, NR_WORKING + 2);
+	assert_int_equal(cache->evicted, 1);
 	assert_true(cache_bytes(cache) <= CACHE_BYTES_MAX);
-	assert_false(use(cache, NR_WORKING, START_NS + CACHE_BUSY_NS));
-	assert_true(use(cache, 1, START_NS + CACHE_BUSY_NS));
-	cache_done(cache);
-	free(cache);
+	assert_false(use(cache, 1));
+	assert_true(use(cache, 2));
 }
 
-static void busy_files_are_bounded_too(void **state)
+static void many_small_files_are_read_once(void **state)
 {
-	struct cache *cache = calloc(1, sizeof(*cache));
+	struct cache *cache = *state;
 
-	(void)state;
-	assert_non_null(cache);
-	for (uint64_t key = 1; key <= NR_TOO_MANY; key++) {
-		use(cache, key, START_NS);
-		assert_true(cache_bytes(cache) <= CACHE_BYTES_BUSY_MAX);
-	}
-	assert_false(use(cache, NR_TOO_MANY, START_NS));
-	cache_done(cache);
-	free(cache);
+	for (uint64_t key = 1; key <= CACHE_ENTRIES_MAX; key++)
+		cache_get(cache, key)->nr_files = 1;
+	for (uint64_t key = 1; key <= CACHE_ENTRIES_MAX; key++)
+		assert_int_equal(cache_get(cache, key)->nr_files, 1);
+	assert_int_equal(cache->evicted, 0);
+	assert_int_equal(cache_get(cache, CACHE_ENTRIES_MAX + 1)->nr_files, 0);
+	assert_int_equal(cache->evicted, 1);
+	assert_int_equal(cache_get(cache, 2)->nr_files, 1);
+	assert_int_equal(cache_get(cache, 1)->nr_files, 0);
 }
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, cache_setup, cache_teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_in_turn_are_read_once),
-		cmocka_unit_test(old_files_make_room),
-		cmocka_unit_test(busy_files_are_bounded_too),
+		TEST(files_in_turn_are_read_once),
+		TEST(the_least_recently_used_makes_room),
+		TEST(many_small_files_are_read_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,6 +190,34 @@ static void kallsyms_names_functions(void **state)
 	kallsyms_free(k);
 }
 
+/* As a real kernel lists them: in any order, with padding in front of functions. */
+static void of_kernel_names_the_plain_one(void **state)
+{
+	struct kallsyms *k = kallsyms_of("ffffffff81000000 t __pi_memcpy\n"
+					 "ffffffff81000000 T __memcpy\n"
+					 "ffffffff81000000 W memcpy\n"
+					 "ffffffff810000f0 t __pfx_handler\n"
+					 "ffffffff81000100 T handler\n"
+					 "ffffffff81000200 t local\n"
+					 "ffffffff81000200 T exported\n"
+					 "ffffffff81000300 T longer_name\n"
+					 "ffffffff81000300 T name\n"
+					 "ffffffff81000400 T __pi_alone\n"
+					 "ffffffff81000500 t $x\n"
+					 "ffffffff81000600 T last\n",
+					 0);
+
+	(void)state;
+	assert_kernel(k, 0xffffffff81000001, "memcpy", "", 0xffffffff81000000);
+	/* Padding belongs to what is before it, as all padding does. */
+	assert_kernel(k, 0xffffffff810000f8, "memcpy", "", 0xffffffff81000000);
+	assert_kernel(k, 0xffffffff81000100, "handler", "", 0xffffffff81000100);
+	assert_kernel(k, 0xffffffff81000201, "exported", "", 0xffffffff81000200);
+	assert_kernel(k, 0xffffffff81000301, "name", "", 0xffffffff81000300);
+	assert_kernel(k, 0xffffffff81000501, "__pi_alone", "", 0xffffffff81000400);
+	kallsyms_free(k);
+}
+
 /* The kernel of a recording was placed elsewhere; its modules, nobody knows where. */
 static void a_kernel_placed_elsewhere_has_the_same_names(void **state)
 {
@@ -212,7 +240,7 @@ static void a_kernel_placed_elsewhere_has_the_same_names(void **state)
 				      0);
 	assert_true(kallsyms_image(entry->kallsyms) == 0xffffffff81000000);
 	entry->kernel_shift = 0x10000000;
-	assert_true(names_build(entry, offs, 3, out, sizeof(out)) > 0);
+	assert_true(names_build(entry, NULL, 0, offs, 3, out, sizeof(out)) > 0);
 	assert_string_equal(text + records[0].name, "second");
 	assert_true(records[0].func_off == 0xffffffff91000100);
 	assert_true(records[0].from == 0xffffffff91000100);
@@ -284,6 +312,7 @@ int main(void)
 		cmocka_unit_test(long_names_are_cut_with_a_mark),
 		cmocka_unit_test(hostile_names_are_harmless),
 		cmocka_unit_test(kallsyms_names_functions),
+		cmocka_unit_test(of_kernel_names_the_plain_one),
 		cmocka_unit_test(a_kernel_placed_elsewhere_has_the_same_names),
 		cmocka_unit_test(hidden_kallsyms_name_nothing),
 		cmocka_unit_test(damaged_kallsyms_are_refused),

@@ -309,6 +309,8 @@ void supply_fill_health(const struct supply *s, struct health *health)
 	loader_stats(s->loader, &stats);
 	procs_stats(s->engine->procs, &procs);
 	health->loader_restarts = stats.restarts;
+	health->symbols_evicted = stats.symbols_evicted;
+	health->symbols_left_out = stats.symbols_left_out;
 	health->fetched = s->fetch.nr_fetched;
 	health->fetch_missing = s->fetch.nr_missing;
 	health->fetch_failed = s->fetch.nr_failed;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A few hundred entries, searched in line: a request costs far more than that. */
+/* A thousand entries, searched in line: a request costs far more than that. */
 #include "config.h"
 
 #include "src/loader/cache.h"
 
 #include "src/base/util.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,7 +40,7 @@ static void entry_clear(struct cache_entry *entry)
 
 void cache_done(struct cache *cache)
 {
-	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
+	for (size_t i = 0; i < cache->nr; i++)
 		entry_clear(&cache->entries[i]);
 }
 
@@ -56,12 +57,12 @@ static size_t entry_bytes(const struct cache_entry *entry)
 	return bytes;
 }
 
-/* The least recently used entry of at least MIN_BYTES, or NULL; free ones have never been used. */
+/* The least recently used entry of at least MIN_BYTES, or NULL. */
 static struct cache_entry *cache_oldest(struct cache *cache, size_t min_bytes)
 {
 	struct cache_entry *oldest = NULL;
 
-	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++) {
+	for (size_t i = 0; i < cache->nr; i++) {
 		struct cache_entry *entry = &cache->entries[i];
 
 		if (entry_bytes(entry) >= min_bytes &&
@@ -71,20 +72,31 @@ static struct cache_entry *cache_oldest(struct cache *cache, size_t min_bytes)
 	return oldest;
 }
 
-struct cache_entry *cache_get(struct cache *cache, uint64_t key, uint64_t time_ns)
+static struct cache_entry *entry_new(struct cache *cache)
+{
+	struct cache_entry *entry;
+
+	if (cache->nr < CACHE_ENTRIES_MAX)
+		return &cache->entries[cache->nr++];
+	entry = cache_oldest(cache, 0);
+	assert(entry);
+	entry_clear(entry);
+	cache->evicted++;
+	return entry;
+}
+
+struct cache_entry *cache_get(struct cache *cache, uint64_t key)
 {
 	struct cache_entry *entry = NULL;
 
-	for (size_t i = 0; i < CACHE_ENTRIES_MAX && !entry; i++)
+	for (size_t i = 0; i < cache->nr && !entry; i++)
 		if (cache->entries[i].key == key)
 			entry = &cache->entries[i];
 	if (!entry) {
-		entry = cache_oldest(cache, 0);
-		entry_clear(entry);
+		entry = entry_new(cache);
 		entry->key = key;
 	}
 	entry->last_use = ++cache->uses;
-	entry->last_use_ns = time_ns;
 	return entry;
 }
 
@@ -101,21 +113,24 @@ size_t cache_bytes(const struct cache *cache)
 {
 	size_t bytes = 0;
 
-	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
+	for (size_t i = 0; i < cache->nr; i++)
 		bytes += entry_bytes(&cache->entries[i]);
 	return bytes;
 }
 
-void cache_trim(struct cache *cache, uint64_t time_ns)
+void cache_trim(struct cache *cache)
 {
 	size_t bytes = cache_bytes(cache);
 
 	while (bytes > CACHE_BYTES_MAX) {
 		struct cache_entry *oldest = cache_oldest(cache, 1);
 
-		if (bytes <= CACHE_BYTES_BUSY_MAX && time_ns - oldest->last_use_ns < CACHE_BUSY_NS)
-			break;
+		assert(oldest);
+		/* The only one is in use: it may be larger than the bound. */
+		if (oldest->last_use == cache->uses)
+			return;
 		bytes -= entry_bytes(oldest);
 		entry_shrink(oldest);
+		cache->evicted++;
 	}
 }

@@ -10,6 +10,7 @@
 #include "src/base/util.h"
 #include "src/loader/elf_file.h"
 #include "src/loader/kallsyms.h"
+#include "src/loader/protocol.h"
 #include "src/loader/symbols.h"
 #include "unwind/table.h"
 
@@ -17,19 +18,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CACHE_ENTRIES_MAX 256u
+#define CACHE_ENTRIES_MAX 1024u
+#define CACHE_FILES_MAX	  (1 + LOADER_DEBUG_MAX)
 /*
- * What lies about longer than this makes room for other files. What is in use
- * stays up to a larger bound: a compiler's symbols that are read again for each
- * batch of names cost more than all the rest.
+ * Room for five million symbols: what a compiler or a browser is made of is
+ * read once. Reading it again for each batch of names costs more than all the
+ * rest, so what is in use must never be much less than what fits.
  */
-#define CACHE_BYTES_MAX	     ((size_t)16 << 20)
-#define CACHE_BYTES_BUSY_MAX ((size_t)32 << 20)
-#define CACHE_BUSY_NS	     (10 * NS_PER_SEC)
+#define CACHE_BYTES_MAX ((size_t)64 << 20)
+
+/* What tells whether a file was changed since it was looked at. */
+struct cache_stamp {
+	uint64_t bytes, modified_ns;
+};
 
 struct cache_entry {
 	uint64_t key; /* 0: free */
-	uint64_t last_use, last_use_ns;
+	uint64_t last_use;
 	struct elf_file head; /* closed: its segments are still good */
 	/* of a file: its table, on the heap or mapped from an answer */
 	const void *blob;
@@ -37,7 +42,9 @@ struct cache_entry {
 	bool blob_is_mapped, has_table;
 	struct table table;
 	struct symbols *symbols;
-	uint32_t nr_debug; /* that symbols were taken from */
+	/* that symbols were taken from: the file itself, then debug files */
+	struct cache_stamp stamps[CACHE_FILES_MAX];
+	uint32_t nr_files;
 	/* of the kernel: one or the other */
 	struct kallsyms *kallsyms;
 	bool is_vmlinux;       /* its symbols are those of a file */
@@ -46,17 +53,19 @@ struct cache_entry {
 
 struct cache {
 	struct cache_entry entries[CACHE_ENTRIES_MAX];
+	size_t nr; /* the others have never been used */
 	uint64_t uses;
+	uint64_t evicted; /* entries that were emptied before their file was gone, to make room */
 };
 
 /* A zeroed struct cache is empty and valid. */
 void cache_done(struct cache *cache);
-/* The entry of KEY (not 0), used at TIME_NS; a new empty one if there is none. Valid until the next cache_get. */
-struct cache_entry *cache_get(struct cache *cache, uint64_t key, uint64_t time_ns);
+/* The entry of KEY (not 0); a new empty one if there is none. Valid until the next cache_get. */
+struct cache_entry *cache_get(struct cache *cache, uint64_t key);
 /* Give ENTRY its table. A blob from the heap is owned by the entry from now on, as is a mapping. */
 void cache_set_blob(struct cache_entry *entry, const void *blob, size_t bytes, bool is_mapped);
-/* Empty entries, least recently used first, until the rest is within the bounds. Mapped tables stay. */
-void cache_trim(struct cache *cache, uint64_t time_ns);
+/* Empty entries, least recently used first, until the rest is within the bound. Mapped tables stay. */
+void cache_trim(struct cache *cache);
 size_t cache_bytes(const struct cache *cache);
 
 #endif

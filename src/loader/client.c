@@ -74,7 +74,8 @@ struct loader_client {
 	uint64_t output_max;
 	uint64_t kernel_text;
 
-	uint64_t restarts, requests, cpu_before_ns, cpu_ns, rss_bytes;
+	struct loader_stats stats;   /* with what former loaders used */
+	struct loader_stats present; /* what the present one uses */
 
 	struct answer_names names; /* of the last NAMES reply */
 };
@@ -286,8 +287,10 @@ static void loader_stop(struct loader_client *c)
 	c->sock = c->output = -1;
 	c->pid = 0;
 	c->is_ready = false;
-	c->cpu_before_ns += c->cpu_ns;
-	c->cpu_ns = c->rss_bytes = 0;
+	c->stats.cpu_ns += c->present.cpu_ns;
+	c->stats.symbols_evicted += c->present.symbols_evicted;
+	c->stats.symbols_left_out += c->present.symbols_left_out;
+	c->present = (struct loader_stats){0};
 }
 
 struct loader_client *loader_client_free(struct loader_client *c)
@@ -341,7 +344,7 @@ static void loader_start(struct loader_client *c)
 	int r;
 
 	if (c->has_started)
-		c->restarts++;
+		c->stats.restarts++;
 	c->has_started = true;
 	r = c->spawner.start(c->spawner.context, &sock, &pid);
 	if (r < 0) {
@@ -522,7 +525,7 @@ static void send_next(struct loader_client *c)
 	c->outstanding = request;
 	c->output = steal_fd(&output);
 	c->deadline_at_ns = c->time_ns + c->deadline_ns;
-	c->requests++;
+	c->stats.requests++;
 }
 
 void loader_tick(struct loader_client *c, uint64_t time_ns)
@@ -561,8 +564,10 @@ static void reply_done(struct loader_client *c, const struct protocol_reply *mes
 {
 	struct module *module = module_get(c, c->outstanding->module);
 
-	c->cpu_ns = message->cpu_ns;
-	c->rss_bytes = message->rss_bytes;
+	c->present.cpu_ns = message->cpu_ns;
+	c->present.rss_bytes = message->rss_bytes;
+	c->present.symbols_evicted = message->symbols_evicted;
+	c->present.symbols_left_out = message->symbols_left_out;
 	c->backoff_ns = RESTART_FIRST_NS;
 	if (c->output >= 0)
 		close(steal_fd(&c->output));
@@ -635,11 +640,10 @@ pid_t loader_pid(const struct loader_client *c)
 
 void loader_stats(const struct loader_client *c, struct loader_stats *ret)
 {
-	*ret = (struct loader_stats){
-		.restarts = c->restarts,
-		.requests = c->requests,
-		.cpu_ns = c->cpu_before_ns + c->cpu_ns,
-		.rss_bytes = c->rss_bytes,
-		.queued = c->nr_queued,
-	};
+	*ret = c->stats;
+	ret->cpu_ns += c->present.cpu_ns;
+	ret->rss_bytes = c->present.rss_bytes;
+	ret->symbols_evicted += c->present.symbols_evicted;
+	ret->symbols_left_out += c->present.symbols_left_out;
+	ret->queued = c->nr_queued;
 }

@@ -111,8 +111,10 @@ void loader_tick(struct loader_client *client, uint64_t time_ns);
 
 struct loader_stats {
 	uint64_t restarts, requests;
-	uint64_t cpu_ns;    /* of all loaders so far, as they last reported it */
-	uint64_t rss_bytes; /* of the present one */
+	uint64_t cpu_ns;	   /* of all loaders so far, as they last reported it */
+	uint64_t rss_bytes;	   /* of the present one */
+	uint64_t symbols_evicted;  /* files whose symbols made room for those of others */
+	uint64_t symbols_left_out; /* symbols beyond what is kept of one file */
 	uint32_t queued;
 };
 void loader_stats(const struct loader_client *client, struct loader_stats *ret);

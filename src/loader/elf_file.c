@@ -124,15 +124,20 @@ static void debuglink_read(struct elf_file *file)
 		file->debuglink[0] = '\0';
 }
 
+/* libelf forgets that a section was packed as soon as it has unpacked it. */
 static void symtab_look(struct elf_file *file)
 {
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(file->elf, scn));) {
 		GElf_Shdr shdr;
 
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_SYMTAB && shdr.sh_size > 0) {
+		if (!gelf_getshdr(scn, &shdr))
+			continue;
+		if (shdr.sh_type == SHT_SYMTAB && shdr.sh_size > 0)
 			file->has_symtab = true;
-			return;
-		}
+		if (shdr.sh_flags & SHF_COMPRESSED &&
+		    (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM ||
+		     shdr.sh_type == SHT_STRTAB))
+			file->has_packed_names = true;
 	}
 }
 
@@ -192,14 +197,17 @@ void elf_file_close(struct elf_file *file)
 	file->elf = NULL;
 }
 
-static struct elf_file_section section_data(Elf_Scn *scn, const GElf_Shdr *shdr, size_t max)
+struct elf_file_section elf_file_section_of(Elf_Scn *scn, size_t max)
 {
-	struct elf_file_section ret = {.vaddr = shdr->sh_addr};
+	struct elf_file_section ret = {0};
+	GElf_Shdr shdr;
 	Elf_Data *data;
 
-	if (shdr->sh_type == SHT_NOBITS || shdr->sh_size == 0 || shdr->sh_size > max)
+	if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS || shdr.sh_size == 0 ||
+	    shdr.sh_size > max)
 		return ret;
-	if (shdr->sh_flags & SHF_COMPRESSED) {
+	ret.vaddr = shdr.sh_addr;
+	if (shdr.sh_flags & SHF_COMPRESSED) {
 		GElf_Chdr chdr;
 
 		/* A section says how large it will be, so a bomb is refused before it goes off. */
@@ -229,7 +237,7 @@ struct elf_file_section elf_file_section(const struct elf_file *file, const char
 			continue;
 		found = elf_strptr(file->elf, strings, shdr.sh_name);
 		if (found && strcmp(found, name) == 0)
-			return section_data(scn, &shdr, max);
+			return elf_file_section_of(scn, max);
 	}
 	return (struct elf_file_section){0};
 }

@@ -32,6 +32,7 @@ struct elf_file {
 	char debuglink[256]; /* "" if there is none, or a bad one */
 	uint32_t debuglink_crc;
 	bool has_symtab;
+	bool has_packed_names; /* symbols or their names are compressed */
 };
 
 /*
@@ -49,6 +50,8 @@ struct elf_file_section {
 	uint64_t vaddr;
 };
 
+/* Section SCN, decompressed, not converted, if it has at most MAX bytes. */
+struct elf_file_section elf_file_section_of(Elf_Scn *scn, size_t max);
 /* The first section called NAME, decompressed, not converted, if it has at most MAX bytes. */
 struct elf_file_section elf_file_section(const struct elf_file *file, const char *name, size_t max);
 

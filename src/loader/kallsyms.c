@@ -13,10 +13,10 @@
 #include "src/base/strings.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
+#include "src/loader/name_rank.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,19 +75,21 @@ static bool is_name(const char *name, size_t len, const char *wanted)
 	return len == strlen(wanted) && memcmp(name, wanted, len) == 0;
 }
 
-/* NAME has an end: the line's, at least. */
-static bool is_code(char type, const char *name)
+static bool is_code(char type)
 {
-	return (type == 't' || type == 'T' || type == 'w' || type == 'W') && name[0] != '$' &&
-	       !(name[0] == '.' && name[1] == 'L');
+	return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
 static int kallsyms_add(struct kallsyms *k, uint64_t start, char type, const char *name, size_t len,
 			uint32_t object)
 {
 	struct kernel_symbol *symbol;
-	int r = vec_reserve(&k->all, &k->cap, k->nr + 1, KALLSYMS_MAX);
+	int r;
 
+	/* As if it were not there: the code before it goes on through such a place. */
+	if (is_code(type) && !name_is_of_function(name, len))
+		return 0;
+	r = vec_reserve(&k->all, &k->cap, k->nr + 1, KALLSYMS_MAX);
 	if (r < 0)
 		return r;
 	symbol = &k->all[k->nr];
@@ -97,7 +99,7 @@ static int kallsyms_add(struct kallsyms *k, uint64_t start, char type, const cha
 		.object = (uint16_t)MIN(object, (uint32_t)UINT16_MAX),
 		.type = type,
 	};
-	if (is_code(type, name)) {
+	if (is_code(type)) {
 		r = vec_reserve(&k->text, &k->cap_text, k->nr_text + len + 1, KALLSYMS_TEXT_MAX);
 		if (r < 0)
 			return r;
@@ -218,37 +220,20 @@ static void kallsyms_sort(struct kallsyms *k)
 		qsort(k->all + from, k->nr - from, sizeof(*k->all), by_start);
 }
 
-static bool ends_with(const char *name, const char *suffix)
-{
-	size_t len = strlen(name), suffix_len = strlen(suffix);
-
-	return len > suffix_len && strcmp(name + len - suffix_len, suffix) == 0;
-}
-
-/* Names that mark a place and not a function; they lose to any other name at it. */
-static bool is_marker(const char *name)
-{
-	return name[0] == '_' && (strcmp(name, "_text") == 0 || strcmp(name, "_stext") == 0 ||
-				  ends_with(name, "_start") || ends_with(name, "_end") ||
-				  strncmp(name, "__pi_", 5) == 0);
-}
-
 /* Smaller is better. */
-static unsigned int rank_of(const struct kallsyms *k, const struct kernel_symbol *symbol)
+static uint32_t rank_of(const struct kallsyms *k, const struct kernel_symbol *symbol)
 {
-	unsigned int rank = 2;
+	struct name_traits traits = {.binding = NAME_LOCAL, .is_sized = true};
 	const char *name;
 
 	if (symbol->name == NO_NAME)
-		return UINT_MAX;
+		return UINT32_MAX;
 	name = k->text + symbol->name;
 	if (symbol->type == 'T')
-		rank = 0;
+		traits.binding = NAME_GLOBAL;
 	else if (symbol->type == 'W' || symbol->type == 'w')
-		rank = 1;
-	if (is_marker(name))
-		rank += 3;
-	return rank << 8 | (unsigned int)MIN(strspn(name, "_"), (size_t)255);
+		traits.binding = NAME_WEAK;
+	return name_rank(&traits, name, strlen(name));
 }
 
 /* Of those that start at one place keep the best, and the first of those. */

@@ -5,6 +5,7 @@ libloader_a_SOURCES = \
 	src/loader/client.c src/loader/client.h \
 	src/loader/debugdata.c src/loader/debugdata.h \
 	src/loader/demangle.c src/loader/demangle.h \
+	src/loader/elf_bytes.c src/loader/elf_bytes.h \
 	src/loader/elf_code.c src/loader/elf_code.h \
 	src/loader/elf_file.c src/loader/elf_file.h \
 	src/loader/fetch_cache.c src/loader/fetch_cache.h \
@@ -12,6 +13,7 @@ libloader_a_SOURCES = \
 	src/loader/fetcher.c src/loader/fetcher.h \
 	src/loader/kallsyms.c src/loader/kallsyms.h \
 	src/loader/loader.h \
+	src/loader/name_rank.c src/loader/name_rank.h \
 	src/loader/names.c src/loader/names.h \
 	src/loader/plt.c src/loader/plt.h \
 	src/loader/protocol.h \
@@ -31,6 +33,12 @@ UNIT_TESTS += tests/test_loader_text
 tests_test_loader_text_SOURCES = tests/test_loader_text.c
 tests_test_loader_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_loader_text_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_loader_symbols
+tests_test_loader_symbols_SOURCES = tests/test_loader_symbols.c tests/loader_elf.h \
+	tests/loader_helpers.h
+tests_test_loader_symbols_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_loader_symbols_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_loader_names
 tests_test_loader_names_SOURCES = tests/test_loader_names.c tests/loader_helpers.h

@@ -16,6 +16,8 @@
 #define OBJECT_BYTES_MAX 64 /* a kernel module's name: MODULE_NAME_LEN is 56 */
 
 struct answer {
+	const int *files;
+	unsigned int nr_files;
 	struct protocol_names *head;
 	struct protocol_name *records;
 	char *text;
@@ -25,12 +27,11 @@ static void file_name(const struct cache_entry *entry, struct answer *answer,
 		      struct protocol_name *record)
 {
 	struct symbols_place place = {.last = UINT64_MAX};
-	const char *symbol = NULL;
+	char mangled[SYMBOLS_NAME_BYTES_MAX];
+	bool is_found = entry->symbols && symbols_find(entry->symbols, record->off, &place);
 	uint64_t end, vaddr = 0;
 
-	if (entry->symbols)
-		symbol = symbols_find(entry->symbols, record->off, &place);
-	if (!symbol) {
+	if (!is_found) {
 		if (!entry->has_table ||
 		    !table_func_of(&entry->table, record->off, &place.start, &end))
 			return;
@@ -42,10 +43,11 @@ static void file_name(const struct cache_entry *entry, struct answer *answer,
 	record->last = place.last;
 	elf_file_vaddr_of(&entry->head, record->func_off, &vaddr);
 	record->func_vaddr = vaddr;
-	if (!symbol)
+	if (!is_found ||
+	    symbols_text(entry->symbols, place.name, answer->files, answer->nr_files, mangled) < 0)
 		return;
 	record->name = answer->head->text_bytes;
-	demangle(symbol, answer->text + record->name, LOADER_NAME_BYTES_MAX);
+	demangle(mangled, answer->text + record->name, LOADER_NAME_BYTES_MAX);
 	answer->head->text_bytes += (uint32_t)strlen(answer->text + record->name) + 1;
 }
 
@@ -96,11 +98,11 @@ static void vmlinux_name(const struct cache_entry *entry, struct answer *answer,
 	answer->text[answer->head->text_bytes++] = '\0';
 }
 
-ssize_t names_build(const struct cache_entry *entry, const uint64_t *offs, uint32_t nr, void *out,
-		    size_t out_bytes)
+ssize_t names_build(const struct cache_entry *entry, const int *files, unsigned int nr_files,
+		    const uint64_t *offs, uint32_t nr, void *out, size_t out_bytes)
 {
 	size_t fixed = sizeof(struct protocol_names) + nr * sizeof(struct protocol_name);
-	struct answer answer = {.head = out};
+	struct answer answer = {.files = files, .nr_files = nr_files, .head = out};
 
 	assert(nr <= LOADER_NAMES_MAX);
 	if (out_bytes < fixed + nr * (size_t)(LOADER_NAME_BYTES_MAX + OBJECT_BYTES_MAX))

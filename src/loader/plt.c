@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <gelf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +21,12 @@
 #define PLT_BYTES_MAX  (64u << 20)
 #define JUMP_BYTES     6u
 #define STUB_BYTES_MAX 16u
-#define SLOT_NAME_MAX  4000 /* a longer one would not be demangled anyway */
+#define SECTION_MAX    (512u << 20)
+#define SLOT_NAME_MAX  4000
 
 struct slot {
 	uint64_t vaddr;
-	const char *name;
+	uint32_t name; /* see symbols_add_stub */
 };
 
 struct slots {
@@ -34,31 +34,72 @@ struct slots {
 	size_t nr, cap;
 };
 
-static int slots_add_section(struct slots *slots, const struct elf_file *file, Elf_Scn *scn,
-			     const GElf_Shdr *shdr)
+/* A section with relocations, the symbols that these name, and their names. */
+struct relocations {
+	struct elf_bytes entries, symbols, strings;
+	uint32_t first_name;
+};
+
+static void relocations_close(struct relocations *r)
+{
+	elf_bytes_close(&r->entries);
+	elf_bytes_close(&r->symbols);
+	elf_bytes_close(&r->strings);
+}
+
+/* 0, -ENOENT (nothing usable), -ENOMEM. */
+static int relocations_open(struct relocations *ret, struct symbols *names,
+			    const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
 	Elf_Scn *symbols = elf_getscn(file->elf, shdr->sh_link);
-	Elf_Data *relocations = elf_getdata(scn, NULL), *symbol_data;
-	size_t entry_bytes = gelf_fsize(file->elf, ELF_T_RELA, 1, EV_CURRENT);
 	GElf_Shdr symbols_shdr;
+	int r;
 
-	if (!symbols || !relocations || !gelf_getshdr(symbols, &symbols_shdr) ||
-	    symbols_shdr.sh_type != SHT_DYNSYM || entry_bytes == 0)
-		return 0;
-	symbol_data = elf_getdata(symbols, NULL);
-	for (size_t i = 0; symbol_data && i < relocations->d_size / entry_bytes; i++) {
-		const char *name;
-		GElf_Rela rela;
-		GElf_Sym sym;
+	if (!symbols || !gelf_getshdr(symbols, &symbols_shdr) || symbols_shdr.sh_type != SHT_DYNSYM)
+		return -ENOENT;
+	r = elf_bytes_open(file, scn, SECTION_MAX, &ret->entries);
+	if (r == 0)
+		r = elf_bytes_open(file, symbols, SECTION_MAX, &ret->symbols);
+	if (r == 0)
+		r = elf_bytes_open(file, elf_getscn(file->elf, symbols_shdr.sh_link), SECTION_MAX,
+				   &ret->strings);
+	if (r == 0) {
+		ret->first_name = symbols_add_strings(names, &ret->strings, 0, true);
+		r = ret->first_name == SYMBOLS_NO_NAME ? -ENOENT : 0;
+	}
+	if (r < 0)
+		relocations_close(ret);
+	return r;
+}
+
+/* The name of symbol INDEX, or SYMBOLS_NO_NAME. */
+static uint32_t slot_name(struct relocations *r, uint64_t index)
+{
+	char name[SLOT_NAME_MAX];
+	Elf64_Sym sym;
+	ssize_t len;
+
+	if (!elf_bytes_read(&r->symbols, index * sizeof(sym), &sym, sizeof(sym)))
+		return SYMBOLS_NO_NAME;
+	len = elf_bytes_text(&r->strings, sym.st_name, name, sizeof(name));
+	/* One that is longer would not be demangled anyway. */
+	return len > 0 && len < SLOT_NAME_MAX - 1 ? r->first_name + sym.st_name : SYMBOLS_NO_NAME;
+}
+
+static int slots_add_section(struct slots *slots, struct relocations *relocations)
+{
+	Elf64_Rela rela;
+
+	for (uint64_t i = 0;
+	     elf_bytes_read(&relocations->entries, i * sizeof(rela), &rela, sizeof(rela)); i++) {
+		uint32_t name;
 		int r;
 
-		if (i > INT32_MAX || !gelf_getrela(relocations, (int)i, &rela) ||
-		    (GELF_R_TYPE(rela.r_info) != R_X86_64_JUMP_SLOT &&
-		     GELF_R_TYPE(rela.r_info) != R_X86_64_GLOB_DAT) ||
-		    !gelf_getsym(symbol_data, (int)GELF_R_SYM(rela.r_info), &sym))
+		if (ELF64_R_TYPE(rela.r_info) != R_X86_64_JUMP_SLOT &&
+		    ELF64_R_TYPE(rela.r_info) != R_X86_64_GLOB_DAT)
 			continue;
-		name = elf_strptr(file->elf, symbols_shdr.sh_link, sym.st_name);
-		if (!name || !name[0])
+		name = slot_name(relocations, ELF64_R_SYM(rela.r_info));
+		if (name == SYMBOLS_NO_NAME)
 			continue;
 		r = vec_reserve(&slots->all, &slots->cap, slots->nr + 1, SLOTS_MAX);
 		if (r < 0)
@@ -75,15 +116,21 @@ static int slot_compare(const void *va, const void *vb)
 	return a->vaddr < b->vaddr ? -1 : a->vaddr > b->vaddr;
 }
 
-static int slots_read(struct slots *slots, const struct elf_file *file)
+static int slots_read(struct slots *slots, struct symbols *symbols, const struct elf_file *file)
 {
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(file->elf, scn));) {
+		struct relocations relocations = {0};
 		GElf_Shdr shdr;
 		int r;
 
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_RELA)
 			continue;
-		r = slots_add_section(slots, file, scn, &shdr);
+		r = relocations_open(&relocations, symbols, file, scn, &shdr);
+		if (r == -ENOENT)
+			continue;
+		if (r == 0)
+			r = slots_add_section(slots, &relocations);
+		relocations_close(&relocations);
 		if (r < 0)
 			return r;
 	}
@@ -127,7 +174,6 @@ static int section_add(struct symbols *symbols, const struct slots *slots,
 	/* Backwards, as a stub ends where the next one begins. */
 	for (size_t left = section->bytes; left >= JUMP_BYTES; left--) {
 		const struct slot *slot = jump_slot(slots, section, left - JUMP_BYTES);
-		char name[SLOT_NAME_MAX + 5];
 		size_t start;
 		uint64_t off;
 		int r;
@@ -135,11 +181,9 @@ static int section_add(struct symbols *symbols, const struct slots *slots,
 		if (!slot)
 			continue;
 		start = left - JUMP_BYTES - stub_lead(section->data, left - JUMP_BYTES);
-		if (strlen(slot->name) < SLOT_NAME_MAX &&
-		    elf_file_off_of(file, section->vaddr + start, &off)) {
-			snprintf(name, sizeof(name), "%s@plt", slot->name);
+		if (elf_file_off_of(file, section->vaddr + start, &off)) {
 			r = symbols_add_stub(symbols, off, MIN(end - start, (size_t)STUB_BYTES_MAX),
-					     name);
+					     slot->name);
 			if (r < 0)
 				return r == -E2BIG ? 0 : r;
 		}
@@ -154,9 +198,9 @@ int plt_add(struct symbols *symbols, const struct elf_file *file)
 	struct slots slots = {0};
 	int r = 0;
 
-	if (file->machine != EM_X86_64 || file->swap)
+	if (file->machine != EM_X86_64 || !file->is_64 || file->swap)
 		return 0;
-	r = slots_read(&slots, file);
+	r = slots_read(&slots, symbols, file);
 	for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0 && slots.nr > 0; i++) {
 		struct elf_file_section section = elf_file_section(file, names[i], PLT_BYTES_MAX);
 

@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c34u /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c35u /* changes with every struct below */
 
 /* What a full table's file must have: nobody can change it any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -82,6 +82,8 @@ struct protocol_reply {
 	uint32_t pad;
 	uint64_t output_bytes; /* written to that memory file; 0: nothing */
 	uint64_t cpu_ns, rss_bytes;
+	uint64_t symbols_evicted;  /* so far: files whose symbols made room for those of others */
+	uint64_t symbols_left_out; /* so far: those beyond what is kept of one file */
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
 	uint8_t has_symtab;
@@ -106,7 +108,7 @@ struct protocol_name {
 _Static_assert(sizeof(struct protocol_hello) == 8, "hello has padding");
 _Static_assert(sizeof(struct protocol_crash) == 8, "crash has padding");
 _Static_assert(sizeof(struct protocol_request) == 48 + 8 * LOADER_NAMES_MAX, "request has padding");
-_Static_assert(sizeof(struct protocol_reply) == 48 + 24 + 256, "reply has padding");
+_Static_assert(sizeof(struct protocol_reply) == 64 + 24 + 256, "reply has padding");
 _Static_assert(sizeof(struct protocol_name) == 48, "name has padding");
 _Static_assert(sizeof(struct protocol_names) + LOADER_NAMES_MAX * (sizeof(struct protocol_name) +
 								   LOADER_NAME_BYTES_MAX + 64) <=

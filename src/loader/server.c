@@ -27,6 +27,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DEBUG_FILE_BYTES_MAX (4ull << 30)
@@ -48,6 +49,7 @@ struct server {
 	struct protocol_reply reply;
 	void *names; /* where names are answered, or NULL */
 	size_t names_bytes;
+	uint64_t symbols_left_out;
 };
 
 static void attached_clear(struct attached *attached)
@@ -163,8 +165,7 @@ static int serve_table(struct server *server, bool is_calls)
 	if (r == 0)
 		r = output_fill(server, blob, len);
 	if (r == 0 && !is_calls)
-		entry_keep_output(
-			server, cache_get(&server->cache, server->request.file_key, now_ns()), len);
+		entry_keep_output(server, cache_get(&server->cache, server->request.file_key), len);
 	return r;
 }
 
@@ -201,7 +202,7 @@ static int symbols_add_debugdata(struct symbols *symbols, const struct elf_file 
 	if (!section.data || debugdata_unpack(section.data, section.bytes, &image, &len) < 0 ||
 	    elf_file_open_memory(image, len, &inner) < 0)
 		return 0;
-	r = symbols_add(symbols, &inner, file, table);
+	r = symbols_add(symbols, &inner, 0, file, table);
 	elf_file_close(&inner);
 	return r;
 }
@@ -209,7 +210,7 @@ static int symbols_add_debugdata(struct symbols *symbols, const struct elf_file 
 static int symbols_collect(struct server *server, struct symbols *symbols,
 			   const struct elf_file *file, const struct table *table)
 {
-	int r = symbols_add(symbols, file, file, table);
+	int r = symbols_add(symbols, file, 0, file, table);
 
 	if (r == 0)
 		r = symbols_add_debugdata(symbols, file, table);
@@ -220,10 +221,42 @@ static int symbols_collect(struct server *server, struct symbols *symbols,
 
 		if (!debug_file_open(server->attached.debug[i], file, &debug))
 			continue;
-		r = symbols_add(symbols, &debug, file, table);
+		r = symbols_add(symbols, &debug, 1 + i, file, table);
 		elf_file_close(&debug);
 	}
-	return r == 0 ? symbols_finish(symbols) : r;
+	if (r == 0)
+		r = symbols_finish(symbols);
+	server->symbols_left_out += symbols_left_out(symbols);
+	return r;
+}
+
+/* What names are read from: the file itself, then its debug files. */
+struct files {
+	int all[CACHE_FILES_MAX];
+	unsigned int nr;
+};
+
+static struct files files_of(const struct attached *attached)
+{
+	struct files files = {.all = {attached->file}, .nr = 1};
+
+	for (uint32_t i = 0; i < attached->nr_debug; i++)
+		files.all[files.nr++] = attached->debug[i];
+	return files;
+}
+
+static void stamps_take(const struct files *files, struct cache_stamp stamps[CACHE_FILES_MAX])
+{
+	for (unsigned int i = 0; i < files->nr; i++) {
+		struct stat st;
+
+		stamps[i] = (struct cache_stamp){0};
+		if (fstat(files->all[i], &st) < 0)
+			continue;
+		stamps[i].bytes = (uint64_t)st.st_size;
+		stamps[i].modified_ns =
+			(uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec;
+	}
 }
 
 /* Fill ENTRY from FILE: the table if it is not there yet, then the symbols. */
@@ -246,24 +279,30 @@ static int entry_load(struct server *server, struct cache_entry *entry, const st
 	}
 	symbols_free(entry->symbols);
 	entry->symbols = symbols;
-	entry->nr_debug = server->attached.nr_debug;
 	entry->head = *file;
 	entry->head.elf = NULL;
 	return 0;
 }
 
-static int entry_need_symbols(struct server *server, struct cache_entry *entry)
+static int entry_need_symbols(struct server *server, struct cache_entry *entry,
+			      const struct files *files)
 {
+	struct cache_stamp stamps[CACHE_FILES_MAX];
 	struct elf_file file;
 	int r;
 
-	if (entry->symbols && entry->nr_debug == server->attached.nr_debug)
+	/* As they are before they are read: what is changed while they are is seen next time. */
+	stamps_take(files, stamps);
+	if (entry->symbols && entry->nr_files == files->nr &&
+	    memcmp(entry->stamps, stamps, files->nr * sizeof(*stamps)) == 0)
 		return 0;
 	r = elf_file_open(server->attached.file, &file);
 	if (r < 0)
 		return r;
 	r = entry_load(server, entry, &file);
 	elf_file_close(&file);
+	entry->nr_files = r < 0 ? 0 : files->nr;
+	memcpy(entry->stamps, stamps, files->nr * sizeof(*stamps));
 	return r;
 }
 
@@ -276,7 +315,7 @@ static int vmlinux_load(struct cache_entry *entry, const struct elf_file *file)
 	if (file->nr_segments == 0)
 		return -ENOEXEC;
 	symbols = symbols_new();
-	r = symbols ? symbols_add(symbols, file, file, NULL) : -ENOMEM;
+	r = symbols ? symbols_add(symbols, file, 0, file, NULL) : -ENOMEM;
 	if (r == 0)
 		r = symbols_finish(symbols);
 	if (r < 0) {
@@ -296,7 +335,7 @@ static int kernel_load(struct server *server, struct cache_entry *entry)
 	struct elf_file file;
 	int r;
 
-	if (!entry->kallsyms && !entry->is_vmlinux) {
+	if (!entry->kallsyms && !(entry->is_vmlinux && entry->symbols)) {
 		r = elf_file_open(server->attached.file, &file);
 		if (r == 0) {
 			r = vmlinux_load(entry, &file);
@@ -316,15 +355,16 @@ static int kernel_load(struct server *server, struct cache_entry *entry)
 
 static int serve_names(struct server *server, bool is_kernel)
 {
-	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key, now_ns());
+	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
+	struct files files = files_of(&server->attached);
 	ssize_t len;
 	int r;
 
-	r = is_kernel ? kernel_load(server, entry) : entry_need_symbols(server, entry);
+	r = is_kernel ? kernel_load(server, entry) : entry_need_symbols(server, entry, &files);
 	if (r < 0)
 		return r;
-	len = names_build(entry, server->request.offs, server->request.nr_offs, server->names,
-			  server->names_bytes);
+	len = names_build(entry, files.all, files.nr, server->request.offs, server->request.nr_offs,
+			  server->names, server->names_bytes);
 	if (len < 0)
 		return (int)len;
 	server->reply.output_bytes = (uint64_t)len;
@@ -370,11 +410,13 @@ static void serve(struct server *server)
 			r = serve_names(server, request->kind == PROTOCOL_KERNEL_NAMES);
 	}
 	attached_clear(attached);
-	cache_trim(&server->cache, now_ns());
+	cache_trim(&server->cache);
 	server->reply.version = PROTOCOL_VERSION;
 	server->reply.kind = request->kind;
 	server->reply.serial = request->serial;
 	server->reply.status = status_of(r);
+	server->reply.symbols_evicted = server->cache.evicted;
+	server->reply.symbols_left_out = server->symbols_left_out;
 	reply_account(&server->reply);
 }
 

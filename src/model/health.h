@@ -50,12 +50,14 @@ struct health {
 	uint64_t modules_bad;	    /* of those: could not be opened or parsed */
 	uint64_t modules_expensive; /* of those: their rows used up the work of a stack */
 	uint64_t loader_restarts;
-	uint64_t fetched;	/* debug files that debuginfod servers had */
-	uint64_t fetch_missing; /* those that no server has */
-	uint64_t fetch_failed;	/* those that could not be asked for, or came damaged */
-	uint64_t fetch_pending; /* those asked for now, or next */
-	uint64_t names_pending; /* frames that wait for their name now */
-	uint64_t tables_bytes;	/* unwind tables mapped */
+	uint64_t symbols_evicted;  /* files whose symbols made room and must be read again */
+	uint64_t symbols_left_out; /* functions beyond what is kept of one file: without a name */
+	uint64_t fetched;	   /* debug files that debuginfod servers had */
+	uint64_t fetch_missing;	   /* those that no server has */
+	uint64_t fetch_failed;	   /* those that could not be asked for, or came damaged */
+	uint64_t fetch_pending;	   /* those asked for now, or next */
+	uint64_t names_pending;	   /* frames that wait for their name now */
+	uint64_t tables_bytes;	   /* unwind tables mapped */
 	uint64_t tables_rows;
 
 	uint64_t elapsed_ns; /* since sampling began */

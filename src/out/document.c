@@ -166,6 +166,8 @@ static void put_health(struct json *json, const struct health *h)
 	json_u64(json, "modules_bad", h->modules_bad);
 	json_u64(json, "modules_expensive", h->modules_expensive);
 	json_u64(json, "loader_restarts", h->loader_restarts);
+	json_u64(json, "symbols_evicted", h->symbols_evicted);
+	json_u64(json, "symbols_left_out", h->symbols_left_out);
 	json_u64(json, "fetched", h->fetched);
 	json_u64(json, "fetch_missing", h->fetch_missing);
 	json_u64(json, "fetch_failed", h->fetch_failed);

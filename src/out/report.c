@@ -101,8 +101,13 @@ static void put_cost(FILE *stream, const struct health *h, bool is_recording)
 			elapsed_s);
 	fprintf(stream,
 		", memory %.1f MB, ELF files %" PRIu64 " (unreadable %" PRIu64
-		"), loader restarts %" PRIu64 "\n",
+		"), loader restarts %" PRIu64,
 		(double)h->rss_bytes / 1e6, h->modules, h->modules_bad, h->loader_restarts);
+	if (h->symbols_evicted || h->symbols_left_out)
+		fprintf(stream,
+			", files whose symbols made room %" PRIu64 ", functions left out %" PRIu64,
+			h->symbols_evicted, h->symbols_left_out);
+	putc('\n', stream);
 }
 
 /* Which events there are besides the one that is shown, and why the file was not read to its end. */
