@@ -630,6 +630,71 @@ static void a_chain_without_registers_is_shown(void **state)
 	check_chains(&attr, cases, ARRAY_SIZE(cases));
 }
 
+/* --- the kernel --- */
+
+static void put_kernel_map(struct image *im, uint64_t start, uint64_t len, const char *name)
+{
+	size_t at = im_start(im, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
+
+	im_u32(im, UINT32_MAX);
+	im_u32(im, 0);
+	im_u64(im, start);
+	im_u64(im, len);
+	im_u64(im, 0);
+	im_text(im, name, at);
+	im_sample_id(im, &im_cycles, 0, 10);
+	im_end(im, at);
+}
+
+/* Without a symbol of it a module is still known by what the recording says of its place. */
+static void kernel_modules_keep_their_names(void **state)
+{
+	static const struct {
+		uint64_t ip;
+		const char *name;
+	} cases[] = {{K_IP, "[kernel]"},
+		     {0xffffffffc0000010, "[ext4]"},
+		     {0xffffffffc0100010, "[nf_tables]"},
+		     {0xffffffffc0100020, "[nf_tables]"},
+		     {0xffffffffc0200010, "[nvidia]"},
+		     {0xffffffffc0300010, "[kernel]"}};
+	struct image im = {0};
+	struct fixture *f;
+	struct snapshot *s;
+
+	(void)state;
+	im_file(&im, &im_cycles, 1);
+	put_kernel_map(&im, 0xffffffff81000000, 0x7effffff, "[kernel.kallsyms]_text");
+	put_kernel_map(&im, 0xffffffffc0000000, 0x1000,
+		       "/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz");
+	put_kernel_map(&im, 0xffffffffc0100000, 0x1000,
+		       "/lib/modules/6.1.0/kernel/net/nf-tables.ko");
+	put_kernel_map(&im, 0xffffffffc0200000, 0x1000, "[nvidia]");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		size_t at = im.len;
+
+		im_sample(&im, &im_cycles, 1000 + i, 10, cases[i].ip);
+		im_set(&im, at + 4, KERNEL, 2);
+	}
+	im_file_end(&im, im_data_off(&im_cycles, 1));
+	f = start_fd(im_fd(&im, im.len), "made here", NULL, false);
+	s = whole(f, 0);
+	assert_int_equal(s->nr_funcs, 4);
+	for (uint32_t i = 0; i < s->nr_funcs; i++) {
+		uint64_t nr = 0;
+
+		assert_string_equal(snapshot_text(s, s->funcs[i].name),
+				    snapshot_text(s, s->funcs[i].object));
+		assert_true(s->funcs[i].is_kernel && !s->funcs[i].is_named);
+		for (size_t k = 0; k < ARRAY_SIZE(cases); k++)
+			nr += strcmp(snapshot_text(s, s->funcs[i].name), cases[k].name) == 0;
+		assert_int_equal(s->funcs[i].self, 1000 * nr);
+	}
+	snapshot_free(s);
+	stop(f);
+	im_done(&im);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -641,6 +706,7 @@ int main(void)
 		cmocka_unit_test(the_event_with_most_samples_is_shown),
 		cmocka_unit_test(halves_of_a_hybrid_event_are_one),
 		cmocka_unit_test(halves_can_be_chosen_apart),
+		cmocka_unit_test(kernel_modules_keep_their_names),
 		cmocka_unit_test(precise_samples_begin_at_their_address),
 		cmocka_unit_test(other_samples_begin_where_the_chain_does),
 		cmocka_unit_test(precise_samples_with_registers_begin_there_too),

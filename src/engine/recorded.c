@@ -180,6 +180,8 @@ static void take_kernel_map(struct recorded *r, const struct record_mmap *mmap)
 	}
 	end = name + strcspn(name, "].");
 	text_sanitize(name, (size_t)(end - name), text, sizeof(text));
+	for (char *dash = text; slash && (dash = strchr(dash, '-')); dash++)
+		*dash = '_'; /* as the kernel calls its modules, whatever their files are called */
 	snprintf(part.name, sizeof(part.name), "[%s]", text);
 	if (vec_reserve(&r->parts, &r->cap_parts, r->nr_parts + 1, KERNEL_PARTS_MAX) == 0)
 		r->parts[r->nr_parts++] = part;

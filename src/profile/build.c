@@ -153,7 +153,7 @@ static int add_func_text(const struct frames *f, struct builder *b, const struct
 	if (func->name)
 		return add_string(f, b, func->name, &out->name);
 	out->name = out->object;
-	if (func->off == FUNC_OFF_NONE)
+	if (func->is_object)
 		return 0;
 	snprintf(place, sizeof(place), "+0x%" PRIx64, func->vaddr);
 	if (add_text(b, strings_get(f->strings, object), &out->name) < 0)

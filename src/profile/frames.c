@@ -151,8 +151,10 @@ int frames_object(struct frames *f, uint32_t module, const char *name, bool is_k
 	if (object->is_known)
 		return 0;
 	object->is_known = true;
-	object->fallback = func_add(
-		f, (struct func){.off = FUNC_OFF_NONE, .module = module, .object = FRAMES_NONE});
+	object->fallback = func_add(f, (struct func){.off = FUNC_OFF_NONE,
+						     .module = module,
+						     .object = FRAMES_NONE,
+						     .is_object = true});
 	func_table_put(f, object->fallback);
 	return 0;
 }
@@ -300,13 +302,17 @@ static void set_names(struct frames *f, struct func *func, const char *name, con
 static uint32_t func_of_name(struct frames *f, uint32_t module, const struct func_name *name)
 {
 	uint64_t off = name->off;
+	bool is_object = off == FUNC_OFF_NONE && (!name->name || !*name->name);
 	uint32_t id;
 
+	if (is_object && (!name->object || !*name->object ||
+			  is_string(f, f->objects[module].name, name->object)))
+		return f->objects[module].fallback;
 	if (off == FUNC_OFF_NONE) {
-		if (!name->name || !*name->name)
-			return f->objects[module].fallback;
-		/* A name without a place: one function for each name. */
-		off = FUNC_OFF_NONE - 1 - hash_bytes(name->name, strlen(name->name)) / 2;
+		/* A name without a place, of a function or of a part of the module: one for each name. */
+		const char *text = is_object ? name->object : name->name;
+
+		off = FUNC_OFF_NONE - 1 - hash_bytes(text, strlen(text)) / 2;
 	}
 	id = func_find(f, module, off);
 	if (id == FRAMES_NONE) {
@@ -315,7 +321,8 @@ static uint32_t func_of_name(struct frames *f, uint32_t module, const struct fun
 		id = func_add(f, (struct func){.off = off,
 					       .vaddr = name->vaddr,
 					       .module = module,
-					       .object = FRAMES_NONE});
+					       .object = FRAMES_NONE,
+					       .is_object = is_object});
 		func_table_put(f, id);
 	}
 	set_names(f, &f->funcs[id], name->name, name->object);
@@ -485,7 +492,8 @@ int frames_init(struct frames *f, uint32_t frames_max, size_t text_bytes_max, ui
 				  .object = intern(f, "[unknown]")});
 	func_add(f, (struct func){.module = FRAME_NO_STACK_MODULE,
 				  .off = FUNC_OFF_NONE,
-				  .object = intern(f, "[unknown]")});
+				  .object = intern(f, "[unknown]"),
+				  .is_object = true});
 	return 0;
 }
 

@@ -40,6 +40,7 @@ struct func {
 	uint32_t module;
 	uint32_t name;	 /* string, 0: none */
 	uint32_t object; /* string, FRAMES_NONE: the module's name */
+	bool is_object; /* nothing is known but the object: a module, or a part of it that has a name */
 };
 #define FUNC_OFF_NONE UINT64_MAX
 

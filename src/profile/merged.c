@@ -110,8 +110,7 @@ static uint32_t merge_node(struct merged *m, const struct frames *frames, uint32
 	uint64_t path;
 
 	/* Code of which nothing is known but its file: a chain of it says no more than one. */
-	if (parent && tree_frame(&m->tree, parent) == func &&
-	    frames->funcs[func].off == FUNC_OFF_NONE)
+	if (parent && tree_frame(&m->tree, parent) == func && frames->funcs[func].is_object)
 		return parent;
 	node = tree_child(&m->tree, parent, func);
 	if (node < nr)
