@@ -86,6 +86,23 @@ static void every_field_has_its_place(void **state)
 	assert_text(UINT64_MAX, FIRST SECOND);
 }
 
+/* An event that has no name of perf's: "raw 0x1a8". */
+static void an_event_is_one_word(void **state)
+{
+	struct snap_samples *s = make_samples();
+	AUTO_FREE char *text = NULL;
+	size_t len;
+	FILE *stream = open_memstream(&text, &len);
+
+	(void)state;
+	s->samples[1].event = COMM;
+	assert_int_equal(out_samples(stream, s, UINT64_MAX), 0);
+	fclose(stream);
+	assert_non_null(strstr(text, " 18446744073709551615 Web_Content: no-user\n"));
+	assert_non_null(strstr(text, "Web Content -1/-1 "));
+	free(s);
+}
+
 static void no_more_than_asked_for(void **state)
 {
 	(void)state;
@@ -110,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_field_has_its_place),
+		cmocka_unit_test(an_event_is_one_word),
 		cmocka_unit_test(no_more_than_asked_for),
 		cmocka_unit_test(errors_of_the_stream_are_told),
 	};

@@ -8,6 +8,13 @@
 #include <errno.h>
 #include <inttypes.h>
 
+/* Who splits a line at its blanks counts words from the end: an event is one. */
+static void put_event(FILE *stream, const char *name)
+{
+	for (; *name; name++)
+		putc(*name == ' ' ? '_' : *name, stream);
+}
+
 static void put_head(FILE *stream, const struct snap_samples *s, const struct snap_sample *sample)
 {
 	fprintf(stream, "%s %d/%d ", s->text + sample->comm, sample->pid, sample->tid);
@@ -15,9 +22,10 @@ static void put_head(FILE *stream, const struct snap_samples *s, const struct sn
 		fputs("[-]", stream);
 	else
 		fprintf(stream, "[%03" PRIu32 "]", sample->cpu);
-	fprintf(stream, " %llu.%09llu: %" PRIu64 " %s: %s\n", sample->time_ns / NS_PER_SEC,
-		sample->time_ns % NS_PER_SEC, sample->period, s->text + sample->event,
-		stack_end_name(sample->end));
+	fprintf(stream, " %llu.%09llu: %" PRIu64 " ", sample->time_ns / NS_PER_SEC,
+		sample->time_ns % NS_PER_SEC, sample->period);
+	put_event(stream, s->text + sample->event);
+	fprintf(stream, ": %s\n", stack_end_name(sample->end));
 }
 
 static void put_frame(FILE *stream, const struct snap_samples *s, const struct snap_frame *frame)
