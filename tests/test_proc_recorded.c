@@ -129,6 +129,34 @@ static void a_second_reading_finds_the_same_files(void **state)
 	assert_int_equal(procs_nr_modules(procs), nr);
 }
 
+/* The kernel keeps 15 bytes of a name; the path of the program has all of it. */
+static void long_names_are_whole(void **state)
+{
+	struct procs *procs = *state;
+	const struct process *process;
+
+	do_exec(procs, 10, "long_process_na", 1);
+	do_mmap(procs, 10, 0x1000, 0x1000, "/opt/long_process_name_of_mine", 0, 2);
+	do_mmap(procs, 10, 0x3000, 0x1000, "/lib/libc.so.6", 0, 3);
+	process = procs_of_sample(procs, 10, 10, 4);
+	assert_string_equal(process->comm, "long_process_name_of_mine");
+	/* Another name, or one that was not cut, is what it is. */
+	do_exec(procs, 11, "script_of_mine.", 1);
+	do_mmap(procs, 11, 0x1000, 0x1000, "/usr/bin/python3", 0, 2);
+	assert_string_equal(procs_of_sample(procs, 11, 11, 4)->comm, "script_of_mine.");
+	do_exec(procs, 12, "short", 1);
+	do_mmap(procs, 12, 0x1000, 0x1000, "/usr/bin/short_and_long", 0, 2);
+	assert_string_equal(procs_of_sample(procs, 12, 12, 4)->comm, "short");
+	do_comm(procs, 10, 10, "renamed", false, 5);
+	assert_string_equal(procs_of_sample(procs, 10, 10, 6)->comm, "renamed");
+	/* No longer than is kept of it. */
+	do_exec(procs, 13, "aaaaaaaaaaaaaaa", 1);
+	do_mmap(procs, 13, 0x1000, 0x1000,
+		"/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		0, 2);
+	assert_in_range(strlen(procs_of_sample(procs, 13, 13, 4)->comm), 32, PROC_NAME_MAX - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +167,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_second_reading_finds_the_same_files, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(long_names_are_whole, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,7 +173,8 @@ bool samples_add(struct samples *s, const struct record *record, const struct pr
 				      .first_frame = (uint32_t)s->nr_frames,
 				      .nr_frames = stack->nr,
 			      }};
-	snprintf(kept->comm, sizeof(kept->comm), "%s", comm ? comm : process->comm);
+	/* As the kernel knows it: threads have no other name, and perf shows that. */
+	snprintf(kept->comm, sizeof(kept->comm), "%.15s", comm ? comm : process->comm);
 	for (uint32_t i = 0; i < stack->nr; i++)
 		keep_frame(s, stack, i);
 	return true;

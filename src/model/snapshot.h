@@ -44,7 +44,7 @@ struct snap_node {
 /* A process with samples in the window. */
 struct snap_process {
 	uint32_t index; /* the engine's number of it */
-	char comm[16];	/* its name */
+	char comm[64];	/* its name, whole where the kernel cut it and its file is known */
 };
 
 /* What one process has of the self weight of a node: the shares of a node add up to it. */

@@ -39,6 +39,9 @@ struct module { /* one ELF file by identity; lives as long as the table of modul
 
 struct space;
 
+#define PROC_NAME_MAX \
+	64 /* the kernel cuts names at 15 bytes, the files of programs have longer ones */
+
 /*
  * A process: one address space, one program. Threads share it; exec makes a
  * new one, so that a shell and the compiler it becomes are shown apart.
@@ -48,7 +51,7 @@ struct process {
 	uint32_t index; /* from its first sample on, not reused: what the sample log stores */
 	pid_t pid;
 	uint64_t start_time;		   /* as in broker_process, 0: not known */
-	char comm[16];			   /* sanitized; ":PID" until it is known */
+	char comm[PROC_NAME_MAX];	   /* sanitized; ":PID" until it is known */
 	bool is_kernel, is_dead, is_dirty; /* dirty: maps doubtful after a loss */
 	bool has_maps;	     /* read from /proc, inherited, or seen from its exec on */
 	struct space *space; /* see process_space */
@@ -155,7 +158,7 @@ struct procs_stats {
 	uint64_t maps_refused;	/* beyond what is kept of one process or of all */
 	uint64_t maps_skipped;	/* beyond what is followed of one process in a second */
 	pid_t maps_skipped_pid; /* the last one of which a mapping was refused or skipped */
-	char maps_skipped_comm[16];
+	char maps_skipped_comm[PROC_NAME_MAX];
 	uint64_t tables_bytes, tables_dropped;
 };
 void procs_stats(const struct procs *procs, struct procs_stats *ret);

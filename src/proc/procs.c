@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COMM_BYTES_MAX 15 /* TASK_COMM_LEN without its NUL */
+
 #define SPACES_BYTES_MAX (48u << 20) /* over a million mappings; a desktop has some ten thousand */
 #define MORE_PID	 (-2)	     /* no task has it: stands for all above the bound */
 
@@ -92,8 +94,23 @@ void procs_skip_map(struct procs *procs, const struct process_entry *entry, uint
 	memcpy(procs->maps_skipped_comm, entry->process.comm, sizeof(entry->process.comm));
 }
 
+/* A name that the kernel has cut is whole in the path of the program that is called so. */
+static void complete_name(struct process_entry *entry, const struct mapping *mapping)
+{
+	const char *slash = memrchr(mapping->path, '/', mapping->path_len);
+	struct process *process = &entry->process;
+	char name[sizeof(process->comm)];
+
+	if (!entry->is_named || strlen(process->comm) != COMM_BYTES_MAX || !slash)
+		return;
+	text_sanitize(slash + 1, mapping->path_len - (size_t)(slash + 1 - mapping->path), name,
+		      sizeof(name));
+	if (strncmp(name, process->comm, COMM_BYTES_MAX) == 0)
+		memcpy(process->comm, name, sizeof(name));
+}
+
 int procs_map(struct procs *procs, struct space **space, const struct mapping *mapping,
-	      const struct process_entry *entry, uint64_t time_ns, bool fill)
+	      struct process_entry *entry, uint64_t time_ns, bool fill)
 {
 	struct unwind_map map = {
 		.start = mapping->start,
@@ -109,6 +126,7 @@ int procs_map(struct procs *procs, struct space **space, const struct mapping *m
 	/* No file, no offset: code stays apart by its address. */
 	if (map.module->id == PROC_MODULE_JIT || map.module->id == PROC_MODULE_VSYSCALL)
 		map.file_off = map.start;
+	complete_name(entry, mapping);
 	r = fill ? space_fill(space, &map, time_ns) : space_set(space, &map, time_ns);
 	if (r == -E2BIG)
 		procs_skip_map(procs, entry, &procs->maps_refused);

@@ -30,7 +30,7 @@ struct procs {
 	uint64_t nr_losses;
 	uint64_t maps_reread, maps_refused, maps_skipped;
 	pid_t maps_skipped_pid; /* of the last refused or skipped */
-	char maps_skipped_comm[16];
+	char maps_skipped_comm[PROC_NAME_MAX];
 };
 
 /* Is what happened at TIME_NS (0: not known, so no) older than what was read at SNAPSHOT_NS? */
@@ -50,7 +50,7 @@ struct process_entry *procs_add_unknown(struct procs *procs, pid_t pid, uint64_t
 
 /* Put a mapping into *SPACE, over others or (FILL) only between them. 0 or -ENOMEM. */
 int procs_map(struct procs *procs, struct space **space, const struct mapping *mapping,
-	      const struct process_entry *entry, uint64_t time_ns, bool fill);
+	      struct process_entry *entry, uint64_t time_ns, bool fill);
 
 /* A mapping of the process is not followed: COUNTER says why. */
 void procs_skip_map(struct procs *procs, const struct process_entry *entry, uint64_t *counter);

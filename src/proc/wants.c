@@ -134,7 +134,7 @@ void procs_doubt(struct procs *procs, pid_t pid)
 }
 
 /* A space made of TEXT, with what records told after it was asked for on top. NULL: no memory. */
-static struct space *space_of_text(struct procs *procs, const struct process_entry *entry,
+static struct space *space_of_text(struct procs *procs, struct process_entry *entry,
 				   const char *text, size_t len, uint64_t time_ns)
 {
 	struct space *space = space_new(&procs->budget);
