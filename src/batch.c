@@ -76,16 +76,16 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 	int r;
 
 	if (o->format == OPTIONS_JSON)
-		return out_json(b->config->stream, snapshot, &query);
+		return out_json(b->config->output->stream, snapshot, &query);
 	if (o->format == OPTIONS_FOLDED) {
 		if (b->nr_blocks)
-			putc('\n', b->config->stream);
-		return out_folded(b->config->stream, snapshot);
+			putc('\n', b->config->output->stream);
+		return out_folded(b->config->output->stream, snapshot);
 	}
 	r = view_build(&b->view, snapshot, &query);
 	if (r < 0)
 		return r;
-	return out_text(b->config->stream, snapshot, &b->view, &query, b->config->ascii);
+	return out_text(b->config->output->stream, snapshot, &b->view, &query, b->config->ascii);
 }
 
 /* Does what is written say who calls whom? */
@@ -129,6 +129,8 @@ static void put_block(struct batch *b, const struct snapshot *snapshot)
 {
 	b->has_stacks |= snapshot->nr_samples > 0;
 	b->error = write_block(b, snapshot);
+	if (b->error == 0)
+		output_mark(b->config->output);
 	b->nr_blocks++;
 	if (b->error < 0 ||
 	    (b->config->options->count && b->nr_blocks >= b->config->options->count))
@@ -212,7 +214,9 @@ static void take_samples(struct batch *b, const struct snapshot *snapshot, uint6
 		start_closing(b);
 	b->has_stacks |= nr > 0;
 	if (nr)
-		b->error = out_samples(b->config->stream, samples, left);
+		b->error = out_samples(b->config->output->stream, samples, left);
+	if (nr && b->error == 0)
+		output_mark(b->config->output);
 	b->nr_blocks += MIN(nr, left);
 	if (b->error < 0 || nr >= left ||
 	    (are_last(b, snapshot, time_ns) && (nr == 0 || (b->signal && !is_recording))))
@@ -332,7 +336,7 @@ static void step(struct batch *b)
 	struct pollfd fds[] = {
 		{.fd = channel_main_fd(b->channel), .events = POLLIN},
 		{.fd = b->signal_fd, .events = POLLIN},
-		{.fd = fileno(b->config->stream)}, /* its reader is gone */
+		{.fd = fileno(b->config->output->stream)}, /* its reader is gone */
 	};
 	uint64_t time_ns = now_ns();
 
@@ -417,8 +421,11 @@ static int finish(struct batch *b, struct err *err)
 	if (b->error == 0)
 		say_what_is_missing(b);
 	if (b->error < 0 && b->error != -EPIPE && b->signal != SIGHUP) {
-		err_set(err, b->error, "cannot write %s: %s",
-			o->output ? "the file given by -o" : "the output", strerror(-b->error));
+		err_set(err, b->error, "cannot write %s: %s%s",
+			o->output ? "the file given by -o" : "the output", strerror(-b->error),
+			!b->config->output->is_ours	? ""
+			: b->config->output->whole == 0 ? "; nothing written"
+							: "; it ends with the last whole block");
 		return 1;
 	}
 	if (b->config->launch)
@@ -443,7 +450,7 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 	/* The engine tells by itself when it has read a recording. */
 	if (config->options->input && !config->options->delay_given)
 		batch.block_ns = UINT64_MAX;
-	setvbuf(config->stream, NULL, _IOFBF, BUFFER_BYTES);
+	setvbuf(config->output->stream, NULL, _IOFBF, BUFFER_BYTES);
 	batch_signals(&signals);
 	batch.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (batch.signal_fd < 0) {

@@ -7,13 +7,13 @@
 #include "src/launch.h"
 #include "src/model/command.h"
 #include "src/options.h"
+#include "src/output.h"
 
 #include <signal.h>
-#include <stdio.h>
 
 struct batch_config {
 	const struct options *options; /* view, sort, limit, delay, count, format */
-	FILE *stream;
+	struct output *output;	       /* open; marked after each block */
 	bool ascii;
 	struct launch *launch;	       /* the command, or NULL */
 	void (*say)(const char *text); /* one line for the person, beside the stream */

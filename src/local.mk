@@ -4,6 +4,7 @@ libmain_a_SOURCES = \
 	src/batch.c src/batch.h \
 	src/launch.c src/launch.h \
 	src/options.c src/options.h \
+	src/output.c src/output.h \
 	src/process.c src/process.h \
 	src/saver.c src/saver.h \
 	src/session.c src/session.h \
@@ -20,6 +21,11 @@ UNIT_TESTS += tests/test_main_options
 tests_test_main_options_SOURCES = tests/test_main_options.c
 tests_test_main_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_main_options_LDADD = libmain.a $(LINK_OUT) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_main_output
+tests_test_main_output_SOURCES = tests/test_main_output.c
+tests_test_main_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_main_output_LDADD = libmain.a $(LINK_OUT) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_main_launch
 tests_test_main_launch_SOURCES = tests/test_main_launch.c

@@ -30,6 +30,7 @@
 #include "src/loader/fetcher.h"
 #include "src/loader/loader.h"
 #include "src/out/out.h"
+#include "src/output.h"
 #include "src/process.h"
 #include "src/saver.h"
 #include "src/target.h"
@@ -50,7 +51,6 @@
 #define LARGE_BYTES    (4u << 20) /* of blocks that go back to the system: more than most snapshots */
 #define QUIT_MAX_NS    (250 * NS_PER_MSEC)
 #define TARGET_MAX     128
-#define OUTPUT_MODE    0600
 #define STATUS_USAGE   2
 #define PIPE_BYTES_MAX (16 << 20) /* root may; others 1 MB */
 #define PIPE_BYTES_MIN (128 << 10)
@@ -70,7 +70,7 @@ struct session {
 	struct broker *broker;
 	bool broker_saves; /* root itself: files are the broker's to create */
 	struct saver *saver;
-	FILE *stream;
+	struct output output;
 	struct engine *engine;
 	struct channel *channel;
 	pthread_t thread;
@@ -132,27 +132,6 @@ static int start_command(struct session *s, struct err *err)
 	else
 		s->status = launch_status_of(r);
 	return r;
-}
-
-/* -o never writes over a file, like the write key. */
-static int open_output(struct session *s, struct err *err)
-{
-	const char *name = s->options->output;
-	int fd;
-
-	if (!name) {
-		s->stream = stdout;
-		return 0;
-	}
-	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, OUTPUT_MODE);
-	if (fd < 0)
-		return out_save_error(-errno, name, err);
-	s->stream = fdopen(fd, "w");
-	if (!s->stream) {
-		close(fd);
-		return err_set(err, -ENOMEM, "no memory");
-	}
-	return 0;
 }
 
 static int explain_input(const struct session *s, int code, struct err *err)
@@ -261,15 +240,15 @@ static int start_privileged(struct session *s, struct err *err)
 		process_raise_priority();
 	/* A root who is nobody's guest writes files as root; all others as who they are. */
 	if (s->workers.was_root && !s->workers.by_sudo)
-		r = open_output(s, err);
+		r = output_open(&s->output, s->options->output, err);
 	if (r == 0)
 		r = start_broker(s, err);
 	if (r == 0 && is_live)
 		process_hurry();
 	if (r == 0)
 		r = identity_become(&s->workers, err);
-	if (r == 0 && !s->stream)
-		r = open_output(s, err);
+	if (r == 0 && !s->output.stream)
+		r = output_open(&s->output, s->options->output, err);
 	return r == 0 ? confine(err) : r;
 }
 
@@ -432,7 +411,7 @@ static int run_batch(struct session *s, struct err *err)
 {
 	struct batch_config config = {
 		.options = s->options,
-		.stream = s->stream,
+		.output = &s->output,
 		.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
 		.launch = s->launch,
 		.say = s->say,
@@ -482,14 +461,13 @@ static bool stop_engine(struct session *s)
 
 static void close_output(struct session *s, struct err *err)
 {
-	FILE *stream = s->stream;
 	char shown[TARGET_MAX];
+	int r = output_close(&s->output, err->code != 0);
 
-	s->stream = NULL;
-	if (!stream || stream == stdout || fclose(stream) == 0 || s->status != 0)
+	if (r == 0)
 		return;
 	text_sanitize(s->options->output, strlen(s->options->output), shown, sizeof(shown));
-	err_set(err, -errno, "cannot write %s: %s", shown, strerror(errno));
+	err_set(err, r, "cannot write %s: %s", shown, strerror(-r));
 	s->status = 1;
 }
 

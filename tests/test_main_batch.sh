@@ -151,6 +151,10 @@ ln -s elsewhere link
 status_of "$STACKTOP" -n 1 -d 0.3 -o link
 check "-o follows no link" [ "$status" -eq 1 ]
 check "-o created nothing behind a link" [ ! -e elsewhere ]
+status_of "$STACKTOP" -n 1 -d 0.3 -o /dev/null
+check "-o /dev/null is no file that exists: $status $(cat err)" [ "$status" -eq 0 ]
+status_of "$STACKTOP" -n 1 -d 0.3 -p 4194303 -o never
+check "a run that fails leaves no -o file of any size" [ ! -s never ]
 if [ -w /dev/full ]; then
 	"$STACKTOP" -n 1 -d 0.3 -b >/dev/full 2>err
 	status=$?
