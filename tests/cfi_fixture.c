@@ -144,6 +144,7 @@ int reset(void **state)
 	stack = (struct unwind_stack){
 		.data = (const uint8_t *)stack_words, .base = STACK, .bytes = sizeof(stack_words)};
 	regs.machine = TABLE_MACHINE_X86_64;
+	regs.is_precise = false;
 	for (int i = 0; i < X86_NR_REGS; i++)
 		regs.r[i] = 0xdead0000u + (uint64_t)i * 8;
 	regs.r[X86_RSP] = STACK;

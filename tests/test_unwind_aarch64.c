@@ -346,7 +346,9 @@ static void roots(void **state)
 	(void)state;
 	ONE_FUNCTION(0);
 	expect_end(0x1008, STACK_END_ROOT);
-	regs.r[A64_X30] = 0; /* musl's start-up code and threads */
+	regs.r[A64_X30] = 0;
+	expect_end(0x108, STACK_END_BAD_RA);
+	regs.r[A64_X29] = 0; /* musl's start-up code and threads */
 	expect_end(0x108, STACK_END_ROOT);
 }
 

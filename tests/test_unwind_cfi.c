@@ -472,6 +472,7 @@ static void a_damaged_program_is_skipped_whole(void **state)
 	COMPILE_ONE(ADVANCE | 1, DEF_CFA_OFFSET, 16, ADVANCE | 1, RECALL);
 	assert_int_equal(stats.fdes_skipped, 1);
 	expect_end(0x100, STACK_END_NO_CFI);
+	regs.r[X86_RBP] = 0;
 	expect_end(0xf0, STACK_END_ROOT);
 	reset(NULL);
 	COMPILE_ONE(ADVANCE | 1, 0x3f);
@@ -514,9 +515,70 @@ static void roots(void **state)
 	(void)state;
 	COMPILE_ONE(ADVANCE | 1, UNDEFINED, X86_RIP);
 	expect_end(0x101, STACK_END_ROOT);
-	expect_end(0x100, STACK_END_ROOT); /* called from 0: nowhere */
+	expect_end(0x100, STACK_END_BAD_RA); /* a zero word is none, in the middle of a landing */
+	regs.r[X86_RBP] = 0;
+	expect_end(0x100, STACK_END_ROOT); /* called from nowhere, as the ABI marks it */
 	stack_words[0] = 8;
 	expect_end(0x100, STACK_END_BAD_RA);
+}
+
+/* The hole that clone has in its CFI: the child, the parent, and a hole before something else. */
+static void a_thread_before_its_first_function(void **state)
+{
+	size_t cie = put_cie("zR", usual, sizeof(usual));
+
+	(void)state;
+	put_fde(cie, 0x100, 0x10, NULL, 0);
+	put_fde(cie, 0x11a, 0x10, root, sizeof(root));
+	put_fde(cie, 0x200, 0x10, NULL, 0);
+	put_fde(cie, 0x21a, 0x10, NULL, 0);
+	assert_int_equal(compile(), 0);
+	regs.r[X86_RAX] = 0;
+	regs.r[X86_RCX] = MAP_START + 0x112;
+	for (uint64_t at = 0x112; at < 0x11a; at++)
+		expect_end(at, STACK_END_ROOT);
+	regs.r[X86_RAX] = 4711; /* the parent is told the child's number */
+	expect_end(0x115, STACK_END_NO_CFI);
+	regs.r[X86_RAX] = 0;
+	regs.r[X86_RCX] = MAP_START + 0x212;
+	expect_end(0x115, STACK_END_NO_CFI);
+	expect_end(0x215, STACK_END_NO_CFI);
+}
+
+/* A precise event names the call that has just been made: its return address is on the stack. */
+static void sampled_at_a_call_that_has_run(void **state)
+{
+	struct calls calls;
+	void *made;
+	size_t len;
+
+	(void)state;
+	memcpy(text + 0x104, "\xff\xd0", 2);
+	COMPILE_ONE(DEF_CFA_OFFSET, 24);
+	assert_int_equal(cfi_compile_calls(&input, &made, &len), 0);
+	assert_int_equal(calls_open(made, len, &calls), 0);
+	stack_words[0] = MAP_START + 0x106;
+	stack_words[2] = 0x1234;
+	stack_words[3] = CALLER;
+	expect_end(0x104, STACK_END_BAD_RA);
+	regs.is_precise = true;
+	module.calls_failed = false;
+	walk_from(0x104);
+	assert_int_equal(result.end, STACK_END_PENDING);
+	assert_int_equal(result.nr_frames, 1);
+	assert_true(module.wants_calls);
+	module.calls = calls;
+	module.has_calls = true;
+	expect_caller(4);
+	assert_int_equal(frames[0].pc, MAP_START + 0x104);
+
+	/* Just before it: the same word is of a call before. */
+	stack_words[0] = CALLER;
+	stack_words[2] = CALLER;
+	expect_caller(4);
+	stack_words[0] = MAP_START + 0x107; /* not after a call */
+	expect_caller(4);
+	free(made);
 }
 
 int main(void)
@@ -546,6 +608,8 @@ int main(void)
 		TEST(a_damaged_program_is_skipped_whole),
 		TEST(signal_frames_of_any_form),
 		TEST(roots),
+		TEST(a_thread_before_its_first_function),
+		TEST(sampled_at_a_call_that_has_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

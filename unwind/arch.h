@@ -80,6 +80,8 @@ struct unwind_arch {
 			   struct unwind_arrival *arrivals, uint32_t nr_max, uint64_t until_sp);
 	/* Could the exact pc be where a system call returns to? */
 	bool (*after_syscall)(const struct unwind_cursor *c);
+	/* Could the exact pc be just behind the system call that made this task? NULL: nobody knows. */
+	bool (*after_clone)(const struct unwind_cursor *c);
 	/* A frame-pointer step, or (at the leaf) a function that has pushed nothing yet. */
 	bool (*guess_fp)(const struct unwind_cursor *c, struct step_guess *ret);
 	bool (*guess_leaf)(const struct unwind_cursor *c, struct step_guess *ret);

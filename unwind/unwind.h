@@ -62,6 +62,8 @@ enum {
 struct unwind_regs {
 	enum table_machine machine;  /* whose they are: AARCH64, else x86-64 */
 	uint64_t r[UNWIND_REGS_MAX]; /* by DWARF number; the machine's pc last */
+	/* pc is of an instruction that has run, and the others are as it has left them */
+	bool is_precise;
 };
 
 /* The copied stack: bytes at addresses [base, base + bytes). */

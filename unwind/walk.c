@@ -18,6 +18,7 @@
 #define SIGNAL_FRAME_BYTES_MAX (64u << 10)
 
 #define LEAF_GAP_BYTES 32
+#define CALL_BYTES_MAX 9 /* with prefixes */
 
 /* What is not done for every frame, as of UNWIND_WORK_MAX. */
 #define GAP_WORK      8
@@ -212,6 +213,24 @@ static bool is_leaf_gap(const struct table *table, uint64_t off)
 	return below + above <= LEAF_GAP_BYTES;
 }
 
+/*
+ * A new thread that has not come to its first function: clone has left a hole in
+ * its CFI around the system call, which the parent leaves by a return, the child
+ * by code just behind it that is a root.
+ */
+static bool is_new_thread(const struct walk *w, const struct table *table, uint64_t off)
+{
+	const struct table_rule *rule;
+	uint64_t above = 1;
+
+	if (!w->arch->after_clone || !w->arch->after_clone(&w->cursor))
+		return false;
+	while (above < LEAF_GAP_BYTES && is_gap(table, off + above))
+		above++;
+	rule = table_rule_at(table, off + above);
+	return rule && rule->cfa_op == RULE_CFA_ROOT;
+}
+
 /* A step by RULE (NULL: of another kind) has led to the next frame. */
 static void note(struct walk *w, const struct table_rule *rule)
 {
@@ -229,8 +248,12 @@ static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 	cursor_work_for(c, &module->table);
 	if (!cursor_work(c, c->is_exact ? LEAF_GAP_WORK : GAP_WORK))
 		return end_expensive(w, module);
-	if (c->is_exact && is_leaf_gap(&module->table, off) && w->arch->guess_leaf(c, &guess))
-		r = check_guess(w, &guess);
+	if (c->is_exact && is_leaf_gap(&module->table, off)) {
+		if (is_new_thread(w, &module->table, off))
+			return end_at(w, STACK_END_ROOT, module);
+		if (w->arch->guess_leaf(c, &guess))
+			r = check_guess(w, &guess);
+	}
 	if (r == (int)STACK_END_NO_CFI && w->arch->guess_fp(c, &guess))
 		r = check_guess(w, &guess);
 	if (r == WALK_ON) {
@@ -384,6 +407,36 @@ static void hurry(struct walk *w)
 	}
 }
 
+/*
+ * Sampled at a call that has run: its return address is on the stack, and the
+ * frame is as its rule says without it. WALK_ON, or why the stack has to wait.
+ */
+static int undo_call(struct walk *w)
+{
+	struct unwind_cursor *c = &w->cursor;
+	uint64_t pc = c->regs[w->arch->pc_reg];
+	struct step_guess guess;
+	int r;
+
+	if (!w->arch->guess_leaf(c, &guess) || guess.pc - pc - 1 >= CALL_BYTES_MAX)
+		return WALK_ON;
+	r = check_guess(w, &guess);
+	if (r == WALK_ON)
+		c->regs[w->arch->sp_reg] = guess.sp;
+	else if (r == (int)STACK_END_PENDING)
+		unwind_frame_of(w->space, pc, false, NULL, &w->frames[w->result->nr_frames++]);
+	return r == (int)STACK_END_PENDING ? r : WALK_ON;
+}
+
+/* Nobody has called the frame at the cursor, by the mark that the ABIs have for that: no return address, no frame pointer. */
+static bool is_outermost(const struct walk *w)
+{
+	const struct unwind_cursor *c = &w->cursor;
+
+	return !c->is_exact && c->regs[w->arch->pc_reg] == 0 && cursor_knows(c, w->arch->fp_reg) &&
+	       c->regs[w->arch->fp_reg] == 0;
+}
+
 static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 {
 	const struct unwind_module *module = NULL;
@@ -393,14 +446,18 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 	w->result->nr_frames = 0;
 	w->last_map = NULL;
 	w->recall_sp = w->recall ? recall_begin(w->recall, &w->cursor) : UINT64_MAX;
+	if (unlikely(regs->is_precise)) {
+		r = undo_call(w);
+		if (r != WALK_ON)
+			return r;
+	}
 	for (;;) {
 		r = walk_frame(w, module);
 		if (r != WALK_ON)
 			return r;
 		hurry(w);
 		module = w->last_map ? w->last_map->module : NULL;
-		/* Threads of some C libraries and musl's start-up code are called from 0. */
-		if (!w->cursor.is_exact && !w->cursor.regs[w->arch->pc_reg])
+		if (unlikely(is_outermost(w)))
 			return end_at(w, STACK_END_ROOT, module);
 	}
 }

@@ -17,8 +17,9 @@
 #define KNOWN_SAVED  (BIT(X86_RBX) | BIT(X86_R12) | BIT(X86_R13) | BIT(X86_R14) | BIT(X86_R15))
 #define KNOWN_ALWAYS (BIT(X86_RSP) | BIT(X86_RBP) | BIT(X86_RIP))
 
-#define RED_ZONE_BYTES	128
-#define PC_IN_STUB_MASK 15
+#define RED_ZONE_BYTES	 128
+#define PC_IN_STUB_MASK	 15
+#define CLONE_TAIL_BYTES 16
 
 static const struct step_regs frame_regs = {
 	.sp = X86_RSP, .fp = X86_RBP, .red_zone_bytes = RED_ZONE_BYTES};
@@ -248,6 +249,13 @@ static bool x86_64_after_syscall(const struct unwind_cursor *c)
 	return c->regs[X86_RCX] == c->regs[X86_RIP] && cursor_knows(c, X86_RCX);
 }
 
+/* To the new task it has returned 0. What comes before it leaves the function changes neither register. */
+static bool x86_64_after_clone(const struct unwind_cursor *c)
+{
+	return cursor_knows(c, X86_RAX) && c->regs[X86_RAX] == 0 && cursor_knows(c, X86_RCX) &&
+	       c->regs[X86_RIP] - c->regs[X86_RCX] < CLONE_TAIL_BYTES;
+}
+
 const struct unwind_arch arch_x86_64 = {
 	.machine = TABLE_MACHINE_X86_64,
 	.pc_reg = X86_RIP,
@@ -258,6 +266,7 @@ const struct unwind_arch arch_x86_64 = {
 	.step = x86_64_step,
 	.stride = x86_64_stride,
 	.after_syscall = x86_64_after_syscall,
+	.after_clone = x86_64_after_clone,
 	.guess_fp = x86_64_guess_fp,
 	.guess_leaf = x86_64_guess_leaf,
 	.take_guess = x86_64_take_guess,

@@ -173,6 +173,7 @@ static void take_regs(const struct record_sample *sample, const struct machine_r
 	const uint8_t *perf_reg = machine->perf_reg_of_dwarf;
 
 	ret->regs.machine = machine->machine;
+	ret->regs.is_precise = sample->is_precise;
 	for (unsigned int i = 0; i < machine->nr; i++)
 		ret->regs.r[i] = sample_reg(sample, perf_reg ? perf_reg[i] : i);
 	ret->pc = ret->regs.r[machine->pc];
