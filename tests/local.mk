@@ -9,6 +9,7 @@ SCRIPT_TESTS += \
 	tests/test_live_debuginfod.sh \
 	tests/test_live_expensive.sh \
 	tests/test_live_faults.sh \
+	tests/test_live_files.sh \
 	tests/test_live_processes.sh \
 	tests/test_live_shares.sh \
 	tests/test_live_short.sh \
@@ -29,6 +30,7 @@ EXTRA_DIST += \
 	tests/loads.sh \
 	tests/targets/chains.c \
 	tests/targets/deep.c \
+	tests/targets/files.c \
 	tests/targets/mapped.c \
 	tests/targets/remaps.c \
 	tests/targets/shares.c

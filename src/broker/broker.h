@@ -136,6 +136,7 @@ struct broker_file_reply {
 	/* of the opened file (MAPPED, DEBUG, DEBUGLINK): its identity */
 	uint64_t dev, ino, bytes;
 	int64_t mtime_ns;
+	uint32_t uid; /* MAPPED: the process's user, or the file's owner when it is gone */
 };
 
 /* Queue a request; never waits. 0, -ENOMEM, or -EPIPE: gone, and nothing asked before gets an answer any more. */

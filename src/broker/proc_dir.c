@@ -118,6 +118,15 @@ int proc_dir_open(pid_t pid, uint64_t start_time)
 	return steal_fd(&dir);
 }
 
+void proc_uid(pid_t pid, uint32_t *ret_uid)
+{
+	AUTO_CLOSE int dir = proc_dir_open(pid, 0);
+	struct stat st;
+
+	if (dir >= 0 && fstat(dir, &st) == 0)
+		*ret_uid = st.st_uid;
+}
+
 /* A name in /proc that is a pid, else 0. */
 static pid_t parse_pid(const char *name)
 {

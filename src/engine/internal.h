@@ -8,9 +8,9 @@
  *	stack.c    one sample: kernel and user part joined into one path
  *	backlog.c  samples that wait for an unwind table
  *	supply.c   what is opened and parsed elsewhere: maps here, files and tables in
- *	           supply_files.c, names in supply_names.c, debug files from the network in
- *	           supply_fetch.c, all of a recording that is different in
- *	           supply_recorded.c
+ *	           supply_files.c, what of them stays open in supply_open.c, names in
+ *	           supply_names.c, debug files from the network in supply_fetch.c, all of a
+ *	           recording that is different in supply_recorded.c
  *	targets.c  which tasks are sampled
  *	samples.c  single samples for whom they are asked
  *	report.c   the snapshot's settings, health and cost
@@ -210,6 +210,8 @@ int supply_loader_fd(const struct supply *supply);
 void supply_fill_health(const struct supply *supply, struct health *health);
 /* Why live samples have no kernel names, and what helps; "": they have, or nobody has asked yet. */
 void supply_kernel_notice(const struct supply *supply, char *out, size_t size);
+/* True: some file could not be opened since this process has too many open. */
+bool supply_no_room_seen(const struct supply *supply);
 /* The files that cannot be read and why, as a short list ("": none). */
 void supply_bad_files(const struct supply *supply, char *out, size_t size);
 /* How many files have unwind information that takes too long to evaluate, and a short list of them. */

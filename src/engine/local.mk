@@ -13,6 +13,7 @@ libengine_a_SOURCES = \
 	src/engine/supply_fetch.c \
 	src/engine/supply_files.c \
 	src/engine/supply_names.c \
+	src/engine/supply_open.c \
 	src/engine/supply_recorded.c \
 	src/engine/targets.c
 

@@ -179,6 +179,7 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	ret->maps_skipped = procs.maps_skipped;
 	ret->modules = procs.modules;
 	ret->modules_bad = procs.modules_bad;
+	ret->modules_refused = procs.modules_refused;
 	ret->names_pending = profile_nr_unnamed(engine->profile);
 	ret->nodes = profile.nodes;
 	ret->frames = profile.frames;
@@ -256,6 +257,10 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 	if (procs.maps_refused + procs.maps_skipped > 0)
 		add_notice(out, size, "%s (%d) maps more than is followed", procs.maps_skipped_comm,
 			   procs.maps_skipped_pid);
+	if (procs.modules_refused > 0)
+		add_notice(out, size, "too many ELF files: no names from new ones, start again");
+	if (supply_no_room_seen(engine->supply))
+		add_notice(out, size, "too many open files: raise ulimit -n, then start again");
 	if (granted->notice[0])
 		add_notice(out, size, "%s", granted->notice);
 	supply_fetches(engine->supply, fetches, sizeof(fetches));

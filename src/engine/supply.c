@@ -258,6 +258,7 @@ void supply_step(struct supply *s, uint64_t time_ns, bool broker_ready, bool loa
 	}
 	if (loader_ready || loader_is_asked(s))
 		take_loader(s, time_ns);
+	supply_close_idle(s, time_ns);
 	supply_fetch_step(s);
 	supply_ask_names(s, time_ns);
 	supply_ask_wants(s);
@@ -301,6 +302,11 @@ void supply_kernel_notice(const struct supply *s, char *out, size_t size)
 		kernel_notice(s->kernel_trouble, s->files[LOADER_KERNEL].trouble, out, size);
 }
 
+bool supply_no_room_seen(const struct supply *s)
+{
+	return s->nr_no_room > 0;
+}
+
 void supply_fill_health(const struct supply *s, struct health *health)
 {
 	struct loader_stats stats;
@@ -311,6 +317,9 @@ void supply_fill_health(const struct supply *s, struct health *health)
 	health->loader_restarts = stats.restarts;
 	health->symbols_evicted = stats.symbols_evicted;
 	health->symbols_left_out = stats.symbols_left_out;
+	health->files_open = s->nr_open;
+	health->files_made_room = s->nr_made_room;
+	health->files_no_room = s->nr_no_room;
 	health->fetched = s->fetch.nr_fetched;
 	health->fetch_missing = s->fetch.nr_missing;
 	health->fetch_failed = s->fetch.nr_failed;
@@ -338,6 +347,7 @@ struct supply *supply_new(struct engine *engine)
 		return NULL;
 	s->engine = engine;
 	s->fetch.sock = -1;
+	supply_open_init(s);
 	s->loader = loader_client_new(&spawner);
 	if (!s->loader)
 		return supply_free(s);

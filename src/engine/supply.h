@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the files of the supply share (supply.c, supply_files.c,
- * supply_names.c). The rest of the engine sees internal.h only.
+ * supply_open.c, supply_names.c). The rest of the engine sees internal.h only.
  */
 #ifndef ST_ENGINE_SUPPLY_H
 #define ST_ENGINE_SUPPLY_H
@@ -12,8 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ASKED_MAX  64		    /* requests at the broker at once */
-#define GIVE_UP_NS (3 * NS_PER_SEC) /* a sample waits so long for a table */
+#define ASKED_MAX	  64 /* requests at the broker at once */
+#define NAMES_BATCHES_MAX 16 /* names requests at the loader at once: tables go first */
+#define GIVE_UP_NS	  (3 * NS_PER_SEC) /* a sample waits so long for a table */
 
 /* How far a module has come on its way from a mapping to a name. */
 enum file_state {
@@ -21,6 +22,7 @@ enum file_state {
 	FILE_OPENING, /* asked the broker for the mapped file */
 	FILE_OPEN,    /* the loader could read it; nobody wants its table yet */
 	FILE_TABLE,   /* asked the loader for its table */
+	FILE_AGAIN,   /* asked the broker for a file that was done and closed */
 	FILE_DEBUG,   /* asked the broker for a debug file */
 	FILE_DONE,    /* names can be asked for */
 	FILE_FAILED,  /* there will be no names */
@@ -43,6 +45,16 @@ struct file {
 	struct module_want want;    /* where it was mapped, for the debuglink */
 	char debuglink[256];
 	enum fetch_state fetch;
+	/* live: see supply_open.c */
+	bool is_open;	  /* the loader's client has its descriptor */
+	bool wants_open;  /* names wait until it is open again */
+	bool has_debug;	  /* with a debug file of this machine */
+	bool has_fetched; /* with one from the network */
+	uint32_t uid;	  /* of the process it was opened from */
+	uint64_t used_ns;
+	uint64_t lost_until_ns;	  /* it could not be opened again: not tried before */
+	uint64_t dev, ino, bytes; /* which file it is */
+	int64_t mtime_ns;
 };
 
 /* The fetcher and what is asked of it: one file at a time, for each may take minutes. */
@@ -79,6 +91,10 @@ struct supply {
 	struct fetch fetch;
 	uint32_t nr_unverified; /* files of a recording that tells no build-id of them */
 	uint64_t next_give_up_ns;
+	uint32_t nr_open, open_max; /* files, without debug files */
+	uint64_t nr_made_room;	    /* files closed because there were too many */
+	uint64_t nr_no_room;	    /* opens that failed for want of a descriptor */
+	uint64_t no_room_until_ns, next_look_ns;
 	uint32_t kernel_try; /* the next place to look for the recorded kernel's names */
 };
 
@@ -95,6 +111,10 @@ void supply_file_failed(struct supply *s, uint32_t module, enum stack_end end, c
 /* Nothing more is to come of the file: its names can be asked for. */
 void supply_file_done(struct supply *s, uint32_t module);
 void supply_add_vdso(struct supply *s);
+/* Ask the broker for MODULE's file where it was last seen mapped. 0 or -errno. */
+int supply_ask_mapped(struct supply *s, uint32_t module);
+/* Ask for MODULE's debug file by build-id and debuglink; supply_file_done() follows. */
+void supply_ask_debug(struct supply *s, uint32_t module);
 /* Ask for files that are mapped and not open yet. */
 void supply_ask_modules(struct supply *s);
 /* Ask for the tables and calls that unwinding wants. */
@@ -103,6 +123,23 @@ void supply_take_mapped(struct supply *s, struct broker_file_reply *reply);
 void supply_take_debug(struct supply *s, struct broker_file_reply *reply);
 void supply_take_table(struct supply *s, struct loader_reply *reply);
 void supply_take_calls(struct supply *s, struct loader_reply *reply);
+
+/* --- supply_open.c: which files stay open --- */
+
+void supply_open_init(struct supply *s);
+/* MODULE's file has come with REPLY, and is with the loader's client. */
+void supply_opened(struct supply *s, uint32_t module, const struct broker_file_reply *reply);
+/*
+ * MODULE's file, which has been open, is now: something can be asked about it. If it is not it is asked
+ * for again, and its state says so, unless it is lost or there is no room just now.
+ */
+bool supply_is_open(struct supply *s, uint32_t module);
+bool supply_is_lost(const struct supply *s, uint32_t module);
+/* No descriptor, or no thread of the broker's, was free for MODULE's file. */
+void supply_no_room(struct supply *s, uint32_t module, int status);
+void supply_take_again(struct supply *s, struct broker_file_reply *reply);
+/* Close files that nobody has asked about for a while. */
+void supply_close_idle(struct supply *s, uint64_t time_ns);
 
 /* --- supply_fetch.c: debug files from the network --- */
 

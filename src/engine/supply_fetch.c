@@ -85,6 +85,7 @@ static void take(struct supply *s, struct fetcher_reply *reply)
 		f->nr_fetched++;
 		f->nr_came++;
 		file->fetch = FETCH_CAME;
+		file->has_fetched = true;
 	} else if (reply->status == -ENOENT) {
 		f->nr_missing++;
 	} else {

@@ -74,6 +74,8 @@ void supply_add_vdso(struct supply *s)
 void supply_file_done(struct supply *s, uint32_t module)
 {
 	s->files[module].state = FILE_DONE;
+	s->files[module].wants_open = false;
+	s->engine->look_for_wants = true;
 	supply_release_names(s, module);
 }
 
@@ -89,34 +91,41 @@ void supply_file_failed(struct supply *s, uint32_t module, enum stack_end end, c
 		supply_release_names(s, module);
 }
 
+int supply_ask_mapped(struct supply *s, uint32_t module)
+{
+	const char *path = procs_module(s->engine->procs, module)->raw_path;
+	struct file *file = &s->files[module];
+	struct broker_file_request request = {
+		.kind = BROKER_MAPPED,
+		.tag = module,
+		.pid = file->want.pid,
+		.start_time = file->want.start_time,
+		.start = file->want.start,
+		.end = file->want.end,
+		.ino = file->want.ino,
+		.maj = file->want.maj,
+		.min = file->want.min,
+		.seen_ns = file->want.seen_ns,
+	};
+
+	if (path)
+		snprintf(request.path, sizeof(request.path), "%s", path);
+	file->asked_ns = now_ns();
+	return supply_ask(s, &request);
+}
+
 void supply_ask_modules(struct supply *s)
 {
 	struct module_want want;
 
 	while (s->nr_asked < ASKED_MAX && procs_next_module_want(s->engine->procs, &want)) {
-		struct broker_file_request request = {
-			.kind = BROKER_MAPPED,
-			.tag = want.module,
-			.pid = want.pid,
-			.start_time = want.start_time,
-			.start = want.start,
-			.end = want.end,
-			.ino = want.ino,
-			.maj = want.maj,
-			.min = want.min,
-			.seen_ns = want.seen_ns,
-		};
-		const char *path = procs_module(s->engine->procs, want.module)->raw_path;
 		struct file *file = supply_file(s, want.module);
 
 		if (!file)
 			return;
-		if (path)
-			snprintf(request.path, sizeof(request.path), "%s", path);
 		file->want = want;
 		file->state = FILE_OPENING;
-		file->asked_ns = now_ns();
-		if (supply_ask(s, &request) < 0)
+		if (supply_ask_mapped(s, want.module) < 0)
 			supply_file_failed(s, want.module, STACK_END_NO_FILE, "the broker is gone",
 					   false);
 	}
@@ -144,8 +153,19 @@ void supply_take_mapped(struct supply *s, struct broker_file_reply *reply)
 {
 	uint32_t module = (uint32_t)reply->tag;
 
-	if (module >= s->nr_files || s->files[module].state != FILE_OPENING)
+	if (module >= s->nr_files ||
+	    (s->files[module].state != FILE_OPENING && s->files[module].state != FILE_AGAIN))
 		return;
+	if (reply->kind == BROKER_MAPPED &&
+	    (reply->status == -EMFILE ||
+	     (reply->status == -EBUSY && s->files[module].state == FILE_AGAIN))) {
+		supply_no_room(s, module, reply->status);
+		return;
+	}
+	if (s->files[module].state == FILE_AGAIN) {
+		supply_take_again(s, reply);
+		return;
+	}
 	if (reply->status < 0) {
 		not_opened(s, module, reply->kind, reply->status);
 		return;
@@ -154,6 +174,8 @@ void supply_take_mapped(struct supply *s, struct broker_file_reply *reply)
 	s->engine->look_for_wants = true;
 	if (loader_add_module(s->loader, module, steal_fd(&reply->fd)) < 0)
 		supply_file_failed(s, module, STACK_END_NO_FILE, "out of memory", false);
+	else
+		supply_opened(s, module, reply);
 }
 
 /* Ask for a debug file by build-id (first) or debuglink; without either the names are as good as they get. */
@@ -190,6 +212,11 @@ static void ask_debug(struct supply *s, uint32_t module, enum broker_file_kind k
 	}
 }
 
+void supply_ask_debug(struct supply *s, uint32_t module)
+{
+	ask_debug(s, module, BROKER_DEBUG);
+}
+
 void supply_take_debug(struct supply *s, struct broker_file_reply *reply)
 {
 	uint32_t module = (uint32_t)reply->tag;
@@ -200,6 +227,7 @@ void supply_take_debug(struct supply *s, struct broker_file_reply *reply)
 		ask_debug(s, module, BROKER_DEBUGLINK);
 		return;
 	}
+	s->files[module].has_debug = reply->status == 0;
 	if (reply->status == 0)
 		loader_add_debug(s->loader, module, steal_fd(&reply->fd));
 	supply_file_done(s, module);
@@ -247,7 +275,7 @@ void supply_take_table(struct supply *s, struct loader_reply *reply)
 	if (reply->has_symtab || reply->module < PROC_MODULE_FIRST)
 		supply_file_done(s, reply->module);
 	else
-		ask_debug(s, reply->module, BROKER_DEBUG);
+		supply_ask_debug(s, reply->module);
 }
 
 void supply_take_calls(struct supply *s, struct loader_reply *reply)
@@ -268,6 +296,20 @@ void supply_take_calls(struct supply *s, struct loader_reply *reply)
 	m->unwind.calls_failed = true;
 }
 
+static void ask_calls_of(struct supply *s, uint32_t id)
+{
+	struct unwind_module *m = &procs_module(s->engine->procs, id)->unwind;
+	struct file *file = &s->files[id];
+
+	if (file->state == FILE_DONE && !supply_is_open(s, id)) {
+		m->calls_failed = supply_is_lost(s, id);
+		return;
+	}
+	file->calls_asked = true;
+	if (loader_want_calls(s->loader, id) < 0)
+		m->calls_failed = true;
+}
+
 static void ask_wants_of(struct supply *s, uint32_t id)
 {
 	struct unwind_module *m = &procs_module(s->engine->procs, id)->unwind;
@@ -278,16 +320,15 @@ static void ask_wants_of(struct supply *s, uint32_t id)
 
 	if ((file->state == FILE_UNSEEN || was_dropped) && m->wants_table && s->engine->recorded)
 		supply_open_recorded(s, id);
-	if (file->state == FILE_OPEN && m->wants_table) {
+	if (file->state == FILE_DONE && file->wants_open && supply_is_open(s, id))
+		supply_file_done(s, id);
+	if (file->state == FILE_OPEN && m->wants_table && supply_is_open(s, id)) {
 		file->state = FILE_TABLE;
 		if (loader_want_table(s->loader, id) < 0)
 			supply_file_failed(s, id, STACK_END_BAD_FILE, "out of memory", false);
 	}
-	if (file->state >= FILE_DEBUG && m->wants_calls && !file->calls_asked) {
-		file->calls_asked = true;
-		if (loader_want_calls(s->loader, id) < 0)
-			m->calls_failed = true;
-	}
+	if (file->state >= FILE_DEBUG && m->wants_calls && !file->calls_asked)
+		ask_calls_of(s, id);
 }
 
 /*

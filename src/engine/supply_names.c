@@ -10,11 +10,11 @@
 #include "src/engine/supply.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#define NAMES_BATCHES_MAX 16	       /* names requests at the loader at once: tables go first */
-#define HELD_MAX	  (512u << 10) /* as many as a recording's profile has frames */
-#define NAMES_PAUSE_NS	  (NS_PER_SEC / 2)
-#define NAMES_MANY_NS	  (NS_PER_SEC / 10) /* the pause while there are many */
+#define HELD_MAX       (512u << 10) /* as many as a recording's profile has frames */
+#define NAMES_PAUSE_NS (NS_PER_SEC / 2)
+#define NAMES_MANY_NS  (NS_PER_SEC / 10) /* the pause while there are many */
 
 static void name_fallback(struct supply *s, uint32_t module, uint64_t off)
 {
@@ -64,7 +64,7 @@ static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32
 		supply_open_recorded(s, module);
 	if (nr == 0)
 		return;
-	if (file && file->state == FILE_DONE &&
+	if (file && file->state == FILE_DONE && supply_is_open(s, module) &&
 	    loader_want_names(s->loader, module, offs, nr) == 0) {
 		s->nr_batches++;
 		return;
@@ -77,7 +77,10 @@ static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32
 		procs_module(s->engine->procs, module)->unwind.wants_table = true;
 		s->engine->look_for_wants = true;
 	}
-	if (file && file->state < FILE_DONE &&
+	if (file && file->state == FILE_DONE && !file->is_open && !supply_is_lost(s, module) &&
+	    module >= PROC_MODULE_FIRST && !s->engine->recorded)
+		file->wants_open = true;
+	if (file && (file->state < FILE_DONE || file->wants_open) &&
 	    (module == PROC_MODULE_KERNEL || module >= PROC_MODULE_VDSO)) {
 		hold(s, module, offs, nr);
 		return;
@@ -91,9 +94,9 @@ void supply_release_names(struct supply *s, uint32_t module)
 {
 	uint64_t offs[LOADER_NAMES_MAX];
 	uint32_t nr = 0;
-	size_t kept = 0;
+	size_t kept = 0, nr_before = s->nr_held, nr_again;
 
-	for (size_t i = 0; i < s->nr_held; i++) {
+	for (size_t i = 0; i < nr_before; i++) {
 		if (s->held[i].module != module) {
 			s->held[kept++] = s->held[i];
 			continue;
@@ -104,8 +107,12 @@ void supply_release_names(struct supply *s, uint32_t module)
 			nr = 0;
 		}
 	}
-	s->nr_held = kept;
 	want_names(s, module, offs, nr);
+	/* Those that have to wait once more stand behind. */
+	nr_again = s->nr_held - nr_before;
+	if (nr_again > 0)
+		memmove(s->held + kept, s->held + nr_before, nr_again * sizeof(*s->held));
+	s->nr_held = kept + nr_again;
 }
 
 /* A little patience makes few large requests of many small ones. */

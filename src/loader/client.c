@@ -40,7 +40,7 @@ enum queue_kind { QUEUE_TABLES, QUEUE_KERNEL, QUEUE_NAMES, QUEUE_COUNT };
 
 struct module {
 	uint32_t id;
-	int fd;
+	int fd; /* -1: closed, see loader_close_module() */
 	int debug[LOADER_DEBUG_MAX];
 	uint32_t nr_debug;
 	uint64_t file_key;
@@ -141,7 +141,9 @@ static struct module *module_get(const struct loader_client *c, uint32_t id)
 
 static void module_close(struct module *module)
 {
-	close(module->fd);
+	if (module->fd >= 0)
+		close(module->fd);
+	module->fd = -1;
 	for (uint32_t i = 0; i < module->nr_debug; i++)
 		close(module->debug[i]);
 	module->nr_debug = 0;
@@ -187,6 +189,41 @@ int loader_add_debug(struct loader_client *c, uint32_t id, int fd)
 	return 0;
 }
 
+static bool is_asked_about(const struct loader_client *c, uint32_t id)
+{
+	if (c->outstanding && c->outstanding->module == id)
+		return true;
+	for (size_t i = 0; i < QUEUE_COUNT; i++)
+		for (const struct request *r = c->queues[i].first; r; r = r->next)
+			if (r->module == id)
+				return true;
+	return false;
+}
+
+int loader_close_module(struct loader_client *c, uint32_t id)
+{
+	struct module *module = module_get(c, id);
+
+	if (!module)
+		return -ENOENT;
+	if (is_asked_about(c, id))
+		return -EBUSY;
+	module_close(module);
+	return 0;
+}
+
+int loader_open_again(struct loader_client *c, uint32_t id, int fd)
+{
+	struct module *module = module_get(c, id);
+	AUTO_CLOSE int owned = fd;
+
+	if (!module)
+		return -ENOENT;
+	module_close(module);
+	module->fd = steal_fd(&owned);
+	return 0;
+}
+
 void loader_drop_module(struct loader_client *c, uint32_t id)
 {
 	struct module *module = module_get(c, id), *last;
@@ -215,7 +252,7 @@ static int request_put(struct loader_client *c, enum loader_reply_kind kind, uin
 	const struct module *module = module_get(c, id);
 	struct request *request;
 
-	if (!module)
+	if (!module || module->fd < 0)
 		return -ENOENT;
 	request = request_new(kind, id, offs, nr);
 	if (!request)

@@ -92,6 +92,13 @@ void loader_set_kernel_text(struct loader_client *client, uint64_t text);
  * from as well. FD is owned by the client, also on failure. 0, -ENOENT, -ENOSPC (two are enough).
  */
 int loader_add_debug(struct loader_client *client, uint32_t module, int fd);
+/*
+ * Close the descriptors of MODULE and keep what is known of it: nothing can be asked about it (-ENOENT)
+ * until loader_open_again(). 0, -ENOENT, or -EBUSY: an answer about it is still to come.
+ */
+int loader_close_module(struct loader_client *client, uint32_t module);
+/* The same file again, FD: what loaders keep of it still counts. Debug files are to be added again. */
+int loader_open_again(struct loader_client *client, uint32_t module, int fd);
 /* Forget it and close its descriptors. What is queued for it is answered with LOADER_FAILED. */
 void loader_drop_module(struct loader_client *client, uint32_t module);
 

@@ -49,6 +49,10 @@ struct health {
 	uint64_t modules;	    /* ELF files known */
 	uint64_t modules_bad;	    /* of those: could not be opened or parsed */
 	uint64_t modules_expensive; /* of those: their rows used up the work of a stack */
+	uint64_t modules_refused;   /* mappings of files beyond what can be told apart: no names */
+	uint64_t files_open;	    /* ELF files held open now */
+	uint64_t files_made_room; /* closed because there were too many; opened again when needed */
+	uint64_t files_no_room;	  /* could not be opened for want of a descriptor */
 	uint64_t loader_restarts;
 	uint64_t symbols_evicted;  /* files whose symbols made room and must be read again */
 	uint64_t symbols_left_out; /* functions beyond what is kept of one file: without a name */

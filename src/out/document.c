@@ -165,6 +165,10 @@ static void put_health(struct json *json, const struct health *h)
 	json_u64(json, "modules", h->modules);
 	json_u64(json, "modules_bad", h->modules_bad);
 	json_u64(json, "modules_expensive", h->modules_expensive);
+	json_u64(json, "modules_refused", h->modules_refused);
+	json_u64(json, "files_open", h->files_open);
+	json_u64(json, "files_made_room", h->files_made_room);
+	json_u64(json, "files_no_room", h->files_no_room);
 	json_u64(json, "loader_restarts", h->loader_restarts);
 	json_u64(json, "symbols_evicted", h->symbols_evicted);
 	json_u64(json, "symbols_left_out", h->symbols_left_out);

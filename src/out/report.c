@@ -99,6 +99,9 @@ static void put_cost(FILE *stream, const struct health *h, bool is_recording)
 	else
 		fprintf(stream, "cost %.2f%% of one CPU (%.3f s in %.1f s)", average, cpu_s,
 			elapsed_s);
+	if (h->files_made_room || h->files_no_room)
+		fprintf(stream, ", files closed to make room %" PRIu64 ", without room %" PRIu64,
+			h->files_made_room, h->files_no_room);
 	fprintf(stream,
 		", memory %.1f MB, ELF files %" PRIu64 " (unreadable %" PRIu64
 		"), loader restarts %" PRIu64,

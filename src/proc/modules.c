@@ -55,6 +55,7 @@ struct modules {
 	uint32_t first, last;	   /* the queue */
 	uint32_t more;		   /* the module of all files above the bound, or NO_ENTRY */
 	uint64_t tables_bytes, tables_dropped;
+	uint64_t refused;
 };
 
 static const struct {
@@ -373,8 +374,10 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 		entry = modules_add_file(modules, hash, mapping);
 	if (!entry)
 		return NULL;
-	if (entry->module.unwind.id == modules->more)
+	if (entry->module.unwind.id == modules->more) {
+		modules->refused++;
 		return &entry->module.unwind;
+	}
 	if (entry->module.ino_generation == 0)
 		entry->module.ino_generation = mapping->ino_generation;
 	entry->where = (struct module_want){
@@ -529,4 +532,5 @@ void modules_stats(const struct modules *modules, struct procs_stats *ret)
 	ret->bytes += modules->tables_bytes;
 	ret->tables_bytes = modules->tables_bytes;
 	ret->tables_dropped = modules->tables_dropped;
+	ret->modules_refused = modules->refused;
 }

@@ -127,6 +127,8 @@ struct module_want {
 /* The next file to open, newest process first; false: none. Each is handed out once, also when no
  * process has it any more; a failure may be retried from another process that maps it (module_failed). */
 bool procs_next_module_want(struct procs *procs, struct module_want *ret);
+/* WANT is where a module was mapped: if that process is gone, make it another that maps the module, if there is one. */
+void procs_find_mapper(const struct procs *procs, struct module_want *want);
 /* The next process whose maps are to be read (new without maps, or dirty and seen in a sample); rate-limited. */
 bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
 			  uint64_t *ret_start_time);
@@ -160,6 +162,7 @@ struct procs_stats {
 	pid_t maps_skipped_pid; /* the last one of which a mapping was refused or skipped */
 	char maps_skipped_comm[PROC_NAME_MAX];
 	uint64_t tables_bytes, tables_dropped;
+	uint64_t modules_refused; /* mappings of files beyond what can be told apart */
 };
 void procs_stats(const struct procs *procs, struct procs_stats *ret);
 

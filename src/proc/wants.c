@@ -221,6 +221,14 @@ bool procs_next_module_want(struct procs *procs, struct module_want *ret)
 	return false;
 }
 
+void procs_find_mapper(const struct procs *procs, struct module_want *want)
+{
+	const struct process_entry *entry = processes_find(&procs->processes, want->pid);
+
+	if (!entry || entry->process.is_dead)
+		find_mapper(procs, want->pid, want);
+}
+
 void module_failed(struct procs *procs, struct module *module, enum stack_end state,
 		   const char *why, bool retry)
 {

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which files stay open. A descriptor keeps a deleted program's space and a file
+ * system mounted, and there are not many of them: a file that nobody has asked
+ * about for a while is closed, and the oldest ones of the user who has most of
+ * them when there are too many. What is known of it stays; it is opened again,
+ * from a process that maps it, when there is something to ask.
+ */
+#include "config.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/engine/supply.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#define IDLE_NS	     (10 * NS_PER_SEC)
+#define LOOK_NS	     NS_PER_SEC /* how often for files that are idle */
+#define LOST_NS	     (2 * NS_PER_SEC)
+#define NO_ROOM_NS   NS_PER_SEC /* the pause after an open that found no descriptor free */
+#define LIMIT_SHARE  4		/* of the limit of descriptors; rings and answers need the others */
+#define OPEN_MAX_MIN 16u
+#define OPEN_MAX_MAX 4096u
+#define BATCH_SHARE  8 /* of what may be open is closed at once, so that looking for it is seldom */
+
+void supply_open_init(struct supply *s)
+{
+	struct rlimit limit;
+	uint64_t max = OPEN_MAX_MAX;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		max = MIN(max, (uint64_t)limit.rlim_cur / LIMIT_SHARE);
+	s->open_max = MAX((uint32_t)max, OPEN_MAX_MIN);
+}
+
+/* What debug server sent cannot be asked for again. */
+static bool may_close(const struct supply *s, uint32_t id)
+{
+	const struct file *file = &s->files[id];
+
+	return id >= PROC_MODULE_FIRST && file->is_open && !file->has_fetched &&
+	       (file->state == FILE_UNSEEN || file->state == FILE_OPEN ||
+		file->state == FILE_DONE || file->state == FILE_FAILED);
+}
+
+static bool close_file(struct supply *s, uint32_t id)
+{
+	if (loader_close_module(s->loader, id) < 0)
+		return false;
+	s->files[id].is_open = false;
+	s->nr_open--;
+	return true;
+}
+
+/* --- too many --- */
+
+struct candidate {
+	uint32_t id, uid;
+	uint64_t used_ns;
+};
+
+/* By user, the oldest first. */
+static int compare(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->uid != y->uid)
+		return x->uid < y->uid ? -1 : 1;
+	return x->used_ns < y->used_ns ? -1 : x->used_ns > y->used_ns;
+}
+
+/* The longest run of one user among NR sorted ones: where it begins; its length in *RET_NR. */
+static size_t find_most(const struct candidate *all, size_t nr, size_t *ret_nr)
+{
+	size_t best = 0, start = 0;
+
+	*ret_nr = 0;
+	for (size_t i = 0; i < nr; i++) {
+		if (all[i].uid != all[start].uid)
+			start = i;
+		if (i + 1 - start > *ret_nr) {
+			*ret_nr = i + 1 - start;
+			best = start;
+		}
+	}
+	return best;
+}
+
+static void make_room(struct supply *s)
+{
+	AUTO_FREE struct candidate *all = calloc(s->nr_open + 1, sizeof(*all));
+	size_t nr = 0, first, nr_user;
+
+	if (!all)
+		return;
+	for (uint32_t id = 0; id < s->nr_files && nr < s->nr_open; id++)
+		if (may_close(s, id))
+			all[nr++] = (struct candidate){
+				.id = id,
+				.uid = s->files[id].uid,
+				.used_ns = s->files[id].used_ns,
+			};
+	qsort(all, nr, sizeof(*all), compare);
+	first = find_most(all, nr, &nr_user);
+	nr = MIN(nr_user, (size_t)s->open_max / BATCH_SHARE + 1);
+	for (size_t i = first; i < first + nr; i++)
+		s->nr_made_room += close_file(s, all[i].id);
+}
+
+/* --- one file --- */
+
+void supply_opened(struct supply *s, uint32_t module, const struct broker_file_reply *reply)
+{
+	struct file *file = &s->files[module];
+
+	if (s->engine->recorded)
+		return;
+	s->nr_open += !file->is_open;
+	file->is_open = true;
+	file->lost_until_ns = 0;
+	file->wants_open = false;
+	file->uid = reply->uid;
+	file->used_ns = now_ns();
+	file->dev = reply->dev;
+	file->ino = reply->ino;
+	file->bytes = reply->bytes;
+	file->mtime_ns = reply->mtime_ns;
+	if (s->nr_open > s->open_max)
+		make_room(s);
+}
+
+/* The file that REPLY is of has not changed since MODULE was first read. */
+static bool is_same(const struct file *file, const struct broker_file_reply *reply)
+{
+	return file->dev == reply->dev && file->ino == reply->ino && file->bytes == reply->bytes &&
+	       file->mtime_ns == reply->mtime_ns;
+}
+
+bool supply_is_lost(const struct supply *s, uint32_t module)
+{
+	return s->files[module].lost_until_ns > now_ns();
+}
+
+bool supply_is_open(struct supply *s, uint32_t module)
+{
+	struct file *file = &s->files[module];
+	uint64_t time_ns = now_ns();
+
+	file->used_ns = time_ns;
+	if (file->is_open || s->engine->recorded || module < PROC_MODULE_FIRST)
+		return true;
+	if (supply_is_lost(s, module))
+		return false;
+	procs_find_mapper(s->engine->procs, &file->want);
+	if (time_ns >= s->no_room_until_ns && supply_ask_mapped(s, module) == 0)
+		file->state = file->state == FILE_DONE ? FILE_AGAIN : FILE_OPENING;
+	else
+		s->engine->look_for_wants = true;
+	return false;
+}
+
+void supply_no_room(struct supply *s, uint32_t module, int status)
+{
+	struct file *file = &s->files[module];
+
+	if (status == -EMFILE) {
+		s->nr_no_room++;
+		make_room(s);
+	}
+	s->no_room_until_ns = now_ns() + NO_ROOM_NS;
+	/* As if it had been open: it is asked for when there is something to ask. */
+	file->wants_open = file->state == FILE_AGAIN;
+	file->state = file->state == FILE_AGAIN ? FILE_DONE : FILE_OPEN;
+	s->engine->look_for_wants = true;
+}
+
+void supply_take_again(struct supply *s, struct broker_file_reply *reply)
+{
+	uint32_t module = (uint32_t)reply->tag;
+	struct file *file = &s->files[module];
+
+	if (reply->status < 0 || !is_same(file, reply) ||
+	    loader_open_again(s->loader, module, steal_fd(&reply->fd)) < 0) {
+		file->lost_until_ns = now_ns() + LOST_NS;
+		supply_file_done(s, module);
+		return;
+	}
+	supply_opened(s, module, reply);
+	if (file->has_debug)
+		supply_ask_debug(s, module);
+	else
+		supply_file_done(s, module);
+}
+
+void supply_close_idle(struct supply *s, uint64_t time_ns)
+{
+	/* Names that wait may be those of files which cannot be opened again. */
+	if (time_ns < s->next_look_ns || s->nr_batches >= NAMES_BATCHES_MAX)
+		return;
+	s->next_look_ns = time_ns + LOOK_NS;
+	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files && s->nr_open > 0; id++)
+		if (may_close(s, id) && time_ns > s->files[id].used_ns + IDLE_NS)
+			close_file(s, id);
+}
