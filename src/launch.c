@@ -14,6 +14,7 @@
 #include "src/launch.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/confine.h"
 #include "src/base/io.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
@@ -172,28 +173,67 @@ static void close_from(int first)
 		close(fd);
 }
 
-/* Obey our parent's words on the command, until one is the last; holds nothing but its end of the pipe. */
-static _Noreturn void run_keeper(const struct launch_config *config, pid_t command, int life_fd)
+/*
+ * SIGNAL to the process COMMAND that PIDFD holds, never to a later one of that number: who reaps the
+ * command is our parent, which may have been taken over. PIDFD -1: before Linux 5.3.
+ */
+static int signal_command(pid_t command, int pidfd, int signal)
+{
+#ifdef SYS_pidfd_send_signal
+	if (pidfd >= 0)
+		return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+#endif
+	return kill(command, signal);
+}
+
+static int hold_process(pid_t pid)
+{
+#ifdef SYS_pidfd_open
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+#else
+	(void)pid;
+	return -1;
+#endif
+}
+
+/* From here on it does nothing but signal. */
+static int confine_keeper(const struct identity *who)
+{
+	struct err err;
+	int r = identity_become_command(who, &err);
+
+	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		r = -errno;
+	return r < 0 ? r : confine_calls(false);
+}
+
+/* Obey our parent's words on the command, until one is the last; holds the command and its end of the pipe. */
+static _Noreturn void run_keeper(const struct launch_config *config, pid_t command, int life_fd,
+				 int pidfd)
 {
 	unsigned char word = 0;
-	struct err err;
 	ssize_t n;
+	int held = -1;
 
 	/* The terminal's signals and everybody's files are for the others. */
 	setsid();
 	if (dup2(life_fd, STDIN_FILENO) < 0)
 		_exit(1);
-	close_from(STDIN_FILENO + 1);
+	if (pidfd >= 0)
+		held = dup2(pidfd, STDIN_FILENO + 1);
+	close_from(MAX(held, STDIN_FILENO) + 1);
 	prctl(PR_SET_NAME, "stacktop-keeper");
-	if (identity_become_command(config->who, &err) < 0)
+	if (confine_keeper(config->who) < 0)
 		_exit(1);
 	do {
 		n = read(STDIN_FILENO, &word, 1);
 		if (n == 1 && word != KEEPER_FORGET && word != KEEPER_END)
-			kill(command, word);
+			signal_command(command, held, word);
 	} while ((n < 0 && errno == EINTR) ||
 		 (n == 1 && word != KEEPER_FORGET && word != KEEPER_END));
-	if (word == KEEPER_END || (n == 0 && config->behind_screen)) {
+	/* As long as the command is there, or nobody has asked for its end, so is its group. */
+	if ((word == KEEPER_END || (n == 0 && config->behind_screen)) &&
+	    signal_command(command, held, 0) == 0) {
 		kill(-command, SIGTERM);
 		kill(-command, SIGCONT);
 	}
@@ -259,15 +299,15 @@ static int start_command(struct launch *l, const struct launch_config *config)
 
 static int start_keeper(struct launch *l, const struct launch_config *config)
 {
+	AUTO_CLOSE int pidfd = hold_process(l->pid);
 	int life[2];
 
 	if (pipe2(life, O_CLOEXEC) < 0)
 		return -errno;
 	l->life_fd = life[1];
 	l->keeper = fork();
-	if (l->keeper == 0) {
-		run_keeper(config, l->pid, life[0]);
-	}
+	if (l->keeper == 0)
+		run_keeper(config, l->pid, life[0], pidfd);
 	close(life[0]);
 	return l->keeper < 0 ? -errno : 0;
 }

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -247,6 +248,56 @@ static void behind_a_screen_it_ends_even_when_we_are_killed(void **state)
 	close(fds[0]);
 }
 
+/* A process with the number PID, which is free; it waits to be killed. 0: not possible here. */
+static pid_t start_as_number(pid_t pid)
+{
+	struct {
+		uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls,
+			set_tid, set_tid_size;
+	} args = {.exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&pid, .set_tid_size = 1};
+	pid_t other = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+	if (other == 0)
+		for (;;)
+			pause();
+	return other < 0 ? 0 : other;
+}
+
+/* Whoever took us over could wait for the command, and then have its keeper signal root's processes. */
+static void keeper_signals_the_command_and_no_other(void **state)
+{
+	char *argv[] = {(char *)(uintptr_t) "true", NULL};
+	struct launch *launch;
+	struct err err;
+	pid_t pid, other;
+	int status;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(start(argv, true, -1, &launch, &err), 0);
+	pid = launch_pid(launch);
+	let_go(launch);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	other = start_as_number(pid);
+	if (other != pid) {
+		if (other > 0) {
+			kill(other, SIGKILL);
+			waitpid(other, NULL, 0);
+		}
+		launch_free(launch);
+		skip();
+	}
+	launch_signal(launch, SIGKILL);
+	launch_signal(launch, SIGTERM);
+	launch_free(launch);
+	/* The keeper is the first to end, and the other is as it was. */
+	assert_int_not_equal(waitpid(-1, &status, 0), other);
+	assert_int_equal(waitpid(other, &status, WNOHANG), 0);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+}
+
 static void by_sudo_it_is_the_callers(void **state)
 {
 	char out[128], expected[128];
@@ -300,6 +351,8 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* The first: it knows all children of this process. */
+		cmocka_unit_test(keeper_signals_the_command_and_no_other),
 		cmocka_unit_test(the_exit_status_is_handed_on),
 		cmocka_unit_test(what_cannot_run_is_told_before_anything_starts),
 		cmocka_unit_test(a_failing_exec_is_told_afterwards),
