@@ -260,14 +260,14 @@ static int forbid_requests(scmp_filter_ctx ctx)
 	for (size_t i = 0; i < ARRAY_SIZE(undoing) && r == 0; i++)
 		r = FORBID(ctx, SCMP_SYS(prctl), 2,
 			   SCMP_A0(SCMP_CMP_MASKED_EQ, ARG_INT, (unsigned int)undoing[i]),
-			   SCMP_A1(SCMP_CMP_NE, 0));
+			   SCMP_A1(SCMP_CMP_NE, 0, 0));
 	return r;
 }
 
 /* A pair of connected datagram sockets could send to any address all the same. */
 static int forbid_pairs(scmp_filter_ctx ctx)
 {
-	int r = FORBID(ctx, SCMP_SYS(socketpair), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+	int r = FORBID(ctx, SCMP_SYS(socketpair), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
 
 	return r < 0 ? r
 		     : FORBID(ctx, SCMP_SYS(socketpair), 1,

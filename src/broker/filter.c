@@ -165,7 +165,7 @@ static int allow_memory_and_threads(scmp_filter_ctx ctx)
 	if (r == 0)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	if (r == 0) /* limits of itself alone */
-		r = ALLOW(ctx, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+		r = ALLOW(ctx, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0, 0));
 	return r;
 }
 
@@ -185,11 +185,11 @@ static int allow_requests(scmp_filter_ctx ctx)
 	if (r == 0) /* never back again */
 		r = ALLOW(ctx, SCMP_SYS(prctl), 2,
 			  SCMP_A0(SCMP_CMP_MASKED_EQ, ARG_INT, PR_SET_DUMPABLE),
-			  SCMP_A1(SCMP_CMP_EQ, 0));
+			  SCMP_A1(SCMP_CMP_EQ, 0, 0));
 	if (r == 0)
 		r = ALLOW(ctx, SCMP_SYS(prctl), 2,
 			  SCMP_A0(SCMP_CMP_MASKED_EQ, ARG_INT, PR_CAP_AMBIENT),
-			  SCMP_A1(SCMP_CMP_EQ, PR_CAP_AMBIENT_CLEAR_ALL));
+			  SCMP_A1(SCMP_CMP_EQ, PR_CAP_AMBIENT_CLEAR_ALL, 0));
 	return r;
 }
 
@@ -207,7 +207,7 @@ static int filter_fill(scmp_filter_ctx ctx, bool has_openat2)
 		r = allow_requests(ctx);
 	/* Connections to own children, and to nobody else: datagrams could have an address. */
 	if (r == 0)
-		r = ALLOW(ctx, SCMP_SYS(socketpair), 2, SCMP_A0(SCMP_CMP_EQ, AF_UNIX),
+		r = ALLOW(ctx, SCMP_SYS(socketpair), 2, SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0),
 			  SCMP_A1(SCMP_CMP_MASKED_EQ, TYPE_MASK, SOCK_SEQPACKET));
 	return r;
 }
