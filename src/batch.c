@@ -56,6 +56,7 @@ struct batch {
 	bool has_stacks;	      /* something was there to be written */
 	char not_shown[ERR_TEXT_MAX]; /* of a recording */
 	int error;		      /* of the stream */
+	bool is_short;		      /* of memory: a snapshot could not be made */
 };
 
 void batch_signals(sigset_t *ret)
@@ -266,6 +267,8 @@ static void take_messages(struct batch *b)
 	char text[ERR_TEXT_MAX];
 	bool is_error;
 
+	if (channel_take_failure(b->channel))
+		b->is_short = b->is_done = true;
 	if (channel_take_message(b->channel, text, sizeof(text), &is_error))
 		b->config->say(text);
 }
@@ -428,8 +431,12 @@ static int finish(struct batch *b, struct err *err)
 							: "; it ends with the last whole block");
 		return 1;
 	}
+	if (b->is_short)
+		err_set(err, -ENOMEM, "out of memory: the output ends here");
 	if (b->config->launch)
 		return wait_for_command(b, err);
+	if (b->is_short)
+		return 1;
 	return b->signal ? 128 + b->signal : 0;
 }
 

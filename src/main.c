@@ -56,13 +56,17 @@ static int run(int argc, char **argv)
 {
 	struct err err = {0};
 	struct options options;
-	int status;
+	int r, status;
 
 	if (identity_begin(&err) < 0) {
 		say_err(&err);
 		return STATUS_FAILURE;
 	}
-	if (options_parse(argc, argv, &options, &err) < 0) {
+	r = options_parse(argc, argv, &options, &err);
+	if (r == -ENOMEM) {
+		say_err(&err);
+		status = STATUS_FAILURE;
+	} else if (r < 0) {
 		say_err(&err);
 		fputs("Try 'stacktop --help'.\n", stderr);
 		status = STATUS_USAGE;

@@ -233,6 +233,10 @@ static void on_channel(struct ui *ui)
 		snapshot_free(snapshot);
 	else if (snapshot)
 		take_over(ui, snapshot);
+	if (channel_take_failure(ui->channel)) {
+		ui->asked_ns = 0; /* that one does not come: ask anew */
+		ui_say(ui, true, "out of memory: no new picture");
+	}
 	if (channel_take_message(ui->channel, text, sizeof(text), &is_error)) {
 		ui_say(ui, is_error, "%s", text);
 		if (is_error)

@@ -319,7 +319,7 @@ void engine_post(struct engine *engine, struct channel *channel, uint64_t time_n
 	if (snapshot)
 		channel_post(channel, snapshot);
 	else
-		channel_post_message(channel, "out of memory: no new picture", true);
+		channel_post_failure(channel);
 	supply_names_now(engine->supply);
 }
 

@@ -378,5 +378,7 @@ struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
 		s->samples = samples_take(engine->samples, engine->profile,
 					  source_granted(engine->source)->event.name,
 					  samples_overdue_ns(engine));
+	if (engine->samples && !s->samples)
+		return snapshot_free(s);
 	return s;
 }

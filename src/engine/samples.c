@@ -202,9 +202,10 @@ struct gathered {
 	char *text;
 	size_t nr, cap;
 	struct u64map by_hash; /* to offsets */
+	bool is_short;	       /* there was no memory for one of them */
 };
 
-/* The offset of TEXT; 0, the empty text, without memory. */
+/* The offset of TEXT. */
 static uint32_t gather(struct gathered *g, const char *text)
 {
 	size_t bytes = strlen(text) + 1;
@@ -215,8 +216,10 @@ static uint32_t gather(struct gathered *g, const char *text)
 		return 0;
 	if (at != U64MAP_NONE && strcmp(g->text + at, text) == 0)
 		return at;
-	if (vec_reserve(&g->text, &g->cap, g->nr + bytes, TEXT_MAX) < 0)
+	if (vec_reserve(&g->text, &g->cap, g->nr + bytes, TEXT_MAX) < 0) {
+		g->is_short = true;
 		return 0;
+	}
 	at = (uint32_t)g->nr;
 	memcpy(g->text + at, text, bytes);
 	g->nr += bytes;
@@ -294,6 +297,8 @@ struct snap_samples *samples_take(struct samples *s, const struct profile *profi
 		s->samples[i].head.comm = gather(&g, s->samples[i].comm);
 		s->samples[i].head.event = gather(&g, event);
 	}
+	if (g.is_short)
+		goto out;
 	ret = snap_samples_new(nr, nr_frames, (uint32_t)g.nr);
 	if (!ret)
 		goto out;

@@ -374,6 +374,7 @@ static const char *trouble_of(const struct supply *s, uint32_t id, uint64_t time
 	switch (file->trouble) {
 	case LOADER_CRASHED:
 	case LOADER_TIMED_OUT:
+	case LOADER_NO_MEMORY:
 		return loader_status_text(file->trouble);
 	default:
 		break;

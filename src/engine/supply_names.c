@@ -9,6 +9,7 @@
 #include "src/base/vec.h"
 #include "src/engine/supply.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,11 +26,23 @@ static void name_fallback(struct supply *s, uint32_t module, uint64_t off)
 	profile_name(s->engine->profile, module, off, UINT64_MAX, 0, NULL, object);
 }
 
+/* No name for OFF of MODULE, for the reason ERROR. */
+static void give_up(struct supply *s, uint32_t module, uint64_t off, int error)
+{
+	struct file *file = supply_file(s, module);
+
+	if (file && error == -ENOMEM)
+		file->trouble = LOADER_NO_MEMORY;
+	name_fallback(s, module, off);
+}
+
 static void hold(struct supply *s, uint32_t module, const uint64_t *offs, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
-		if (vec_reserve(&s->held, &s->cap_held, s->nr_held + 1, HELD_MAX) < 0)
-			name_fallback(s, module, offs[i]);
+		int r = vec_reserve(&s->held, &s->cap_held, s->nr_held + 1, HELD_MAX);
+
+		if (r < 0)
+			give_up(s, module, offs[i], r);
 		else
 			s->held[s->nr_held++] = (struct held){.module = module, .off = offs[i]};
 	}
@@ -57,6 +70,7 @@ static uint32_t name_ksymbols(struct supply *s, uint64_t *addrs, uint32_t nr)
 static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32_t nr)
 {
 	struct file *file = supply_file(s, module);
+	int r = 0;
 
 	if (module == PROC_MODULE_KERNEL)
 		nr = name_ksymbols(s, offs, nr);
@@ -64,10 +78,12 @@ static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32
 		supply_open_recorded(s, module);
 	if (nr == 0)
 		return;
-	if (file && file->state == FILE_DONE && supply_is_open(s, module) &&
-	    loader_want_names(s->loader, module, offs, nr) == 0) {
-		s->nr_batches++;
-		return;
+	if (file && file->state == FILE_DONE && supply_is_open(s, module)) {
+		r = loader_want_names(s->loader, module, offs, nr);
+		if (r == 0) {
+			s->nr_batches++;
+			return;
+		}
 	}
 	if (file && file->state <= FILE_OPEN && module >= PROC_MODULE_VDSO) {
 		/*
@@ -86,7 +102,7 @@ static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32
 		return;
 	}
 	for (uint32_t i = 0; i < nr; i++)
-		name_fallback(s, module, offs[i]);
+		give_up(s, module, offs[i], r);
 }
 
 /* The names of MODULE can be asked for now, or never: let go what was held. */

@@ -72,6 +72,7 @@ bool answer_is_sane(const struct protocol_reply *message, enum protocol_kind kin
 	case LOADER_OK:
 	case LOADER_NOT_ELF:
 	case LOADER_NO_CODE:
+	case LOADER_NO_MEMORY:
 	case LOADER_FAILED:
 		return message->build_id_bytes <= sizeof(message->build_id) &&
 		       memchr(message->debuglink, '\0', sizeof(message->debuglink));

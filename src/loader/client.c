@@ -88,6 +88,7 @@ const char *loader_status_text(enum loader_status status)
 		[LOADER_NO_CODE] = "other machine",
 		[LOADER_CRASHED] = "crashed the loader",
 		[LOADER_TIMED_OUT] = "timed out",
+		[LOADER_NO_MEMORY] = "out of memory",
 		[LOADER_FAILED] = "could not be read",
 		[LOADER_NO_FILES] = "too few file descriptors",
 	};

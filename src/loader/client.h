@@ -36,7 +36,8 @@ enum loader_status {
 	LOADER_NO_CODE, /* ELF, but of a machine that is not unwound here (its names still work) */
 	LOADER_CRASHED, /* loaders died on it */
 	LOADER_TIMED_OUT, /* the loader was killed at the deadline */
-	LOADER_FAILED,	  /* could not read it, no memory, too large ... */
+	LOADER_NO_MEMORY, /* it needs more than the loader may have, or there is none here */
+	LOADER_FAILED,	  /* could not read it, too large ... */
 	LOADER_NO_FILES,  /* no file descriptor was left for asking: the file may be well */
 	LOADER_STATUS_COUNT,
 };

@@ -80,18 +80,21 @@ static void attached_add(struct attached *attached, const struct protocol_reques
 		close(fd);
 }
 
-/* The memory file for all names, FD, is here to stay. */
-static void names_map(struct server *server, uint64_t bytes, int fd)
+/* The memory file for all names, FD, is here to stay: without it no request for names can be served. */
+static int names_map(struct server *server, uint64_t bytes, int fd)
 {
 	void *map = MAP_FAILED;
 
 	if (!server->names && bytes <= LOADER_NAMES_BYTES_MAX)
 		map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
+	if (server->names || bytes > LOADER_NAMES_BYTES_MAX)
+		return 0;
 	if (map == MAP_FAILED)
-		return;
+		return -ENOMEM;
 	server->names = map;
 	server->names_bytes = bytes;
+	return 0;
 }
 
 static enum loader_status status_of(int error)
@@ -103,6 +106,8 @@ static enum loader_status status_of(int error)
 		return LOADER_NOT_ELF;
 	case -ENOTSUP:
 		return LOADER_NO_CODE;
+	case -ENOMEM:
+		return LOADER_NO_MEMORY;
 	default:
 		return LOADER_FAILED;
 	}
@@ -435,10 +440,13 @@ static int server_run(struct server *server, int sock)
 			return n < 0 ? (int)n : -EBADMSG;
 		}
 		if (server->request.kind == PROTOCOL_ATTACH) {
+			r = 0;
 			if (fd >= 0 && server->request.role == PROTOCOL_ROLE_NAMES)
-				names_map(server, server->request.output_max, fd);
+				r = names_map(server, server->request.output_max, fd);
 			else if (fd >= 0)
 				attached_add(&server->attached, &server->request, fd);
+			if (r < 0)
+				return r;
 			continue;
 		}
 		if (fd >= 0)

@@ -31,6 +31,7 @@ struct channel {
 	_Atomic uint32_t head, tail; /* written by main, by the engine */
 	struct snapshot *_Atomic snapshot;
 	struct message *_Atomic message;
+	atomic_bool has_failed; /* a snapshot */
 	int main_fd, engine_fd;
 };
 
@@ -116,9 +117,20 @@ struct snapshot *channel_take(struct channel *ch)
 	rest(ch->main_fd);
 	snapshot = atomic_exchange(&ch->snapshot, NULL);
 	/* The descriptor speaks for the messages too: do not rest over one that came just now. */
-	if (atomic_load(&ch->message))
+	if (atomic_load(&ch->message) || atomic_load(&ch->has_failed))
 		wake(ch->main_fd);
 	return snapshot;
+}
+
+void channel_post_failure(struct channel *ch)
+{
+	atomic_store(&ch->has_failed, true);
+	wake(ch->main_fd);
+}
+
+bool channel_take_failure(struct channel *ch)
+{
+	return atomic_exchange(&ch->has_failed, false);
 }
 
 void channel_post_message(struct channel *ch, const char *text, bool is_error)

@@ -48,6 +48,8 @@ int channel_send(struct channel *channel, struct command command);
 struct snapshot *channel_take(struct channel *channel);
 /* Main thread: the newest message since the last call into TEXT; false if there is none. */
 bool channel_take_message(struct channel *channel, char *text, uint32_t size, bool *ret_is_error);
+/* Main thread: has a snapshot failed for want of memory since the last call? None is on its way then. */
+bool channel_take_failure(struct channel *channel);
 /* Main thread: a descriptor that is readable when there may be something to take. */
 int channel_main_fd(const struct channel *channel);
 
@@ -55,6 +57,8 @@ int channel_main_fd(const struct channel *channel);
 bool channel_receive(struct channel *channel, struct command *ret_command);
 /* Engine thread: hand over a snapshot; an older one not yet taken is freed. */
 void channel_post(struct channel *channel, struct snapshot *snapshot);
+/* Engine thread: there is no memory for the snapshot that main waits for. Needs none itself. */
+void channel_post_failure(struct channel *channel);
 /* Engine thread: one line for the person ("lbr: this CPU has no ..."); it is sanitized here. */
 void channel_post_message(struct channel *channel, const char *text, bool is_error);
 /* Engine thread: a descriptor that is readable when there may be commands. */
