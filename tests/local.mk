@@ -22,6 +22,16 @@ ROOT_TESTS += tests/root_settings.sh tests/root_sudo.sh
 TEST_HELPERS += tests/deny_perf
 tests_deny_perf_SOURCES = tests/deny_perf.c
 
+# Every allocation fails once; the shim is preloaded, so it is no program.
+EXTRA_DIST += tests/check_oom.py tests/fail_alloc.c
+CLEANFILES += tests/fail_alloc.so
+tests/fail_alloc.so: $(srcdir)/tests/fail_alloc.c
+	@$(MKDIR_P) tests
+	$(AM_V_CC)$(CC) -O1 -g -Wall -Wextra -shared -fPIC -o $@ $(srcdir)/tests/fail_alloc.c -ldl
+check-oom: stacktop$(EXEEXT) tests/fail_alloc.so
+	$(srcdir)/tests/check_oom.py ./stacktop$(EXEEXT) tests/fail_alloc.so; s=$$?; test $$s = 77 || exit $$s
+.PHONY: check-oom
+
 EXTRA_DIST += \
 	tests/chains_lib.sh \
 	tests/lib.sh \
