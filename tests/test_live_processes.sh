@@ -226,11 +226,11 @@ if command -v unshare >/dev/null && unshare -m true 2>/dev/null; then
 	pass "$who"
 fi
 
-# Main, broker, loader, guard and saver: beside a loader that is being replaced there are fewer.
-are_five()
+# Main, broker, loader, two guards and saver: beside a loader that is being replaced there are fewer.
+are_six()
 {
 	pids=$(family "$term_pid")
-	[ "$(echo $pids | wc -w)" = 5 ]
+	[ "$(echo $pids | wc -w)" = 6 ]
 }
 
 # ends WHAT STATUS COMMAND...: the command makes stacktop on a screen end with it
@@ -240,7 +240,7 @@ ends()
 	shift 2
 	term_start 80x24 env -u SUDO_UID "$STACKTOP" -d 0.5
 	wait_for 10 member "$term_pid" stacktop-loader >/dev/null || fail "$what: no loader"
-	wait_for 20 are_five || fail "$what: not five processes: $pids"
+	wait_for 20 are_six || fail "$what: not six processes: $pids"
 	"$@"
 	term_end "$what" "$status"
 	wait_for 20 all_gone $pids || fail "$what: left running: $(ps -o pid,comm -p "$(echo $pids | tr ' ' ,)")"

@@ -10,6 +10,7 @@ styled() { mux capture-pane -p -e; }
 size_is() { [ "$(mux display-message -p '#{pane_width}x#{pane_height}')" = "$1" ]; }
 is_alive() { kill -0 "$(pid)" 2>/dev/null; }
 state_is() { [[ $(sed 's/.*) //' "/proc/$(pid)/stat" 2>/dev/null) == "$1"* ]]; }
+second_of() { pgrep -P "$(guard_of "$1")" -x stacktop-guard2; }
 guard_of() { pgrep -P "$1" -x stacktop-guard; }
 
 # A storm of sizes, each redrawn or overtaken by the next, with keys between.
@@ -177,7 +178,7 @@ signals() {
 }
 
 crashes() {
-	local signal guard
+	local signal guard second
 
 	for signal in ABRT:134 SEGV:139; do
 		# A sanitizer keeps SIGSEGV for itself.
@@ -198,6 +199,17 @@ crashes() {
 	until_true "the program has not ended" ended
 	[ "$(cat "$work/status")" = 137 ] || fail "status $(cat "$work/status")"
 
+	# Both at once: a second guard is left.
+	start 80x24
+	until_true "no second guard" second_of "$(pid)" >/dev/null
+	guard=$(second_of "$(pid)")
+	kill -STOP "$guard"
+	kill -KILL "$(guard_of "$(pid)")" "$(pid)"
+	until_true "the second guard stays" gone "$guard"
+	until_true "the terminal's modes are not restored by it" modes_are_back
+	until_true "the screen from before is not brought back by it" screen_is_back
+	until_true "the program has not ended" ended
+
 	# The guard leaves with the program, and the program does without it.
 	start 80x24
 	until_true "no guard" guard_of "$(pid)" >/dev/null
@@ -210,9 +222,11 @@ crashes() {
 	start 80x24
 	until_true "no guard" guard_of "$(pid)" >/dev/null
 	guard=$(guard_of "$(pid)")
+	second=$(second_of "$(pid)")
 	key q
 	see_end 0
 	until_true "the guard is still there" gone "$guard"
+	until_true "the second guard is still there" gone "$second"
 }
 
 # Now: the guard and the program's parent learn of its end at the same time, and what the parent

@@ -4,7 +4,7 @@
  * process killed by SIGKILL restores nothing itself, and what it leaves is a
  * shell without echo in the alternate screen. The guard learns of the end by
  * its socket and, since another child may hold the other end for a moment, by a
- * pidfd where the kernel has them.
+ * pidfd where the kernel has them. A second one waits for the end of the first.
  *
  * Forked from a program with threads: the child calls only what is safe in a
  * signal handler.
@@ -14,9 +14,11 @@
 #include "ui/guard.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -105,33 +107,89 @@ static int parent_pidfd(pid_t parent)
 #endif
 }
 
-__attribute__((noreturn)) static void guard_main(int sock, pid_t parent,
-						 const struct restore *restore)
-{
-	struct guard_note note = {0};
-	struct pollfd fds[2] = {{.fd = sock, .events = POLLIN}};
+/* What a guard looks at; PARENT 0: it is not the child of the main process. */
+struct watch {
+	const struct restore *restore;
+	int sock, parent_fd;
+	pid_t parent;
+	struct guard_note *note; /* the last one that has come, of both guards */
+};
 
-	close_all_but(sock, restore->tty_fd);
-	/* Away from the group that Ctrl-C, Ctrl-Z and a hang-up reach. */
-	setsid();
-	prctl(PR_SET_NAME, "stacktop-guard");
-	fds[1] = (struct pollfd){.fd = parent_pidfd(parent), .events = POLLIN};
-	while (getppid() == parent) {
+/* Wait for the end of the main process, then do what is left to do. */
+__attribute__((noreturn)) static void watch(const struct watch *w)
+{
+	struct pollfd fds[2] = {{.fd = w->sock, .events = POLLIN},
+				{.fd = w->parent_fd, .events = POLLIN}};
+
+	while (w->parent == 0 || getppid() == w->parent) {
+		struct guard_note note;
 		ssize_t len;
 
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			break;
 		if (fds[0].revents) {
-			len = recv(sock, &note, sizeof(note), MSG_DONTWAIT);
+			len = recv(w->sock, &note, sizeof(note), MSG_DONTWAIT);
 			if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR))
 				break;
+			if (len == (ssize_t)sizeof(note))
+				*w->note = note;
 		} else if (fds[1].revents) {
 			break;
 		}
 	}
-	if (note.is_armed)
-		restore_apply(restore, &note.program);
+	if (w->note->is_armed) {
+		restore_apply(w->restore, &w->note->program);
+		w->note->is_armed = false;
+	}
 	_exit(0);
+}
+
+/*
+ * A second guard, for whoever kills the first one together with the main process: it sleeps
+ * until the first one ends, and then goes on where that was. Without it things are as they were.
+ */
+static void start_second(const struct watch *first)
+{
+	struct watch second = *first;
+	struct pollfd fd = {.events = 0};
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	if (fork() == 0) {
+		close(ends[1]);
+		prctl(PR_SET_NAME, "stacktop-guard2");
+		/* The end of the first one continues it, should somebody have stopped it. */
+		fcntl(ends[0], F_SETOWN, getpid());
+		fcntl(ends[0], F_SETSIG, SIGCONT);
+		fcntl(ends[0], F_SETFL, O_ASYNC);
+		fd.fd = ends[0];
+		while (poll(&fd, 1, -1) < 0 && errno == EINTR)
+			;
+		second.parent = 0;
+		watch(&second);
+	}
+	close(ends[0]);
+}
+
+__attribute__((noreturn)) static void guard_main(int sock, pid_t parent,
+						 const struct restore *restore)
+{
+	struct guard_note local = {0}, *shared;
+	struct watch w = {.restore = restore, .sock = sock, .parent = parent, .note = &local};
+
+	close_all_but(sock, restore->tty_fd);
+	/* Away from the group that Ctrl-C, Ctrl-Z and a hang-up reach. */
+	setsid();
+	prctl(PR_SET_NAME, "stacktop-guard");
+	w.parent_fd = parent_pidfd(parent);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (shared != MAP_FAILED) {
+		w.note = shared;
+		start_second(&w);
+	}
+	watch(&w);
 }
 
 int guard_start(struct guard *guard, const struct restore *restore)
