@@ -143,8 +143,6 @@ static int open_by_path(int dir, const char *entry, const struct broker_file_req
 	path[n] = '\0';
 	if (root >= 0 && path[0] == '/') {
 		held = files_open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-		if (held == -ENOSYS) /* before Linux 5.6; files_open_asked decides in any case */
-			held = openat(root, path + 1, O_PATH | O_CLOEXEC);
 		if (held >= 0)
 			r = files_open_asked(held, request);
 		if (held >= 0 && r != -ESTALE)
