@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "unwind/aarch64_abi.h"
@@ -127,6 +128,7 @@ static int scan_x86_64(struct calls_builder *b, const struct cfi_input *input,
 		if (input->text_was_read && i - nr_read >= READ_BYTES) {
 			input->text_was_read(seg->text + nr_read, i - nr_read);
 			nr_read = i;
+			r = deadline_is_over_now() ? -ETIME : 0;
 		}
 		if (due[i % ARRAY_SIZE(due)]) {
 			r = add_return(b, seg->file_off + i);
@@ -164,6 +166,7 @@ static int scan_aarch64(struct calls_builder *b, const struct cfi_input *input,
 		if (input->text_was_read && i - nr_read >= READ_BYTES) {
 			input->text_was_read(seg->text + nr_read, i - nr_read);
 			nr_read = i;
+			r = deadline_is_over_now() ? -ETIME : 0;
 		}
 		if (is_a64_call(input, a64_insn(seg->text + i), seg->vaddr + i))
 			r = add_return(b, seg->file_off + i + A64_INSN_BYTES);

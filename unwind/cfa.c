@@ -7,6 +7,7 @@
 
 #include "unwind/cfa.h"
 
+#include "src/base/deadline.h"
 #include "src/base/hash.h"
 #include "src/base/util.h"
 
@@ -338,6 +339,10 @@ static void run_insns(struct cfa_run *run, struct machine *m, const uint8_t *ins
 			return;
 		}
 		run->steps_left--;
+		if (deadline_is_over()) {
+			m->ret = -ETIME;
+			return;
+		}
 		step(m);
 		if (m->fn && m->loc >= m->end)
 			return;

@@ -10,6 +10,7 @@
 #include "unwind/cfi.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/deadline.h"
 #include "src/base/hash.h"
 #include "src/base/sort.h"
 #include "src/base/util.h"
@@ -390,6 +391,8 @@ static int compile_ranges(struct compile *c, const struct ranges *ranges)
 		const struct cfi_fde *fde = &ranges->v[i];
 
 		r = fde->insns ? compile_fde(c, fde) : compile_synth(c, fde);
+		if (deadline_is_over())
+			r = -ETIME;
 		if (r == 0)
 			r = add_func(c, ranges, i);
 		if (r == 0 && (i + 1 == ranges->nr || ranges->v[i + 1].start > fde->end))

@@ -10,6 +10,7 @@
 
 #include "unwind/cfi_parse.h"
 
+#include "src/base/deadline.h"
 #include "src/base/hash.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
@@ -328,9 +329,12 @@ int cfi_scan(const struct cfi_input *input, const struct cfi_section *section, b
 		return -E2BIG;
 	r = reader_of(section->data, section->bytes);
 	r.swap = input->swap;
-	while (ret == 0 && entry_next(&s, &r, &e))
+	while (ret == 0 && entry_next(&s, &r, &e)) {
 		if (!e.is_cie)
 			ret = fde_add(&s, &e);
+		if (deadline_is_over())
+			ret = -ETIME;
+	}
 	u64map_done(&s.cie_at);
 	return ret;
 }

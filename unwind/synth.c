@@ -7,6 +7,7 @@
 
 #include "unwind/synth.h"
 
+#include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "unwind/unwind.h"
@@ -118,6 +119,9 @@ int synth_find(const struct cfi_input *input, const struct cfi_fde *covered, siz
 			}
 			if (r == -E2BIG) /* a million stubs are enough */
 				r = 0;
+			if (gap.end - gap.start >= READ_BYTES ? deadline_is_over_now()
+							      : deadline_is_over())
+				r = -ETIME;
 			gap.start = c < nr_covered ? MAX(gap.start, covered[c].end) : seg_end;
 		}
 	}

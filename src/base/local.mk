@@ -2,6 +2,7 @@ noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
 	src/base/cleanup.h \
 	src/base/confine.c src/base/confine.h \
+	src/base/deadline.c src/base/deadline.h \
 	src/base/err.c src/base/err.h \
 	src/base/hash.c src/base/hash.h \
 	src/base/heap.c src/base/heap.h \

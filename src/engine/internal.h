@@ -214,6 +214,8 @@ void supply_kernel_notice(const struct supply *supply, char *out, size_t size);
 bool supply_no_room_seen(const struct supply *supply);
 /* The files that cannot be read and why, as a short list ("": none). */
 void supply_bad_files(const struct supply *supply, char *out, size_t size);
+/* Which files wait for the loader's time, and how often it was replaced, for people; "": none, never. */
+void supply_late_files(const struct supply *supply, char *out, size_t size);
 /* How many files have unwind information that takes too long to evaluate, and a short list of them. */
 uint32_t supply_expensive_files(const struct supply *supply, char *out, size_t size);
 /* What is fetched from the network, as a few words ("": nothing is). */

@@ -245,6 +245,9 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 	if (engine->was_realtime && !engine->is_realtime)
 		add_notice(out, size,
 			   "too much work without a rest: no real-time priority any more");
+	supply_late_files(engine->supply, files, sizeof(files));
+	if (files[0])
+		add_notice(out, size, "%s", files);
 	if (engine->recorded) {
 		recorded_notice(engine->recorded, files, sizeof(files));
 		if (files[0])

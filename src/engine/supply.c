@@ -315,6 +315,8 @@ void supply_fill_health(const struct supply *s, struct health *health)
 	loader_stats(s->loader, &stats);
 	procs_stats(s->engine->procs, &procs);
 	health->loader_restarts = stats.restarts;
+	health->files_put_back = stats.put_back;
+	health->files_late = stats.late;
 	health->symbols_evicted = stats.symbols_evicted;
 	health->symbols_left_out = stats.symbols_left_out;
 	health->files_open = s->nr_open;

@@ -13,6 +13,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -371,6 +372,8 @@ static const char *trouble_of(const struct supply *s, uint32_t id, uint64_t time
 
 	if (why == supply_another_build || why == supply_hangs)
 		return why;
+	if (file->is_refused)
+		return "packed tighter than any real one";
 	switch (file->trouble) {
 	case LOADER_CRASHED:
 	case LOADER_TIMED_OUT:
@@ -421,4 +424,22 @@ uint32_t supply_expensive_files(const struct supply *s, char *out, size_t size)
 	if (nr > BAD_FILES_NAMED && len < size)
 		snprintf(out + len, size - len, " and %u more", nr - BAD_FILES_NAMED);
 	return nr;
+}
+
+void supply_late_files(const struct supply *s, char *out, size_t size)
+{
+	const struct module *module = NULL;
+	struct loader_stats stats;
+	size_t len = 0;
+
+	out[0] = '\0';
+	loader_stats(s->loader, &stats);
+	if (stats.late > 0)
+		module = procs_module(s->engine->procs, stats.late_module);
+	if (module)
+		len = (size_t)snprintf(out, size, "names are late: %u file%s (%s)", stats.late,
+				       stats.late > 1 ? "s" : "", module->name);
+	if (stats.restarts > 0 && len < size)
+		snprintf(out + len, size - len, "%sthe loader was replaced %" PRIu64 " time%s",
+			 len > 0 ? "; " : "", stats.restarts, stats.restarts > 1 ? "s" : "");
 }

@@ -197,6 +197,8 @@ void supply_take_names(struct supply *s, const struct loader_reply *reply)
 		s->nr_batches--;
 	if (file && reply->status != LOADER_OK)
 		file->trouble = reply->status;
+	if (file)
+		file->is_refused = reply->is_refused;
 	if (reply->module == LOADER_KERNEL && s->engine->recorded &&
 	    supply_kernel_is_wrong(s, reply)) {
 		want_again(s, reply);

@@ -74,6 +74,7 @@ bool answer_is_sane(const struct protocol_reply *message, enum protocol_kind kin
 	case LOADER_NO_CODE:
 	case LOADER_NO_MEMORY:
 	case LOADER_FAILED:
+	case LOADER_LATE:
 		return message->build_id_bytes <= sizeof(message->build_id) &&
 		       memchr(message->debuglink, '\0', sizeof(message->debuglink));
 	default:
@@ -184,6 +185,7 @@ static int names_copy(const struct request *request, uint64_t bytes, struct answ
 static void describe(const struct protocol_reply *message, struct loader_reply *ret)
 {
 	ret->build_id_bytes = message->build_id_bytes;
+	ret->is_refused = message->is_refused != 0;
 	ret->has_symtab = message->has_symtab != 0;
 	memcpy(ret->build_id, message->build_id, sizeof(ret->build_id));
 	text_sanitize(message->debuglink, strlen(message->debuglink), ret->debuglink,

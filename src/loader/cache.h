@@ -45,6 +45,7 @@ struct cache_entry {
 	/* that symbols were taken from: the file itself, then debug files */
 	struct cache_stamp stamps[CACHE_FILES_MAX];
 	uint32_t nr_files;
+	bool is_refused; /* a part of it, unpacked, is too large to be honest */
 	/* of the kernel: one or the other */
 	struct kallsyms *kallsyms;
 	bool is_vmlinux;       /* its symbols are those of a file */

@@ -28,19 +28,25 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #define MODULES_MAX	  (1u << 20)
 #define RESTART_FIRST_NS  (100 * NS_PER_MSEC)
 #define RESTART_MAX_NS	  (3200 * NS_PER_MSEC)
-#define STARTS_FAILED_MAX 6  /* in a row; then what is queued is answered as failed */
-#define TABLES_PER_NAMES  16 /* tables that may go before names that wait */
-#define KILLS_MAX	  3  /* while the same file was in work */
+#define STARTS_FAILED_MAX 6   /* in a row; then what is queued is answered as failed */
+#define TABLES_PER_NAMES  16  /* tables that may go before names that wait */
+#define OTHERS_PER_LATE	  256 /* what is late waits for so many at most */
+#define OWNERS_MAX	  64  /* further ones share the last place */
+#define OWNERS_HALVE_NS	  NS_PER_SEC
+#define KILLS_MAX	  3 /* while the same file was in work */
 
-enum queue_kind { QUEUE_TABLES, QUEUE_KERNEL, QUEUE_NAMES, QUEUE_COUNT };
+/* Behind all others: what took too long already. */
+enum queue_kind { QUEUE_TABLES, QUEUE_KERNEL, QUEUE_NAMES, QUEUE_LATE, QUEUE_COUNT };
 
 struct module {
 	uint32_t id;
-	int fd; /* -1: closed, see loader_close_module() */
+	uint32_t owner; /* place in the client's owners */
+	int fd;		/* -1: closed, see loader_close_module() */
 	int debug[LOADER_DEBUG_MAX];
 	uint32_t nr_debug;
 	uint64_t file_key;
@@ -62,8 +68,14 @@ struct loader_client {
 	struct queue queues[QUEUE_COUNT];
 	struct queue answered; /* without a loader, in the order of their answers */
 	uint32_t nr_queued;
-	uint32_t tables_in_row;
+	uint32_t tables_in_row, others_in_row;
 	bool was_kernel;
+
+	/* Whose files these are, and what they took of the loader's time lately. */
+	uid_t owners[OWNERS_MAX];
+	uint64_t owners_cpu_ns[OWNERS_MAX];
+	uint32_t nr_owners;
+	uint64_t owners_halved_ns;
 
 	struct request *outstanding;
 	int output;
@@ -90,6 +102,7 @@ const char *loader_status_text(enum loader_status status)
 		[LOADER_TIMED_OUT] = "timed out",
 		[LOADER_NO_MEMORY] = "out of memory",
 		[LOADER_FAILED] = "could not be read",
+		[LOADER_LATE] = "takes long",
 		[LOADER_NO_FILES] = "too few file descriptors",
 	};
 
@@ -101,6 +114,8 @@ const char *loader_status_text(enum loader_status status)
 
 static struct queue *queue_of(struct loader_client *c, const struct request *request)
 {
+	if (request->cpu_max_ns > LOADER_CPU_FIRST_NS)
+		return &c->queues[QUEUE_LATE];
 	if (request->kind != LOADER_REPLY_NAMES)
 		return &c->queues[QUEUE_TABLES];
 	return &c->queues[request->module == LOADER_KERNEL ? QUEUE_KERNEL : QUEUE_NAMES];
@@ -150,6 +165,35 @@ static void module_close(struct module *module)
 	module->nr_debug = 0;
 }
 
+/* The place of FD's owner, made if he is new. */
+static uint32_t owner_of(struct loader_client *c, int fd)
+{
+	struct stat st;
+	uint32_t i;
+
+	if (fstat(fd, &st) < 0)
+		return 0;
+	for (i = 0; i < c->nr_owners; i++)
+		if (c->owners[i] == st.st_uid)
+			return i;
+	if (c->nr_owners == OWNERS_MAX)
+		return OWNERS_MAX - 1;
+	c->owners[c->nr_owners++] = st.st_uid;
+	return i;
+}
+
+/* The present loader has used CPU_NS so far, the last of it for OWNER. Old use counts less and less. */
+static void owner_charge(struct loader_client *c, uint32_t owner, uint64_t cpu_ns)
+{
+	if (cpu_ns > c->present.cpu_ns)
+		c->owners_cpu_ns[owner] += cpu_ns - c->present.cpu_ns;
+	if (c->time_ns < c->owners_halved_ns + OWNERS_HALVE_NS)
+		return;
+	c->owners_halved_ns = c->time_ns;
+	for (uint32_t i = 0; i < c->nr_owners; i++)
+		c->owners_cpu_ns[i] /= 2;
+}
+
 int loader_add_module(struct loader_client *c, uint32_t id, int fd)
 {
 	struct module *module = module_get(c, id);
@@ -168,7 +212,12 @@ int loader_add_module(struct loader_client *c, uint32_t id, int fd)
 			return r;
 		module = &c->modules[c->nr_modules++];
 	}
-	*module = (struct module){.id = id, .fd = steal_fd(&owned), .file_key = ++c->last_key};
+	*module = (struct module){
+		.id = id,
+		.owner = owner_of(c, owned),
+		.fd = steal_fd(&owned),
+		.file_key = ++c->last_key,
+	};
 	return 0;
 }
 
@@ -258,6 +307,9 @@ static int request_put(struct loader_client *c, enum loader_reply_kind kind, uin
 	request = request_new(kind, id, offs, nr);
 	if (!request)
 		return -ENOMEM;
+	request->owner = module->owner;
+	/* What the kernel says of itself is slow to read and must come. */
+	request->cpu_max_ns = id == LOADER_KERNEL ? 0 : LOADER_CPU_FIRST_NS;
 	c->nr_queued++;
 	if (module->bad != LOADER_OK)
 		answer_here(c, request, module->bad);
@@ -441,20 +493,49 @@ static void loader_fail(struct loader_client *c, enum loader_end end)
 
 /* --- sending --- */
 
+static bool queue_has(const struct queue *queue, const struct loader_client *c, uint64_t used_ns)
+{
+	for (const struct request *request = queue->first; request; request = request->next)
+		if (c->owners_cpu_ns[request->owner] <= used_ns)
+			return true;
+	return false;
+}
+
+/* What the owner who used least of all that wait has used. */
+static uint64_t least_used(const struct loader_client *c)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < QUEUE_LATE; i++)
+		for (const struct request *r = c->queues[i].first; r; r = r->next)
+			least = MIN(least, c->owners_cpu_ns[r->owner]);
+	return least;
+}
+
+/* Of the owner who used least: tables, the kernel's names and others in turn; what is late at the end. */
 static struct request *request_next(struct loader_client *c)
 {
-	struct queue *tables = &c->queues[QUEUE_TABLES], *kernel = &c->queues[QUEUE_KERNEL];
-	struct queue *names = &c->queues[QUEUE_NAMES], *queue = tables;
+	struct queue *queues = c->queues, *queue = &queues[QUEUE_TABLES];
+	uint64_t used_ns = least_used(c);
+	bool has_tables = queue_has(&queues[QUEUE_TABLES], c, used_ns);
+	bool has_kernel = queue_has(&queues[QUEUE_KERNEL], c, used_ns);
+	bool has_names = queue_has(&queues[QUEUE_NAMES], c, used_ns);
 
-	if (names->first && c->tables_in_row >= TABLES_PER_NAMES)
-		queue = names;
-	else if (kernel->first && (!c->was_kernel || !tables->first))
-		queue = kernel;
-	else if (!tables->first)
-		queue = names;
-	c->was_kernel = queue == kernel;
-	c->tables_in_row = queue == names ? 0 : c->tables_in_row + 1;
-	return queue_take(queue);
+	if ((!has_tables && !has_kernel && !has_names) ||
+	    (queues[QUEUE_LATE].first && c->others_in_row >= OTHERS_PER_LATE)) {
+		c->others_in_row = 0;
+		return queue_take(&queues[QUEUE_LATE], c->owners_cpu_ns);
+	}
+	c->others_in_row++;
+	if (has_names && c->tables_in_row >= TABLES_PER_NAMES)
+		queue = &queues[QUEUE_NAMES];
+	else if (has_kernel && (!c->was_kernel || !has_tables))
+		queue = &queues[QUEUE_KERNEL];
+	else if (!has_tables)
+		queue = &queues[QUEUE_NAMES];
+	c->was_kernel = queue == &queues[QUEUE_KERNEL];
+	c->tables_in_row = queue == &queues[QUEUE_NAMES] ? 0 : c->tables_in_row + 1;
+	return queue_take(queue, c->owners_cpu_ns);
 }
 
 static int attach(struct loader_client *c, const struct module *module, int fd,
@@ -518,6 +599,7 @@ static int request_send(struct loader_client *c, const struct module *module,
 		.nr_offs = request->nr_offs,
 		.serial = ++c->serial,
 		.file_key = module->file_key,
+		.cpu_max_ns = request->cpu_max_ns,
 		.output_max = c->output_max,
 		.kernel_text = c->kernel_text,
 	};
@@ -598,10 +680,12 @@ static bool reply_take(struct loader_client *c, const struct protocol_reply *mes
 	return answer_take(request, message, &c->output, c->output_max, &c->names, ret) == 0;
 }
 
-static void reply_done(struct loader_client *c, const struct protocol_reply *message)
+/* What MESSAGE says of the loader itself; its request is not outstanding any more. */
+static struct request *reply_account(struct loader_client *c, const struct protocol_reply *message)
 {
-	struct module *module = module_get(c, c->outstanding->module);
+	struct request *request = steal_ptr(c->outstanding);
 
+	owner_charge(c, request->owner, message->cpu_ns);
 	c->present.cpu_ns = message->cpu_ns;
 	c->present.rss_bytes = message->rss_bytes;
 	c->present.symbols_evicted = message->symbols_evicted;
@@ -609,10 +693,43 @@ static void reply_done(struct loader_client *c, const struct protocol_reply *mes
 	c->backoff_ns = RESTART_FIRST_NS;
 	if (c->output >= 0)
 		close(steal_fd(&c->output));
+	return request;
+}
+
+static void reply_done(struct loader_client *c, const struct protocol_reply *message)
+{
+	struct request *request = reply_account(c, message);
+	struct module *module = module_get(c, request->module);
+
 	if (module)
 		module->nr_kills = 0;
-	free(steal_ptr(c->outstanding));
+	free(request);
 	c->nr_queued--;
+}
+
+/* The loader gave up on a file for now: it waits, and may take more time then. */
+static bool reply_is_late(struct loader_client *c, const struct protocol_reply *message)
+{
+	struct request *request = c->outstanding;
+	struct module *module;
+
+	if (!request || request->is_dropped || message->status != LOADER_LATE ||
+	    !answer_is_sane(message, protocol_kind_of(request), c->serial))
+		return false;
+	request = reply_account(c, message);
+	module = module_get(c, request->module);
+	c->stats.put_back++;
+	request->cpu_max_ns = MAX(request->cpu_max_ns, LOADER_CPU_FIRST_NS) * 2;
+	if (request->cpu_max_ns < LOADER_DEADLINE_NS) {
+		queue_put(queue_of(c, request), request);
+		return true;
+	}
+	answer_here(c, request, LOADER_TIMED_OUT);
+	if (module) {
+		module->bad = LOADER_TIMED_OUT;
+		answer_queued(c, true, module->id, LOADER_TIMED_OUT);
+	}
+	return true;
 }
 
 /* The next message, if it is a hello or a good reply. 1: RET is filled; 0: nothing (more) for now. */
@@ -642,6 +759,10 @@ static int loader_receive(struct loader_client *c, struct loader_reply *ret)
 		send_next(c);
 		return 0;
 	} else if (c->is_ready && n == (ssize_t)sizeof(message.reply) &&
+		   reply_is_late(c, &message.reply)) {
+		send_next(c);
+		return 0;
+	} else if (c->is_ready && n == (ssize_t)sizeof(message.reply) &&
 		   reply_take(c, &message.reply, ret)) {
 		reply_done(c, &message.reply);
 		send_next(c);
@@ -653,11 +774,12 @@ static int loader_receive(struct loader_client *c, struct loader_reply *ret)
 
 bool loader_next_reply(struct loader_client *c, struct loader_reply *ret)
 {
+	static const uint64_t nobody[OWNERS_MAX]; /* in the order of their answers */
 	struct request *request;
 
 	if (loader_receive(c, ret))
 		return true;
-	request = queue_take(&c->answered);
+	request = queue_take(&c->answered, nobody);
 	if (!request)
 		return false;
 	answer_nothing(request, request->status, &c->names, ret);
@@ -676,6 +798,27 @@ pid_t loader_pid(const struct loader_client *c)
 	return c->pid;
 }
 
+/* Files, not requests: a file may wait for its table and for its calls. */
+static void count_late(const struct loader_client *c, struct loader_stats *ret)
+{
+	const struct request *first = c->queues[QUEUE_LATE].first;
+
+	if (c->outstanding && c->outstanding->cpu_max_ns > LOADER_CPU_FIRST_NS) {
+		ret->late++;
+		ret->late_module = c->outstanding->module;
+	}
+	for (const struct request *r = first; r; r = r->next) {
+		const struct request *same = first;
+
+		while (same->module != r->module)
+			same = same->next;
+		if (same != r || (ret->late && r->module == ret->late_module))
+			continue;
+		if (ret->late++ == 0)
+			ret->late_module = r->module;
+	}
+}
+
 void loader_stats(const struct loader_client *c, struct loader_stats *ret)
 {
 	*ret = c->stats;
@@ -684,4 +827,5 @@ void loader_stats(const struct loader_client *c, struct loader_stats *ret)
 	ret->symbols_evicted += c->present.symbols_evicted;
 	ret->symbols_left_out += c->present.symbols_left_out;
 	ret->queued = c->nr_queued;
+	count_late(c, ret);
 }

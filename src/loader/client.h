@@ -5,6 +5,8 @@
  * is killed and another one starts. A file that was too slow, or that a loader
  * crashed on, is bad: everything asked about it is answered so. A kill from
  * outside is no file's fault; the file is tried again, but not for ever.
+ * Whose files took least of the loader's time lately is served first: the owners
+ * of files share it, however many files one of them has.
  * All on the engine thread.
  */
 #ifndef ST_LOADER_CLIENT_H
@@ -17,7 +19,12 @@
 
 #define LOADER_NAMES_MAX   512		 /* offsets in one names request */
 #define LOADER_DEADLINE_NS 5000000000ull /* per request */
-#define LOADER_KERNEL	   0u		 /* module id of the kernel: names from kallsyms */
+/*
+ * CPU time that a request may take at first. One that needs more waits behind
+ * all others and may take twice as much then, until it would be LOADER_DEADLINE_NS.
+ */
+#define LOADER_CPU_FIRST_NS 300000000ull
+#define LOADER_KERNEL	    0u /* module id of the kernel: names from kallsyms */
 
 struct loader_client;
 
@@ -38,6 +45,7 @@ enum loader_status {
 	LOADER_TIMED_OUT, /* the loader was killed at the deadline */
 	LOADER_NO_MEMORY, /* it needs more than the loader may have, or there is none here */
 	LOADER_FAILED,	  /* could not read it, too large ... */
+	LOADER_LATE,	  /* the loader's alone: it gave up for now, see LOADER_CPU_FIRST_NS */
 	LOADER_NO_FILES,  /* no file descriptor was left for asking: the file may be well */
 	LOADER_STATUS_COUNT,
 };
@@ -66,6 +74,7 @@ struct loader_reply {
 	uint8_t build_id[20]; /* TABLE, and NAMES of a vmlinux */
 	uint8_t build_id_bytes;
 	char debuglink[256]; /* TABLE: file name only, sanitized of '/', or "" */
+	bool is_refused;     /* NAMES: what is packed in it is larger than anything honest */
 	bool has_symtab;     /* TABLE: a full .symtab is in the file itself */
 	/* NAMES: one for each offset asked for, whatever the status; valid until the next loader_next_reply */
 	const struct loader_name *names;
@@ -119,6 +128,9 @@ void loader_tick(struct loader_client *client, uint64_t time_ns);
 
 struct loader_stats {
 	uint64_t restarts, requests;
+	uint64_t put_back;	   /* requests that took too long and went behind all others */
+	uint32_t late;		   /* files that wait for that now */
+	uint32_t late_module;	   /* one of them */
 	uint64_t cpu_ns;	   /* of all loaders so far, as they last reported it */
 	uint64_t rss_bytes;	   /* of the present one */
 	uint64_t symbols_evicted;  /* files whose symbols made room for those of others */

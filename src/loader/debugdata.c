@@ -9,6 +9,7 @@
 #ifdef HAVE_LZMA
 
 #include "src/base/cleanup.h"
+#include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
@@ -38,6 +39,8 @@ static int stream_unpack(lzma_stream *stream, size_t max, void **ret, size_t *re
 		stream->avail_out = cap - len;
 		r = lzma_code(stream, LZMA_FINISH);
 		len = cap - stream->avail_out;
+		if (deadline_is_over_now())
+			return -ETIME;
 	} while (r == LZMA_OK);
 	if (r == LZMA_MEM_ERROR)
 		return -ENOMEM;

@@ -8,6 +8,7 @@
 
 #include "src/loader/elf_file.h"
 
+#include "src/base/deadline.h"
 #include "src/base/reader.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
@@ -292,6 +293,8 @@ int elf_file_crc(int fd, uint64_t max, uint32_t *ret_crc)
 		done += (uint64_t)n;
 		if (done > max)
 			return -EFBIG;
+		if (deadline_is_over_now())
+			return -ETIME;
 	}
 	if (n < 0)
 		return -errno;

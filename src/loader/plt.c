@@ -9,6 +9,7 @@
 
 #include "src/loader/plt.h"
 
+#include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
@@ -95,6 +96,8 @@ static int slots_add_section(struct slots *slots, struct relocations *relocation
 		uint32_t name;
 		int r;
 
+		if (deadline_is_over())
+			return -ETIME;
 		if (ELF64_R_TYPE(rela.r_info) != R_X86_64_JUMP_SLOT &&
 		    ELF64_R_TYPE(rela.r_info) != R_X86_64_GLOB_DAT)
 			continue;

@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c35u /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c36u /* changes with every struct below */
 
 /* What a full table's file must have: nobody can change it any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -68,6 +68,7 @@ struct protocol_request {
 	uint32_t nr_offs;
 	uint64_t serial;
 	uint64_t file_key; /* names one open file for all time: what the loader keeps goes by it */
+	uint64_t cpu_max_ns; /* then the loader gives up: LOADER_LATE; 0: without a bound */
 	uint64_t output_max; /* bytes of the memory file for the answer */
 	uint64_t
 		kernel_text; /* KERNEL_NAMES: where _text was, see loader_set_kernel_text(); 0: where it is */
@@ -87,7 +88,8 @@ struct protocol_reply {
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
 	uint8_t has_symtab;
-	uint8_t pad2[2];
+	uint8_t is_refused; /* a part of the file, unpacked, is too large to be honest */
+	uint8_t pad2;
 	char debuglink[256];
 };
 
@@ -107,7 +109,7 @@ struct protocol_name {
 
 _Static_assert(sizeof(struct protocol_hello) == 8, "hello has padding");
 _Static_assert(sizeof(struct protocol_crash) == 8, "crash has padding");
-_Static_assert(sizeof(struct protocol_request) == 48 + 8 * LOADER_NAMES_MAX, "request has padding");
+_Static_assert(sizeof(struct protocol_request) == 56 + 8 * LOADER_NAMES_MAX, "request has padding");
 _Static_assert(sizeof(struct protocol_reply) == 64 + 24 + 256, "reply has padding");
 _Static_assert(sizeof(struct protocol_name) == 48, "name has padding");
 _Static_assert(sizeof(struct protocol_names) + LOADER_NAMES_MAX * (sizeof(struct protocol_name) +

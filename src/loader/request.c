@@ -28,10 +28,13 @@ void queue_init(struct queue *queue)
 
 void queue_done(struct queue *queue)
 {
-	struct request *request;
+	struct request *next;
 
-	while ((request = queue_take(queue)))
+	for (struct request *request = queue->first; request; request = next) {
+		next = request->next;
 		free(request);
+	}
+	queue_init(queue);
 }
 
 void queue_put(struct queue *queue, struct request *request)
@@ -49,14 +52,18 @@ void queue_put_back(struct queue *queue, struct request *request)
 		queue->last = &request->next;
 }
 
-struct request *queue_take(struct queue *queue)
+struct request *queue_take(struct queue *queue, const uint64_t *used)
 {
-	struct request *request = queue->first;
+	struct request **best = &queue->first, *request;
 
+	for (struct request **at = &queue->first; *at; at = &(*at)->next)
+		if (used[(*at)->owner] < used[(*best)->owner])
+			best = at;
+	request = *best;
 	if (request) {
-		queue->first = request->next;
-		if (!queue->first)
-			queue->last = &queue->first;
+		*best = request->next;
+		if (!*best)
+			queue->last = best;
 	}
 	return request;
 }

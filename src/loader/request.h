@@ -14,6 +14,8 @@ struct request {
 	uint32_t module;
 	enum loader_status status; /* of one that is answered without a loader */
 	bool is_dropped;	   /* its module went away while the loader worked on it */
+	uint32_t owner;		   /* of its file: a number of the client's */
+	uint64_t cpu_max_ns;	   /* that the loader may take for it; 0: without a bound */
 	uint32_t nr_offs;
 	uint64_t offs[];
 };
@@ -30,6 +32,7 @@ void queue_init(struct queue *queue);
 void queue_done(struct queue *queue); /* frees what is in it */
 void queue_put(struct queue *queue, struct request *request);
 void queue_put_back(struct queue *queue, struct request *request); /* to its front */
-struct request *queue_take(struct queue *queue);		   /* NULL: empty */
+/* The first of those of the owner who used least, by USED[owner]. NULL: the queue is empty. */
+struct request *queue_take(struct queue *queue, const uint64_t *used);
 
 #endif

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/deadline.h"
 #include "src/base/heap.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
@@ -50,6 +51,7 @@ struct server {
 	void *names; /* where names are answered, or NULL */
 	size_t names_bytes;
 	uint64_t symbols_left_out;
+	bool is_refused; /* a part of the file whose symbols were read last */
 };
 
 static void attached_clear(struct attached *attached)
@@ -108,6 +110,8 @@ static enum loader_status status_of(int error)
 		return LOADER_NO_CODE;
 	case -ENOMEM:
 		return LOADER_NO_MEMORY;
+	case -ETIME:
+		return LOADER_LATE;
 	default:
 		return LOADER_FAILED;
 	}
@@ -193,8 +197,8 @@ static bool debug_file_open(int fd, const struct elf_file *file, struct elf_file
 	return false;
 }
 
-static int symbols_add_debugdata(struct symbols *symbols, const struct elf_file *file,
-				 const struct table *table)
+static int symbols_add_debugdata(struct server *server, struct symbols *symbols,
+				 const struct elf_file *file, const struct table *table)
 {
 	struct elf_file_section section =
 		elf_file_section(file, ".gnu_debugdata", DEBUGDATA_PACKED_MAX);
@@ -203,9 +207,14 @@ static int symbols_add_debugdata(struct symbols *symbols, const struct elf_file 
 	size_t len;
 	int r;
 
+	if (!section.data)
+		return 0;
+	r = debugdata_unpack(section.data, section.bytes, &image, &len);
+	server->is_refused = r == -EFBIG;
+	if (r == -ETIME)
+		return r;
 	/* Damaged or refused: the other symbols are still good. */
-	if (!section.data || debugdata_unpack(section.data, section.bytes, &image, &len) < 0 ||
-	    elf_file_open_memory(image, len, &inner) < 0)
+	if (r < 0 || elf_file_open_memory(image, len, &inner) < 0)
 		return 0;
 	r = symbols_add(symbols, &inner, 0, file, table);
 	elf_file_close(&inner);
@@ -218,14 +227,16 @@ static int symbols_collect(struct server *server, struct symbols *symbols,
 	int r = symbols_add(symbols, file, 0, file, table);
 
 	if (r == 0)
-		r = symbols_add_debugdata(symbols, file, table);
+		r = symbols_add_debugdata(server, symbols, file, table);
 	if (r == 0)
 		r = plt_add(symbols, file);
 	for (uint32_t i = 0; i < server->attached.nr_debug && r == 0; i++) {
 		struct elf_file debug;
 
-		if (!debug_file_open(server->attached.debug[i], file, &debug))
+		if (!debug_file_open(server->attached.debug[i], file, &debug)) {
+			r = deadline_is_over_now() ? -ETIME : 0;
 			continue;
+		}
 		r = symbols_add(symbols, &debug, 1 + i, file, table);
 		elf_file_close(&debug);
 	}
@@ -272,11 +283,17 @@ static int entry_load(struct server *server, struct cache_entry *entry, const st
 	size_t len;
 	int r;
 
-	if (!entry->blob && elf_code_compile(file, false, &blob, &len) == 0)
-		cache_set_blob(entry, blob, len, false);
+	if (!entry->blob) {
+		r = elf_code_compile(file, false, &blob, &len);
+		if (r == 0)
+			cache_set_blob(entry, blob, len, false);
+		else if (r == -ETIME)
+			return r;
+	}
 	symbols = symbols_new();
 	if (!symbols)
 		return -ENOMEM;
+	server->is_refused = false;
 	r = symbols_collect(server, symbols, file, entry->has_table ? &entry->table : NULL);
 	if (r < 0) {
 		symbols_free(symbols);
@@ -284,6 +301,7 @@ static int entry_load(struct server *server, struct cache_entry *entry, const st
 	}
 	symbols_free(entry->symbols);
 	entry->symbols = symbols;
+	entry->is_refused = server->is_refused;
 	entry->head = *file;
 	entry->head.elf = NULL;
 	return 0;
@@ -368,6 +386,7 @@ static int serve_names(struct server *server, bool is_kernel)
 	r = is_kernel ? kernel_load(server, entry) : entry_need_symbols(server, entry, &files);
 	if (r < 0)
 		return r;
+	server->reply.is_refused = entry->is_refused;
 	len = names_build(entry, files.all, files.nr, server->request.offs, server->request.nr_offs,
 			  server->names, server->names_bytes);
 	if (len < 0)
@@ -403,6 +422,7 @@ static void serve(struct server *server)
 	struct attached *attached = &server->attached;
 	int r = -EINVAL;
 
+	deadline_set(request->cpu_max_ns);
 	memset(&server->reply, 0, sizeof(server->reply));
 	if (request->serial == attached->serial && attached->file >= 0 && request->file_key != 0 &&
 	    request->nr_offs <= LOADER_NAMES_MAX) {
@@ -414,6 +434,7 @@ static void serve(struct server *server)
 			 server->names)
 			r = serve_names(server, request->kind == PROTOCOL_KERNEL_NAMES);
 	}
+	deadline_set(0);
 	attached_clear(attached);
 	cache_trim(&server->cache);
 	server->reply.version = PROTOCOL_VERSION;

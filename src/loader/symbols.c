@@ -15,6 +15,7 @@
 #include "src/loader/symbols.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/deadline.h"
 #include "src/base/reader.h"
 #include "src/base/sort.h"
 #include "src/base/util.h"
@@ -391,6 +392,10 @@ static int symbols_add_section(struct symbols *s, const struct elf_file *source,
 			s->left_out++;
 		else if (r < 0)
 			break;
+		if (deadline_is_over()) {
+			r = -ETIME;
+			break;
+		}
 	}
 	symbol_table_close(t);
 	return r == -E2BIG ? 0 : r;

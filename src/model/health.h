@@ -54,6 +54,9 @@ struct health {
 	uint64_t files_made_room; /* closed because there were too many; opened again when needed */
 	uint64_t files_no_room;	  /* could not be opened for want of a descriptor */
 	uint64_t loader_restarts;
+	uint64_t
+		files_put_back; /* requests about files that took long and went behind all others */
+	uint64_t files_late;	/* files that wait for that now: without names or tables */
 	uint64_t symbols_evicted;  /* files whose symbols made room and must be read again */
 	uint64_t symbols_left_out; /* functions beyond what is kept of one file: without a name */
 	uint64_t fetched;	   /* debug files that debuginfod servers had */

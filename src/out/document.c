@@ -170,6 +170,8 @@ static void put_health(struct json *json, const struct health *h)
 	json_u64(json, "files_made_room", h->files_made_room);
 	json_u64(json, "files_no_room", h->files_no_room);
 	json_u64(json, "loader_restarts", h->loader_restarts);
+	json_u64(json, "files_put_back", h->files_put_back);
+	json_u64(json, "files_late", h->files_late);
 	json_u64(json, "symbols_evicted", h->symbols_evicted);
 	json_u64(json, "symbols_left_out", h->symbols_left_out);
 	json_u64(json, "fetched", h->fetched);

@@ -106,6 +106,9 @@ static void put_cost(FILE *stream, const struct health *h, bool is_recording)
 		", memory %.1f MB, ELF files %" PRIu64 " (unreadable %" PRIu64
 		"), loader restarts %" PRIu64,
 		(double)h->rss_bytes / 1e6, h->modules, h->modules_bad, h->loader_restarts);
+	if (h->files_put_back)
+		fprintf(stream, ", files that took long %" PRIu64 ", late now %" PRIu64,
+			h->files_put_back, h->files_late);
 	if (h->symbols_evicted || h->symbols_left_out)
 		fprintf(stream,
 			", files whose symbols made room %" PRIu64 ", functions left out %" PRIu64,

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Whose turn it is: a file that takes long waits behind all others, whoever owns
+ * it, and the owners of files share the loader's time. The loader is one of our own
+ * that answers at once and says how much CPU time it took.
+ */
+#include "config.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/deadline.h"
+#include "src/loader/elf_code.h"
+#include "src/loader/protocol.h"
+#include "src/loader/symbols.h"
+#include "tests/loader_helpers.h"
+
+#include <dlfcn.h>
+
+#define NR_SLOW	   10u
+#define NR_OTHERS  20u
+#define FIRST_SLOW 100u
+#define FIRST_GOOD 200u
+#define OTHER_UID  12345u
+
+/* What the loader says: how long a file takes is its length in milliseconds. */
+static uint64_t cpu_of(int file)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(file, &st), 0);
+	return (uint64_t)st.st_size * NS_PER_MSEC;
+}
+
+static int timing_main(int sock)
+{
+	struct protocol_hello hello = {.version = PROTOCOL_VERSION};
+	struct protocol_request request;
+	uint64_t cpu_ns = 0, needs_ns = 0;
+	int fd;
+
+	msg_send(sock, &hello, sizeof(hello), -1, 0);
+	while (msg_recv(sock, &request, sizeof(request), &fd, 0) > 0) {
+		struct protocol_reply reply = {
+			.version = PROTOCOL_VERSION,
+			.kind = request.kind,
+			.serial = request.serial,
+			.status = LOADER_NOT_ELF,
+		};
+
+		if (request.kind == PROTOCOL_ATTACH) {
+			if (request.role == PROTOCOL_ROLE_FILE)
+				needs_ns = cpu_of(fd);
+			close(fd);
+			continue;
+		}
+		if (request.cpu_max_ns && needs_ns > request.cpu_max_ns)
+			reply.status = LOADER_LATE;
+		cpu_ns += request.cpu_max_ns ? MIN(needs_ns, request.cpu_max_ns) : needs_ns;
+		reply.cpu_ns = cpu_ns;
+		msg_send(sock, &reply, sizeof(reply), -1, 0);
+	}
+	return 0;
+}
+
+static int fixture_new(void **state)
+{
+	static struct test_spawner spawner;
+
+	spawner = (struct test_spawner){.main = timing_main};
+	*state = test_client(&spawner);
+	return 0;
+}
+
+static int fixture_free(void **state)
+{
+	loader_client_free(*state);
+	return 0;
+}
+
+/* File MODULE, which takes MS of the loader's time, is wanted. */
+static void want(struct loader_client *client, uint32_t module, unsigned int ms, bool is_others)
+{
+	int fd = memfd_create("file", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, ms), 0);
+	if (is_others)
+		assert_int_equal(fchown(fd, OTHER_UID, (gid_t)-1), 0);
+	assert_int_equal(loader_add_module(client, module, fd), 0);
+	assert_int_equal(loader_want_table(client, module), 0);
+}
+
+static struct loader_reply next(struct loader_client *client)
+{
+	struct loader_reply reply;
+
+	test_reply(client, &reply);
+	return reply;
+}
+
+static void what_takes_long_waits_behind_all_others(void **state)
+{
+	struct loader_client *client = *state;
+	struct loader_stats stats;
+
+	for (uint32_t i = 0; i < NR_SLOW; i++)
+		want(client, FIRST_SLOW + i, 2000, false);
+	for (uint32_t i = 0; i < NR_OTHERS; i++)
+		want(client, FIRST_GOOD + i, 5, false);
+	for (uint32_t i = 0; i < NR_OTHERS; i++)
+		assert_int_equal(next(client).module, FIRST_GOOD + i);
+	/* None has cost the others more than its first part, and all are known to wait. */
+	loader_stats(client, &stats);
+	assert_int_equal(stats.late, NR_SLOW);
+	assert_int_equal(stats.put_back, NR_SLOW);
+	assert_true(stats.late_module >= FIRST_SLOW && stats.late_module < FIRST_SLOW + NR_SLOW);
+	assert_true(stats.cpu_ns <= NR_SLOW * LOADER_CPU_FIRST_NS + NR_OTHERS * 5 * NS_PER_MSEC);
+	/* They come at last; what is wanted meanwhile comes before those that are not in work yet. */
+	assert_true(next(client).module < FIRST_GOOD);
+	want(client, FIRST_GOOD, 5, false);
+	for (uint32_t i = 0; next(client).module != FIRST_GOOD; i++)
+		assert_int_equal(i, 0);
+	do {
+		loader_stats(client, &stats);
+		if (stats.queued > 0)
+			assert_int_equal(next(client).status, LOADER_NOT_ELF);
+	} while (stats.queued > 0);
+	loader_stats(client, &stats);
+	assert_int_equal(stats.late, 0);
+	assert_int_equal(stats.queued, 0);
+	assert_int_equal(stats.restarts, 0);
+}
+
+static void what_takes_for_ever_is_bad(void **state)
+{
+	struct loader_client *client = *state;
+	struct loader_stats stats;
+
+	want(client, FIRST_SLOW, 60000, false);
+	assert_int_equal(next(client).status, LOADER_TIMED_OUT);
+	loader_stats(client, &stats);
+	assert_int_equal(stats.restarts, 0);
+	assert_int_equal(stats.late, 0);
+	assert_true(stats.cpu_ns <= 2 * LOADER_DEADLINE_NS);
+	assert_int_equal(loader_want_table(client, FIRST_SLOW), 0);
+	assert_int_equal(next(client).status, LOADER_TIMED_OUT);
+}
+
+/* One of them has many files that each take nearly as long as is let pass. */
+static void owners_share_the_time(void **state)
+{
+	struct loader_client *client = *state;
+	unsigned int nr_others = 0, nr_own = 0;
+
+	if (geteuid() != 0)
+		skip(); /* nobody else may give files away */
+	for (uint32_t i = 0; i < 100; i++)
+		want(client, FIRST_SLOW + i, 290, true);
+	for (uint32_t i = 0; i < NR_OTHERS; i++)
+		want(client, FIRST_GOOD + i, 29, false);
+	while (nr_own < NR_OTHERS) {
+		if (next(client).module < FIRST_GOOD)
+			nr_others++;
+		else
+			nr_own++;
+	}
+	assert_true(nr_others <= 4);
+	while (nr_others < 100) {
+		next(client);
+		nr_others++;
+	}
+}
+
+/* Where the time goes it is looked at: in frame information, in code, in symbols. */
+static void work_ends_at_the_deadline(void **state)
+{
+	struct test_place place = test_place_of(dlsym(RTLD_DEFAULT, "lsearch"));
+	AUTO_CLOSE int fd = open(place.path, O_RDONLY | O_CLOEXEC);
+	struct symbols *symbols = symbols_new();
+	struct elf_file file;
+	void *blob;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(elf_file_open(fd, &file), 0);
+	deadline_set(1);
+	assert_int_equal(elf_code_compile(&file, false, &blob, &len), -ETIME);
+	assert_int_equal(elf_code_compile(&file, true, &blob, &len), -ETIME);
+	assert_int_equal(symbols_add(symbols, &file, 0, &file, NULL), -ETIME);
+	deadline_set(0);
+	assert_int_equal(elf_code_compile(&file, false, &blob, &len), 0);
+	free(blob);
+	assert_int_equal(symbols_add(symbols, &file, 0, &file, NULL), 0);
+	symbols_free(symbols);
+	elf_file_close(&file);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_new, fixture_free)
+	const struct CMUnitTest tests[] = {
+		TEST(what_takes_long_waits_behind_all_others),
+		TEST(what_takes_for_ever_is_bad),
+		TEST(owners_share_the_time),
+		cmocka_unit_test(work_ends_at_the_deadline),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
