@@ -150,6 +150,56 @@ static void samples_of_any_fields_are_read(void **state)
 	}
 }
 
+/* The kernel of RHEL 7 has MMAP2 without prot and flags. */
+static void mappings_without_protection_are_read(void **state)
+{
+	static const char *const names[] = {"/usr/bin/program", "//anon", "[vdso]", "/a", "a"};
+
+	(void)state;
+	for (unsigned int round = 0; round < 2 * 2 * ARRAY_SIZE(names); round++) {
+		struct image im = {.swap = round % 2};
+		bool has_prot = round / 2 % 2;
+		const char *name = names[round / 4];
+		struct recording *rec;
+		struct record record;
+		size_t start;
+
+		im_file(&im, &im_cycles, 1);
+		for (uint16_t misc = 0; misc <= PERF_RECORD_MISC_MMAP_DATA;
+		     misc += PERF_RECORD_MISC_MMAP_DATA) {
+			start = im_start(&im, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | misc);
+			im_u32(&im, 100);
+			im_u32(&im, 101);
+			im_u64(&im, 0x400000);
+			im_u64(&im, 0x2000);
+			im_u64(&im, 0x1000);
+			im_u32(&im, 8);
+			im_u32(&im, 1);
+			im_u64(&im, 4711);
+			im_u64(&im, 2);
+			if (has_prot) {
+				im_u32(&im, misc ? 3 : 5);
+				im_u32(&im, 2);
+			}
+			im_text(&im, name, start);
+			im_sample_id(&im, &im_cycles, 1 + misc, 10);
+			im_end(&im, start);
+		}
+		im_file_end(&im, im_data_off(&im_cycles, 1));
+		rec = im_open(&im);
+		for (int i = 0; i < 2; i++) {
+			assert_true(im_next(rec, &record));
+			assert_int_equal(record.kind, RECORD_MMAP);
+			assert_string_equal(record.mmap.filename, name);
+			assert_int_equal(record.mmap.is_exec, i == 0);
+			assert_int_equal(record.mmap.ino, 4711);
+			assert_int_equal(record.mmap.flags, has_prot ? 2 : 0);
+		}
+		recording_close(rec);
+		im_done(&im);
+	}
+}
+
 /* Of some kernels and events the attr says that ip is exact, of others each sample. */
 static void precise_samples_are_told(void **state)
 {
@@ -571,6 +621,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(attrs_of_any_size_are_read),
 		cmocka_unit_test(samples_of_any_fields_are_read),
+		cmocka_unit_test(mappings_without_protection_are_read),
 		cmocka_unit_test(precise_samples_are_told),
 		cmocka_unit_test(other_records_are_read),
 		cmocka_unit_test(throttling_is_summed_up),

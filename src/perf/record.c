@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Younger than the oldest kernel headers that this builds with; values are ABI. */
@@ -204,6 +205,25 @@ static void decode_trailer(const struct record_format *format, struct reader *r,
 		record->id = reader_u64(&trailer);
 }
 
+/* Where a mapping's protection is not told. */
+static void take_misc_prot(struct record *record)
+{
+	record->mmap.is_exec = !(record->misc & PERF_RECORD_MISC_MMAP_DATA);
+	record->mmap.prot = PROT_READ | (record->mmap.is_exec ? PROT_EXEC : 0);
+}
+
+bool record_mmap2_has_prot(const uint8_t *p, size_t bytes, bool is_swapped)
+{
+	uint32_t prot;
+
+	if (bytes < sizeof(prot))
+		return true; /* too short in any case */
+	memcpy(&prot, p, sizeof(prot));
+	if (is_swapped)
+		prot = __builtin_bswap32(prot);
+	return prot < ' '; /* a text begins with no control character */
+}
+
 static void decode_mmap(struct reader *r, struct record *record)
 {
 	struct record_mmap *mmap = &record->mmap;
@@ -212,8 +232,7 @@ static void decode_mmap(struct reader *r, struct record *record)
 	mmap->start = reader_u64(r);
 	mmap->len = reader_u64(r);
 	mmap->file_off = reader_u64(r);
-	mmap->is_exec = !(record->misc & PERF_RECORD_MISC_MMAP_DATA);
-	mmap->prot = PROT_READ | (mmap->is_exec ? PROT_EXEC : 0);
+	take_misc_prot(record);
 	mmap->filename = reader_str(r);
 }
 
@@ -242,9 +261,13 @@ static void decode_mmap2(struct reader *r, struct record *record)
 		mmap->ino = reader_u64(r);
 		mmap->ino_generation = reader_u64(r);
 	}
-	mmap->prot = reader_u32(r);
-	mmap->flags = reader_u32(r);
-	mmap->is_exec = mmap->prot & PROT_EXEC;
+	if (record_mmap2_has_prot(r->p, reader_left(r), false)) {
+		mmap->prot = reader_u32(r);
+		mmap->flags = reader_u32(r);
+		mmap->is_exec = mmap->prot & PROT_EXEC;
+	} else {
+		take_misc_prot(record);
+	}
 	mmap->filename = reader_str(r);
 }
 

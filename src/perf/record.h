@@ -127,6 +127,12 @@ int record_decode(const struct record_format *format, const void *raw, size_t by
 		  struct record *ret);
 
 /*
+ * Before 3.16 (RHEL 7) an MMAP2 record had its filename where later ones have
+ * prot and flags: is it prot that stands at P, BYTES before the record's end?
+ */
+bool record_mmap2_has_prot(const uint8_t *p, size_t bytes, bool is_swapped);
+
+/*
  * Split a callchain at its context words. KERNEL and USER get pointers into
  * CHAIN and counts, innermost first, without the context words (either may be
  * 0). Guest and hypervisor parts and whatever follows an unknown context word

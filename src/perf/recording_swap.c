@@ -223,7 +223,8 @@ static void swap_body(struct swapper *s, const struct perf_event_header *header)
 		pass(s, BUILD_ID_ROOM);
 	else
 		swap_fields(s, "4488");
-	swap_fields(s, "44");
+	if (record_mmap2_has_prot(s->p, left(s), true))
+		swap_fields(s, "44");
 }
 
 void recording_swap(const struct record_format *format, uint8_t *raw, size_t bytes)
