@@ -200,6 +200,56 @@ static void mappings_without_protection_are_read(void **state)
 	}
 }
 
+/* Only the leader of a group is sampled; what the others have counted since is read with it. */
+static void members_of_a_group_have_samples(void **state)
+{
+	static const uint64_t values[][2] = {{100, 5}, {250, 5}, {400, 9}, {30, 10}};
+	static const struct {
+		uint32_t event;
+		uint64_t period;
+	} wanted[] = {{0, 100}, {1, 5}, {0, 150}, {0, 150}, {1, 4}, {0, 30}, {1, 1}};
+
+	(void)state;
+	for (int swap = 0; swap < 2; swap++) {
+		struct image im = {.swap = swap};
+		struct im_attr attrs[2] = {im_cycles, im_cycles};
+		struct recording *rec;
+		struct record record;
+
+		attrs[0].sample_type |= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_READ;
+		attrs[0].read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | 1 << 4;
+		attrs[1] = attrs[0];
+		attrs[1].config = PERF_COUNT_HW_INSTRUCTIONS;
+		im_file(&im, attrs, 2);
+		for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+			size_t at;
+
+			im_sample(&im, &attrs[0], 5000 + i, 10, 0x400 + i);
+			at = im.len - 6 * sizeof(uint64_t);
+			for (size_t k = 0; k < 2; k++) {
+				im_set(&im, at + k * 24, values[i][k], 8);
+				im_set(&im, at + k * 24 + 8, 10 + k, 8);
+			}
+		}
+		im_file_end(&im, im_data_off(attrs, 2));
+		rec = im_open(&im);
+		for (int round = 0; round < 2; round++) {
+			for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+				assert_true(im_next(rec, &record));
+				assert_int_equal(record.sample.event, wanted[i].event);
+				assert_int_equal(record.sample.period, wanted[i].period);
+				assert_int_equal(record.id, 10 + wanted[i].event);
+			}
+			assert_false(im_next(rec, &record));
+			assert_int_equal(recording_info(rec)->events[0].nr_samples, 4);
+			assert_int_equal(recording_info(rec)->events[1].nr_samples, 3);
+			assert_int_equal(recording_rewind(rec), 0);
+		}
+		recording_close(rec);
+		im_done(&im);
+	}
+}
+
 /* Of some kernels and events the attr says that ip is exact, of others each sample. */
 static void precise_samples_are_told(void **state)
 {
@@ -622,6 +672,7 @@ int main(void)
 		cmocka_unit_test(attrs_of_any_size_are_read),
 		cmocka_unit_test(samples_of_any_fields_are_read),
 		cmocka_unit_test(mappings_without_protection_are_read),
+		cmocka_unit_test(members_of_a_group_have_samples),
 		cmocka_unit_test(precise_samples_are_told),
 		cmocka_unit_test(other_records_are_read),
 		cmocka_unit_test(throttling_is_summed_up),

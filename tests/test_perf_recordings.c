@@ -49,6 +49,12 @@ static int open_in(const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Others count the samples that were written: a group's is its leader's. */
+static bool is_leader(const struct record *record)
+{
+	return record->sample.nr_group == 0 || record->id == record->sample.group[1];
+}
+
 /* Read to the end; the number of samples. */
 static uint64_t read_samples(struct recording *rec)
 {
@@ -58,7 +64,7 @@ static uint64_t read_samples(struct recording *rec)
 	do {
 		assert_true(source_drain(recording_source(rec), 0) >= 0);
 		while (source_next(recording_source(rec), &record))
-			nr += record.kind == RECORD_SAMPLE;
+			nr += record.kind == RECORD_SAMPLE && is_leader(&record);
 	} while (!recording_is_over(rec));
 	return nr;
 }

@@ -46,9 +46,11 @@ static const uint64_t *read_words(struct reader *r, uint64_t n)
 	return (const uint64_t *)(const void *)reader_bytes(r, (size_t)n * sizeof(uint64_t));
 }
 
-/* PERF_SAMPLE_READ: the layout of enum perf_event_read_format; values are not used here. */
-static void skip_read(struct reader *r, uint64_t read_format)
+/* PERF_SAMPLE_READ: the layout of enum perf_event_read_format. */
+static void read_group(struct reader *r, uint64_t read_format, struct record_sample *sample)
 {
+	const uint64_t *members;
+
 	uint64_t nr = 1;
 	unsigned int per_event =
 		1 + !!(read_format & PERF_FORMAT_ID) + !!(read_format & FORMAT_LOST);
@@ -63,7 +65,12 @@ static void skip_read(struct reader *r, uint64_t read_format)
 		r->bad = true;
 		return;
 	}
-	read_words(r, nr * per_event);
+	members = read_words(r, nr * per_event);
+	if (!members || !(read_format & PERF_FORMAT_GROUP) || !(read_format & PERF_FORMAT_ID))
+		return;
+	sample->group = members;
+	sample->nr_group = nr;
+	sample->group_words = per_event;
 }
 
 static void read_branches(struct reader *r, uint64_t branch_type, struct record_sample *sample)
@@ -156,7 +163,7 @@ static void decode_sample(const struct record_format *format, struct reader *r,
 	if (type & PERF_SAMPLE_PERIOD)
 		sample->period = reader_u64(r);
 	if (type & PERF_SAMPLE_READ)
-		skip_read(r, format->read_format);
+		read_group(r, format->read_format, sample);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
 		uint64_t nr = reader_u64(r);
 

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "src/base/util.h"
+#include "src/base/vec.h"
 #include "src/perf/recording_internal.h"
 
 #include <errno.h>
@@ -176,10 +177,78 @@ static void complete_sample(const struct recording_event *event, uint32_t index,
 		ret->period = event->freq_or_period;
 }
 
+/* --- groups --- */
+
+/* How much the counter KEY has gone on to VALUE; without room for it: to the period of its kind. */
+static uint64_t counted(struct recording_group *group, uint64_t key, uint64_t value)
+{
+	uint32_t at = u64map_get(&group->values, key);
+	uint64_t before;
+
+	if (at == U64MAP_NONE) {
+		at = (uint32_t)group->nr_last;
+		if (vec_reserve(&group->last, &group->cap_last, group->nr_last + 1,
+				RECORDING_IDS_MAX) < 0 ||
+		    u64map_set(&group->values, key, at) < 0)
+			return value;
+		group->last[group->nr_last++] = 0;
+	}
+	before = group->last[at];
+	group->last[at] = value;
+	return value >= before ? value - before : value;
+}
+
+/* The sample of the next member that has counted, as perf makes them of the leader's. False: no more. */
+static bool next_of_group(struct recording *rec, struct record *ret)
+{
+	struct recording_group *group = &rec->group;
+	const struct record_sample *leader = &group->record.sample;
+
+	while (group->next < leader->nr_group) {
+		const uint64_t *member = leader->group + group->next++ * leader->group_words;
+		uint32_t event = u64map_get(&rec->head.events.ids, member[1]);
+		uint64_t key = member[1], period;
+
+		if (event == U64MAP_NONE)
+			continue;
+		if (rec->head.events.events[event].is_inherited)
+			key ^= (uint64_t)group->record.tid << 32;
+		period = counted(group, key, member[0]);
+		if (period == 0)
+			continue;
+		*ret = group->record;
+		ret->id = member[1];
+		ret->sample.event = event;
+		ret->sample.period = period;
+		account(rec, ret, event);
+		return true;
+	}
+	return false;
+}
+
+static bool knows_group(const struct recording *rec, const struct record_sample *sample)
+{
+	for (uint64_t i = 0; i < sample->nr_group; i++)
+		if (u64map_get(&rec->head.events.ids, sample->group[i * sample->group_words + 1]) !=
+		    U64MAP_NONE)
+			return true;
+	return false;
+}
+
+static void forget_groups(struct recording_group *group)
+{
+	free(group->last);
+	u64map_done(&group->values);
+	*group = (struct recording_group){0};
+}
+
 static bool op_next(struct source *source, struct record *ret)
 {
 	struct recording *rec = recording_of(source);
 	const struct order_entry *entry;
+
+	if (next_of_group(rec, ret))
+		return true;
 
 	while ((entry = order_next(&rec->order, rec->pool.base)) != NULL) {
 		uint32_t event = entry->tag & ORDER_TAG_MAX;
@@ -187,6 +256,13 @@ static bool op_next(struct source *source, struct record *ret)
 		if (record_decode(&rec->head.events.events[event].format,
 				  pool_at(&rec->pool, entry->word), entry->bytes, ret) < 0) {
 			bad_record(rec, entry->word);
+			continue;
+		}
+		if (ret->kind == RECORD_SAMPLE && knows_group(rec, &ret->sample)) {
+			rec->group.record = *ret;
+			rec->group.next = 0;
+			if (next_of_group(rec, ret))
+				return true;
 			continue;
 		}
 		account(rec, ret, event);
@@ -326,6 +402,7 @@ void recording_close(struct recording *rec)
 	recording_file_done(&rec->file);
 	inflate_free(rec->inflate);
 	order_done(&rec->order);
+	forget_groups(&rec->group);
 	recording_head_done(&rec->head);
 	pool_done(&rec->pool);
 	free(rec);
@@ -399,6 +476,7 @@ int recording_rewind(struct recording *rec)
 		return -ESPIPE;
 	if (info->is_pipe)
 		rec->heads_seen = MAX(rec->heads_seen, rec->raw.offset);
+	forget_groups(&rec->group);
 	rec->order.next = rec->order.nr;
 	pool_forget(&rec->pool, &rec->order);
 	rec->order.newest_out_ns = 0;

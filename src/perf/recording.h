@@ -40,6 +40,7 @@ struct recording_event {
 	bool is_freq;
 	uint64_t freq_or_period; /* Hz if is_freq */
 	uint32_t stack_bytes;	 /* attr.sample_stack_user */
+	bool is_inherited;	 /* by tasks, each of which counts for itself */
 	bool is_dummy;		 /* side band only: never has samples of its own */
 	bool has_callchain;
 	uint16_t max_stack; /* ips of a callchain: attr.sample_max_stack, or the kernel's default */

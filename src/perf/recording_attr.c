@@ -26,6 +26,7 @@
 #define TASK_RECORD_LEAST (TASK_TIME_OFF + WORD)
 
 /* Bits of the word behind read_format, in the order of their declaration. */
+#define FLAG_INHERIT	    (1ull << 1)
 #define FLAG_EXCLUDE_USER   (1ull << 4)
 #define FLAG_EXCLUDE_KERNEL (1ull << 5)
 #define FLAG_FREQ	    (1ull << 10)
@@ -96,6 +97,7 @@ static void read_attr(struct reader *r, struct recording_event *event)
 	event->format.is_precise = flags & FLAG_PRECISE_IP && event_skids(event->type);
 	event->format.mode = mode_of(event->format.sample_type, event->format.branch_sample_type);
 	event->exclude_kernel = flags & FLAG_EXCLUDE_KERNEL;
+	event->is_inherited = flags & FLAG_INHERIT;
 	event->is_freq = flags & FLAG_FREQ;
 	event->is_dummy = event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_DUMMY;
 	event->has_callchain = event->format.sample_type & PERF_SAMPLE_CALLCHAIN;

@@ -11,6 +11,15 @@
 
 #define THROTTLED_CPUS_MAX 1024
 
+/* A sample of a group's leader, handed out once for each member that has counted since its last. */
+struct recording_group {
+	struct record record;
+	uint64_t next;	      /* of its members */
+	struct u64map values; /* of each counter (and task), where in last */
+	uint64_t *last;	      /* what it read before */
+	size_t nr_last, cap_last;
+};
+
 struct recording {
 	struct source source; /* first: a struct source is what others hold */
 	char name[RECORDING_TEXT_MAX];
@@ -34,6 +43,7 @@ struct recording {
 	uint32_t selected;
 	bool is_selected;
 	struct source_stats stats;
+	struct recording_group group;
 	uint64_t throttled_since_ns[THROTTLED_CPUS_MAX];
 	struct source_granted granted;
 	struct err trouble;
