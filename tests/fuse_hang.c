@@ -14,13 +14,14 @@
 #include <fcntl.h>
 #include <fuse.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char *program = "/bin/sleep";
-static volatile sig_atomic_t hangs, reads_hang;
+static atomic_int hangs, reads_hang; /* set by signals, read by the threads */
 
 static void on_usr1(int sig)
 {
