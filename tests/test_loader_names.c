@@ -479,6 +479,34 @@ static void packed_symbols_are_found(void **state)
 #endif
 }
 
+/* Frame information too may be in that image, and nowhere else. */
+static void packed_frame_information_is_found(void **state)
+{
+	struct fixture *f = *state;
+	struct loader_reply reply;
+	uint64_t start, end;
+	struct table table;
+	unsigned int nr = 0;
+
+	if (!f->has_objcopy ||
+	    !test_run(
+		    "cd %s && echo 'int f(int x){volatile int a[9]; a[x]=x; return a[0];}' >f.c && "
+		    "gcc -g -O1 -fno-asynchronous-unwind-tables -fno-unwind-tables -nostdlib "
+		    "-shared -fPIC -o full f.c 2>out && objcopy --only-keep-debug full small && "
+		    "xz -k small && objcopy --strip-all full bare && "
+		    "objcopy --add-section .gnu_debugdata=small.xz bare packed",
+		    f->dir))
+		skip();
+	test_add(f->client, MODULE, in_dir(f, "packed"));
+	want_table(f, &reply, &table);
+	for (uint64_t off = table.base; off < table.base + table.span; off++)
+		nr += table_func_of(&table, off, &start, &end);
+#ifdef HAVE_LZMA
+	assert_true(nr > 8);
+#endif
+	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+}
+
 static void add_debug(struct fixture *f, const char *name)
 {
 	int fd = open(in_dir(f, name), O_RDONLY | O_CLOEXEC);
@@ -602,6 +630,7 @@ int main(void)
 		TEST(what_is_not_elf_is_called_so),
 		TEST(what_was_cut_short_is_called_damaged),
 		TEST(packed_symbols_are_found),
+		TEST(packed_frame_information_is_found),
 		TEST(a_debug_file_must_have_the_same_build_id),
 		TEST(a_debuglink_must_have_the_right_checksum),
 		TEST(the_kernel_is_named_by_kallsyms),

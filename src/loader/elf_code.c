@@ -11,12 +11,15 @@
 #include "src/loader/elf_code.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/deadline.h"
 #include "src/base/reader.h"
 #include "src/base/util.h"
+#include "src/loader/debugdata.h"
 #include "unwind/cfi.h"
 
 #include <errno.h>
 #include <gelf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -47,6 +50,9 @@ struct code {
 	struct cfi_input input;
 	struct cfi_segment segments[ELF_FILE_SEGMENTS_MAX];
 	struct code_map maps[ELF_FILE_SEGMENTS_MAX];
+	/* the file in .gnu_debugdata, if frame information is taken from it */
+	void *image;
+	struct elf_file inner;
 };
 
 static enum table_machine machine_of(const struct elf_file *file)
@@ -221,6 +227,23 @@ static void text_drop(const uint8_t *text, size_t bytes)
 	madvise((void *)from, to - from, MADV_DONTNEED); // NOLINT
 }
 
+/* Android, for one, keeps .debug_frame in the small file that is packed into .gnu_debugdata. */
+static void debug_frame_unpack(const struct elf_file *file, struct code *code)
+{
+	struct elf_file_section section =
+		elf_file_section(file, ".gnu_debugdata", DEBUGDATA_PACKED_MAX);
+	size_t len;
+
+	if (!section.data ||
+	    debugdata_unpack(section.data, section.bytes, &code->image, &len) < 0 ||
+	    elf_file_open_memory(code->image, len, &code->inner) < 0)
+		return;
+	if (code->inner.machine == file->machine && code->inner.is_64 == file->is_64 &&
+	    code->inner.swap == file->swap)
+		code->input.debug_frame =
+			cfi_section_of(&code->inner, ".debug_frame", FRAME_BYTES_MAX);
+}
+
 static void code_find(const struct elf_file *file, bool is_calls, struct code *code)
 {
 	static const char *const plt_names[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
@@ -242,6 +265,8 @@ static void code_find(const struct elf_file *file, bool is_calls, struct code *c
 	if (!input->eh_frame.data)
 		input->eh_frame = eh_frame_by_header(file);
 	input->debug_frame = cfi_section_of(file, ".debug_frame", FRAME_BYTES_MAX);
+	if (!input->debug_frame.data)
+		debug_frame_unpack(file, code);
 	for (size_t i = 0; i < ARRAY_SIZE(plt_names); i++)
 		input->plt[i] = cfi_section_of(file, plt_names[i], PLT_BYTES_MAX);
 }
@@ -265,5 +290,12 @@ int elf_code_compile(const struct elf_file *file, bool is_calls, void **ret_blob
 	else
 		r = cfi_compile(&code->input, ret_blob, ret_len, &stats);
 	code_unmap(code);
+	elf_file_close(&code->inner);
+	free(code->image);
+	/* Without what was given up on, the table is another one. */
+	if (deadline_is_over_now() && r == 0) {
+		free(steal_ptr(*ret_blob));
+		r = -ETIME;
+	}
 	return r == -EINVAL ? -ENOTSUP : r;
 }
