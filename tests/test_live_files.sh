@@ -70,7 +70,6 @@ start "$tmp/$id-new"
 soon "$(function_of "$id-new" in_new)" 'a new program has no names'
 check 'few of many files are held open' test "$(descriptors "$tmp/many/*")" -le $((limit / 2))
 soon ".health.files_open < $limit / 2" 'too many files are open'
-soon '.health.files_no_room == 0 and (.notice // "" | contains("too many open files") | not)' 'there is no room'
 
 # --- what nobody asks about is closed -----------------------------------------------------
 

@@ -86,14 +86,14 @@ enum broker_file_kind {
 	 * PATH, if it is the one that was mapped and the workers may read it
 	 */
 	BROKER_MAPPED,
-	BROKER_DEBUG,	  /* a debug file on this machine by build-id */
+	BROKER_DEBUG, /* a debug file on this machine by build-id */
 	/*
 	 * a debug file by the name in .gnu_debuglink, beside the mapped file: one that is root's or
 	 * of the file's owner
 	 */
 	BROKER_DEBUGLINK,
-	BROKER_KALLSYMS,  /* /proc/kallsyms, open */
-	BROKER_CPUS,	  /* /sys/devices/system/cpu/online, open */
+	BROKER_KALLSYMS, /* /proc/kallsyms, open */
+	BROKER_CPUS,	 /* /sys/devices/system/cpu/online, open */
 	BROKER_PATH, /* for a recording, which has DEBUG, DEBUGLINK and KALLSYMS besides: the file PATH */
 };
 
