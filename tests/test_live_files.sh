@@ -62,6 +62,7 @@ wait_for 20 says '.health.samples > 0' || fail "no document: $(cat "$tmp/err")"
 # --- more files than descriptors ----------------------------------------------------
 
 start "$tmp/files" "$nr_files" "$tmp/many" >"$tmp/mapped"
+files=$last_pid
 wait_for 60 test -s "$tmp/mapped" || fail 'the files are not mapped'
 soon ".health.modules >= $nr_files" 'the files are not seen'
 soon '.health.files_made_room > 0' 'no file made room for others'
@@ -73,6 +74,7 @@ soon ".health.files_open < $limit / 2" 'too many files are open'
 
 # --- what nobody asks about is closed -----------------------------------------------------
 
+kill -KILL "$files"
 wait_for 60 has_no_descriptor "$tmp/many/*" || fail 'files that nobody asks about stay open'
 build "$id-gone" in_gone
 start "$tmp/$id-gone"
@@ -88,7 +90,12 @@ build "$id-back" in_first
 start "$tmp/$id-back"
 back=$last_pid
 soon "$(function_of "$id-back" in_first)" 'a program has no names'
-wait_for 60 has_no_descriptor "$tmp/$id-back" || fail 'a file is open that nobody asks about'
+# Of a file system without a device (tmpfs, overlay, btrfs) it is held as long as it is mapped.
+if grep -q " 00:.*/$id-back" "/proc/$back/maps"; then
+	echo 'not tested: a file is closed while it is mapped'
+else
+	wait_for 60 has_no_descriptor "$tmp/$id-back" || fail 'a file is open that nobody asks about'
+fi
 rm "$tmp/$id-back"
 kill -USR1 "$back"
 soon "$(function_of "$id-back" second)" 'no names from a file that was closed'

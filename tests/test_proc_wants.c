@@ -135,6 +135,30 @@ static void identity_is_device_inode_and_generation(void **state)
 	assert_int_equal(procs_nr_modules(procs), PROC_MODULE_FIRST + 3);
 }
 
+/* The file system is gone, and its number may be another's. */
+static void a_retired_module_is_not_found_again(void **state)
+{
+	struct procs *procs = *state;
+	uint32_t first, second;
+
+	have_process(procs, 10);
+	have_process(procs, 11);
+	do_mmap(procs, 10, 0x1000, 0x1000, "/lib/a.so", 1, 200);
+	first = module_at(procs, 10, 0x1000, 210);
+	procs_mark_mapped(procs);
+	assert_true(procs_module(procs, first)->is_mapped);
+	do_mmap(procs, 10, 0x1000, 0x1000, LIBC, 2, 220);
+	procs_mark_mapped(procs);
+	assert_false(procs_module(procs, first)->is_mapped);
+	module_retire(procs_module(procs, first));
+	do_mmap(procs, 11, 0x1000, 0x1000, "/lib/a.so", 1, 230);
+	second = module_at(procs, 11, 0x1000, 240);
+	assert_int_not_equal(second, first);
+	assert_true(procs_module(procs, second)->is_mapped);
+	do_mmap(procs, 10, 0x5000, 0x1000, "/lib/a.so", 1, 250);
+	assert_int_equal(module_at(procs, 10, 0x5000, 260), second);
+}
+
 static void records_with_a_build_id_go_by_it(void **state)
 {
 	struct procs *procs = *state;
@@ -512,6 +536,7 @@ int main(void)
 		TEST(each_file_is_wanted_once_the_newest_first),
 		TEST(new_files_are_seen_beforehand),
 		TEST(identity_is_device_inode_and_generation),
+		TEST(a_retired_module_is_not_found_again),
 		TEST(records_with_a_build_id_go_by_it),
 		TEST(a_file_whose_process_ended_is_asked_of_another),
 		TEST(failures_are_tried_elsewhere_a_few_times),

@@ -95,7 +95,7 @@ struct supply {
 	uint32_t nr_open, open_max; /* files, without debug files */
 	uint64_t nr_made_room;	    /* files closed because there were too many */
 	uint64_t nr_no_room;	    /* opens that failed for want of a descriptor */
-	uint64_t no_room_until_ns, next_look_ns;
+	uint64_t no_room_until_ns, next_look_ns, next_mapped_ns;
 	uint32_t kernel_try; /* the next place to look for the recorded kernel's names */
 };
 

@@ -17,7 +17,8 @@
 #include <sys/resource.h>
 
 #define IDLE_NS	     (10 * NS_PER_SEC)
-#define LOOK_NS	     NS_PER_SEC /* how often for files that are idle */
+#define LOOK_NS	     NS_PER_SEC	      /* how often for files that are idle */
+#define MAPPED_NS    (5 * NS_PER_SEC) /* how often for what processes map */
 #define LOST_NS	     (2 * NS_PER_SEC)
 #define NO_ROOM_NS   NS_PER_SEC /* the pause after an open that found no descriptor free */
 #define LIMIT_SHARE  4		/* of the limit of descriptors; rings and answers need the others */
@@ -45,10 +46,23 @@ static bool may_close(const struct supply *s, uint32_t id)
 		file->state == FILE_DONE || file->state == FILE_FAILED);
 }
 
+/*
+ * Its device has no number of its own (tmpfs, overlayfs, btrfs): once it is unmounted, another one gets
+ * the number. A file that is held open keeps it mounted.
+ */
+static bool is_anonymous(struct supply *s, uint32_t id)
+{
+	const struct module *m = procs_module(s->engine->procs, id);
+
+	return m->maj == 0 && m->ino != 0;
+}
+
 static bool close_file(struct supply *s, uint32_t id)
 {
 	if (loader_close_module(s->loader, id) < 0)
 		return false;
+	if (is_anonymous(s, id))
+		module_retire(procs_module(s->engine->procs, id));
 	s->files[id].is_open = false;
 	s->nr_open--;
 	return true;
@@ -200,7 +214,12 @@ void supply_close_idle(struct supply *s, uint64_t time_ns)
 	if (time_ns < s->next_look_ns || s->nr_batches >= NAMES_BATCHES_MAX)
 		return;
 	s->next_look_ns = time_ns + LOOK_NS;
+	if (time_ns >= s->next_mapped_ns) {
+		procs_mark_mapped(s->engine->procs);
+		s->next_mapped_ns = time_ns + MAPPED_NS;
+	}
 	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files && s->nr_open > 0; id++)
-		if (may_close(s, id) && time_ns > s->files[id].used_ns + IDLE_NS)
+		if (may_close(s, id) && time_ns > s->files[id].used_ns + IDLE_NS &&
+		    !(is_anonymous(s, id) && procs_module(s->engine->procs, id)->is_mapped))
 			close_file(s, id);
 }

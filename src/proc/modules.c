@@ -44,6 +44,7 @@ struct entry {
 	uint32_t next_same;	  /* another identity with the same hash */
 	uint32_t prev, next;	  /* in the queue */
 	bool is_marked;		  /* somebody maps it */
+	bool is_retired;	  /* see module_retire() */
 	const void *blob, *calls; /* mapped, owned */
 	size_t blob_bytes, calls_bytes;
 };
@@ -265,7 +266,8 @@ static struct entry *modules_find(const struct modules *modules, uint64_t hash,
 	uint32_t id = u64map_get(&modules->by_identity, hash);
 
 	for (; id != U64MAP_NONE && id != NO_ENTRY; id = modules->entries[id]->next_same)
-		if (is_same(&modules->entries[id]->module, mapping))
+		if (!modules->entries[id]->is_retired &&
+		    is_same(&modules->entries[id]->module, mapping))
 			return modules->entries[id];
 	return NULL;
 }
@@ -380,6 +382,7 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 	}
 	if (entry->module.ino_generation == 0)
 		entry->module.ino_generation = mapping->ino_generation;
+	entry->module.is_mapped = true;
 	entry->where = (struct module_want){
 		.module = entry->module.unwind.id,
 		.pid = pid,
@@ -397,6 +400,11 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 }
 
 /* --- what came of it --- */
+
+void module_retire(struct module *module)
+{
+	entry_of(module)->is_retired = true;
+}
 
 int module_ready(struct module *module, const void *blob, size_t len)
 {

@@ -35,6 +35,7 @@ struct module { /* one ELF file by identity; lives as long as the table of modul
 	const char *path;     /* sanitized, at most 255 bytes: cut at the front if longer */
 	const char *raw_path; /* as it was told, to open it by, or NULL */
 	const char *why;      /* bad: a few words, static; else NULL */
+	bool is_mapped;	      /* by some process, at the last procs_mark_mapped() */
 };
 
 struct space;
@@ -148,6 +149,14 @@ int module_calls_ready(struct module *module, const void *blob, size_t len);
  * wanted again from the next process that maps it. */
 void module_failed(struct procs *procs, struct module *module, enum stack_end state,
 		   const char *why, bool retry);
+
+/* Set is_mapped of all modules: goes through all mappings, so now and then. */
+void procs_mark_mapped(struct procs *procs);
+/*
+ * Its device and inode may become another file's from now on: with the next mapping of them begins
+ * another module.
+ */
+void module_retire(struct module *module);
 
 /*
  * Forget dead processes whose last sample is older than TIME_NS (their index

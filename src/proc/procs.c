@@ -249,6 +249,21 @@ static void drop_tables(struct procs *procs)
 	modules_drop_unmarked(procs->modules);
 }
 
+void procs_mark_mapped(struct procs *procs)
+{
+	for (uint32_t id = 0; id < modules_count(procs->modules); id++)
+		modules_get(procs->modules, id)->is_mapped = false;
+	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
+		const struct process_entry *entry = procs->processes.slots[i];
+		const struct unwind_space *space =
+			entry && !entry->process.is_dead ? process_space(&entry->process) : NULL;
+		const struct unwind_map *map = space ? unwind_map_from(space, 0) : NULL;
+
+		for (; map; map = unwind_map_from(space, map->end))
+			modules_get(procs->modules, map->module->id)->is_mapped = true;
+	}
+}
+
 void procs_sweep(struct procs *procs, uint64_t time_ns)
 {
 	processes_sweep(&procs->processes, time_ns);
