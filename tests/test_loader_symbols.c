@@ -22,7 +22,6 @@
 #define IS_SANITIZED false
 #define NR_MANY	     2000000u
 #endif
-#define PLACES_PER_GIB ((1u << 30) / FUNCTION_BYTES)
 
 struct fixture {
 	struct test_spawner spawner;
@@ -214,22 +213,18 @@ static void two_million_symbols_fit(void **state)
 static void code_beyond_four_gigabytes_has_names(void **state)
 {
 	struct fixture *f = *state;
+	static const char *const names[] = {"first", "last_below", "first_above", "last"};
+	static const unsigned int below = (1u << 19) / FUNCTION_BYTES;
+	const unsigned int places[] = {0, below - 1, below, 2 * below - 1};
 
-	f->elf.text_bytes = 9ull << 30; /* a hole */
-	f->elf.text_off = (2ull << 30) + 16;
-	for (unsigned int i = 0; i < 9; i++) {
-		static const char *const names[] = {"in_0", "in_1", "in_2", "in_3", "in_4",
-						    "in_5", "in_6", "in_7", "in_8"};
-
-		add(f, i * PLACES_PER_GIB, names[8 - i], STB_GLOBAL);
-	}
+	f->elf.text_off = (1ull << 32) - (1u << 19);
+	for (unsigned int i = ARRAY_SIZE(names); i-- > 0;)
+		add(f, places[i], names[i], STB_GLOBAL);
 	use_file(f);
-	for (unsigned int i = 0; i < 9; i++) {
-		const char names[] = {'i', 'n', '_', (char)('8' - i), '\0'};
-
-		assert_called(f, i * PLACES_PER_GIB, names);
-		assert_called(f, i * PLACES_PER_GIB + 1, NULL);
-	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++)
+		assert_called(f, places[i], names[i]);
+	assert_called(f, 1, NULL);
+	assert_called(f, below + 1, NULL);
 }
 
 static void packed_names_are_kept(void **state)

@@ -11,10 +11,16 @@
 #include "src/loader/elf_code.h"
 #include "src/loader/protocol.h"
 #include "src/loader/symbols.h"
+#include "tests/loader_elf.h"
 #include "tests/loader_helpers.h"
 
 #include <dlfcn.h>
 
+#ifdef SANITIZED /* everything takes longer */
+#define IS_SANITIZED true
+#else
+#define IS_SANITIZED false
+#endif
 #define NR_SLOW	   10u
 #define NR_OTHERS  20u
 #define FIRST_SLOW 100u
@@ -194,6 +200,32 @@ static void work_ends_at_the_deadline(void **state)
 	elf_file_close(&file);
 }
 
+/* A gap as large as the file, where everything that could be in it is looked for. */
+static void a_file_of_one_gap_is_given_up_in_time(void **state)
+{
+	struct test_spawner spawner = {.main = loader_main};
+	struct loader_client *client = test_client(&spawner);
+	struct made_elf elf = {.text_off = 1 << 20,
+			       .text_bytes = IS_SANITIZED ? 64 << 20 : 512 << 20};
+	struct loader_stats stats;
+	struct loader_reply reply;
+
+	(void)state;
+	made_add(&elf, &(struct made_symbol){"f", elf.text_off, 16, STB_GLOBAL, STT_FUNC, 0});
+	loader_client_set_deadline(client, PATIENCE_NS);
+	test_warm_up(client);
+	assert_int_equal(loader_add_module(client, 1, made_file(&elf)), 0);
+	made_free(&elf);
+	assert_int_equal(loader_want_table(client, 1), 0);
+	do { /* what has been used by the time that others get their turn */
+		loader_tick(client, test_now(client));
+		assert_false(loader_next_reply(client, &reply));
+		loader_stats(client, &stats);
+	} while (stats.put_back == 0 && !IS_SANITIZED);
+	assert_true(IS_SANITIZED || stats.cpu_ns < 2 * LOADER_CPU_FIRST_NS);
+	loader_client_free(client);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_new, fixture_free)
@@ -202,6 +234,7 @@ int main(void)
 		TEST(what_takes_for_ever_is_bad),
 		TEST(owners_share_the_time),
 		cmocka_unit_test(work_ends_at_the_deadline),
+		cmocka_unit_test(a_file_of_one_gap_is_given_up_in_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

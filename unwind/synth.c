@@ -19,6 +19,23 @@
 #define READ_BYTES	(1u << 20)
 #define ENTRY_GAP_BYTES 256 /* a hole of this size around the entry point is start-up code */
 
+const uint8_t *synth_search(const uint8_t *p, size_t left, const uint8_t *pattern,
+			    size_t pattern_bytes)
+{
+	while (left >= pattern_bytes && !deadline_is_over_now()) {
+		size_t piece = MIN(left, (size_t)READ_BYTES);
+		/* What begins in this piece may end in the next. */
+		const uint8_t *hit =
+			memmem(p, MIN(left, piece + pattern_bytes - 1), pattern, pattern_bytes);
+
+		if (hit)
+			return hit;
+		p += piece;
+		left -= piece;
+	}
+	return NULL;
+}
+
 void synth_rule(enum synth_rule kind, struct build_rule *ret)
 {
 	*ret = (struct build_rule){0};
@@ -119,8 +136,7 @@ int synth_find(const struct cfi_input *input, const struct cfi_fde *covered, siz
 			}
 			if (r == -E2BIG) /* a million stubs are enough */
 				r = 0;
-			if (gap.end - gap.start >= READ_BYTES ? deadline_is_over_now()
-							      : deadline_is_over())
+			if (deadline_is_over())
 				r = -ETIME;
 			gap.start = c < nr_covered ? MAX(gap.start, covered[c].end) : seg_end;
 		}

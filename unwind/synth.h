@@ -42,6 +42,13 @@ int synth_add(struct cfi_frames *f, uint64_t start, uint64_t end, uint64_t begin
 int synth_entry(const struct cfi_input *input, const struct synth_gap *gap,
 		size_t (*match)(const uint8_t *p, size_t left), struct cfi_frames *f);
 
+/*
+ * The first place of PATTERN (PATTERN_BYTES) in LEFT bytes from P on, or NULL. Also
+ * NULL when the deadline is over: a gap may be as large as a file.
+ */
+const uint8_t *synth_search(const uint8_t *p, size_t left, const uint8_t *pattern,
+			    size_t pattern_bytes);
+
 void synth_rule(enum synth_rule kind, struct build_rule *ret);
 
 /*

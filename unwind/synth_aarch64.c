@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "unwind/aarch64_abi.h"
 #include "unwind/synth.h"
@@ -28,7 +29,7 @@ static int add_stubs(const struct synth_gap *gap, uint64_t at, uint64_t end, str
 	uint64_t stub = at, from = at;
 	int r = 0;
 
-	for (; r == 0 && at + A64_INSN_BYTES <= end; at += A64_INSN_BYTES) {
+	for (; r == 0 && !deadline_is_over() && at + A64_INSN_BYTES <= end; at += A64_INSN_BYTES) {
 		uint32_t insn = a64_insn(gap->seg->text + (at - gap->seg->file_off));
 
 		if (insn != INSN_STP_X16_X30 && insn != INSN_BR_X17)
@@ -67,7 +68,8 @@ static int find_sigreturn(const struct synth_gap *gap, struct cfi_frames *f)
 	const uint8_t *end = text + (gap->end - gap->start), *p = text;
 	int r = 0;
 
-	while (r == 0 && (p = memmem(p, (size_t)(end - p), a64_sigreturn, sizeof(a64_sigreturn)))) {
+	while (r == 0 &&
+	       (p = synth_search(p, (size_t)(end - p), a64_sigreturn, sizeof(a64_sigreturn)))) {
 		uint64_t at = gap->start + (uint64_t)(p - text);
 
 		p += sizeof(a64_sigreturn);

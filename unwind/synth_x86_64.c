@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "unwind/synth.h"
 
@@ -85,7 +86,8 @@ static int find_plt(const struct cfi_input *input, const struct synth_gap *gap,
 	unsigned int bytes, push;
 	int r = 0;
 
-	for (; r == 0 && off < gap->end && gap->end - off >= 8; off += bytes) {
+	for (; r == 0 && !deadline_is_over() && off < gap->end && gap->end - off >= 8;
+	     off += bytes) {
 		const uint8_t *p = gap->seg->text + (off - gap->seg->file_off);
 		size_t left = gap->end - off;
 
@@ -116,7 +118,7 @@ static int find_sigreturn(const struct synth_gap *gap, struct cfi_frames *f)
 	const uint8_t *end = text + (gap->end - gap->start), *p = text, *hit;
 	int r = 0;
 
-	while (r == 0 && (hit = memmem(p, (size_t)(end - p), tail, sizeof(tail)))) {
+	while (r == 0 && (hit = synth_search(p, (size_t)(end - p), tail, sizeof(tail)))) {
 		uint64_t at = gap->start + (uint64_t)(hit - text), start = at;
 
 		if (hit - text >= 3 && memcmp(hit - 3, "\x48\xc7\xc0", 3) == 0)
@@ -142,7 +144,7 @@ static int find_init(const struct synth_gap *gap, struct cfi_frames *f)
 	static const uint8_t end[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
 	const uint8_t *text = gap->seg->text + (gap->start - gap->seg->file_off);
 	size_t left = gap->end - gap->start, at;
-	const uint8_t *p = memmem(text, left, begin, sizeof(begin)), *q;
+	const uint8_t *p = synth_search(text, left, begin, sizeof(begin)), *q;
 	uint64_t start, push, pop;
 	int r;
 
@@ -170,7 +172,7 @@ static int find_fini(const struct synth_gap *gap, struct cfi_frames *f)
 {
 	static const uint8_t whole[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3};
 	const uint8_t *text = gap->seg->text + (gap->start - gap->seg->file_off);
-	const uint8_t *p = memmem(text, gap->end - gap->start, whole, sizeof(whole));
+	const uint8_t *p = synth_search(text, gap->end - gap->start, whole, sizeof(whole));
 	uint64_t at, start;
 	int r;
 

@@ -41,7 +41,8 @@ tests_test_loader_symbols_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_loader_symbols_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_loader_turns
-tests_test_loader_turns_SOURCES = tests/test_loader_turns.c tests/loader_helpers.h
+tests_test_loader_turns_SOURCES = tests/test_loader_turns.c tests/loader_elf.h \
+	tests/loader_helpers.h
 tests_test_loader_turns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_loader_turns_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
 
