@@ -134,22 +134,39 @@ static void compile_section(struct unwind_module *module, const uint8_t *data, s
 	free((void *)(uintptr_t)segment.text);
 }
 
-static void add_symbols(const struct elf_file *file, const struct table *table)
+/* The functions of FILE, which is open as FD or in memory (-1). */
+static void add_symbols(const struct elf_file *file, int fd, const struct table *table)
 {
 	struct symbols *symbols = symbols_new();
+	char name[SYMBOLS_NAME_BYTES_MAX];
 	struct symbols_place place;
-	const char *name;
 
 	must(symbols);
-	symbols_add(symbols, file, file, table);
+	symbols_add(symbols, file, 0, file, table);
 	plt_add(symbols, file);
 	if (symbols_finish(symbols) == 0)
 		for (uint64_t off = 0; off < file->file_bytes; off += 97)
-			if ((name = symbols_find(symbols, off, &place))) {
+			if (symbols_find(symbols, off, &place)) {
+				ssize_t n = symbols_text(symbols, place.name, &fd, fd >= 0, name);
+
 				must(place.from <= off && off <= place.last);
-				use(strlen(name));
+				must(n < SYMBOLS_NAME_BYTES_MAX &&
+				     (n < 0 || strlen(name) == (size_t)n));
 			}
 	symbols_free(symbols);
+}
+
+/* As the loader has it: read piece by piece. */
+static void add_symbols_of_file(const uint8_t *data, size_t len, const struct table *table)
+{
+	int fd = memory_file(data, len);
+	struct elf_file file;
+
+	if (elf_file_open(fd, &file) == 0) {
+		add_symbols(&file, fd, table);
+		elf_file_close(&file);
+	}
+	close(fd);
 }
 
 static void compile_image(struct unwind_module *module, const uint8_t *data, size_t len,
@@ -163,8 +180,9 @@ static void compile_image(struct unwind_module *module, const uint8_t *data, siz
 		for (int is_calls = 0; is_calls < 2; is_calls++)
 			if (elf_code_compile(&file, is_calls, &blobs[is_calls], &blob_bytes) == 0)
 				take(module, blobs[is_calls], blob_bytes, is_calls);
-		add_symbols(&file, module->has_table ? &module->table : NULL);
+		add_symbols(&file, -1, module->has_table ? &module->table : NULL);
 		elf_file_close(&file);
+		add_symbols_of_file(data, len, module->has_table ? &module->table : NULL);
 	}
 	free(image);
 }
