@@ -40,7 +40,7 @@ enum fetch_state {
 struct file {
 	enum file_state state;
 	bool calls_asked;
-	bool is_refused; /* what is packed in it is too large to be honest */
+	bool is_refused;	    /* what is packed in it is too large to be honest */
 	enum loader_status trouble; /* the last answer of the loader on it, LOADER_OK: none bad */
 	uint64_t asked_ns;	    /* when the broker was asked to open it */
 	struct module_want want;    /* where it was mapped, for the debuglink */
