@@ -48,6 +48,20 @@ build clang-pie clang -fPIE -pie && expect_chains
 build separate gcc -Wl,-z,separate-code -Wl,-Ttext-segment=0x10000000 -no-pie && expect_chains
 build lld clang -fuse-ld=lld -fPIE -pie && expect_chains
 
+# By frame pointers: the C library has none, and its function that calls main is where a chain ends.
+by_fp()
+{
+	profile calls --call-graph fp
+	has_path '(^|;)main;calls;calls_b;(calls_c;)?spin$' 90 "$program"
+	jq -e '.health | .user_stacks > 20 and .complete > .user_stacks * 0.9' "$tmp/json" >/dev/null ||
+		why=$(jq -c .health "$tmp/json")
+}
+with_fp=${flags/-fomit/-fno-omit}
+for kind in gcc 'gcc -static' 'musl-gcc -static'; do
+	flags=$with_fp build "fp-${kind// /}" $kind || continue
+	look "$program" by_fp && pass "$program"
+done
+
 # musl's own code has no unwind information: a stack is told up to there, through
 # the frame of a signal that its trampoline makes, and is not called complete.
 musl()

@@ -389,6 +389,89 @@ static void root_of_a_kernel_chain(void **state)
 	assert_int_equal(result.end, STACK_END_PENDING);
 }
 
+static void put_text(uint64_t at, const char *bytes, size_t len)
+{
+	memcpy(text + at, bytes, len);
+}
+
+/* `call *%rax; mov %eax,%edi; call exit`: what main returns is handed on. AT is behind the first call. */
+static void put_call_of_main(uint64_t at)
+{
+	const int32_t rel = (int32_t)(0x3000 - (at + 7));
+
+	put_text(at - 2, "\xff\xd0\x89\xc7\xe8", 5);
+	memcpy(text + at + 3, &rel, sizeof(rel));
+}
+
+/* The function of 0x100, called where AT is behind the call, and what is in the chain behind that. */
+static void expect_chain(uint64_t at, enum stack_end end, uint32_t nr_frames)
+{
+	const uint64_t ips[] = {MAP_START + 0x100, MAP_START + at, 8, MAP_START + 0x200};
+
+	for (uint64_t nr = 2; nr <= 4; nr++) {
+		unwind_fp(&space, ips, nr, 127, frames, &result);
+		assert_int_equal(result.end, end);
+		assert_int_equal(result.nr_frames, end == STACK_END_ROOT ? nr_frames : nr);
+	}
+}
+
+static void compile_starts(bool has_fdes)
+{
+	size_t cie;
+
+	forget();
+	eh.n = 0;
+	cie = put_cie("zR", usual, sizeof(usual));
+	put_fde(cie, 0x100, 0x100, NULL, 0);
+	if (has_fdes) {
+		put_fde(cie, 0x1000, 0x100, NULL, 0);
+		put_fde(cie, 0x2000, 0x100, NULL, 0);
+	}
+	assert_int_equal(compile(), 0);
+}
+
+/* A C library without frame pointers: its chain ends in the function that called main, or a thread's first. */
+static void chains_that_end_where_threads_begin(void **state)
+{
+	(void)state;
+	put_call_of_main(0x1010);
+	compile_starts(true);
+	expect_chain(0x1010, STACK_END_FP, 0); /* what is called may be any function */
+	input.exit_vaddr = TEXT_VADDR + 0x3000;
+	compile_starts(true);
+	expect_chain(0x1010, STACK_END_ROOT, 2);
+	expect_chain(0x1020, STACK_END_ROOT, 2); /* another call in that function */
+	expect_chain(0x2010, STACK_END_FP, 0);
+	compile_starts(false);
+	expect_chain(0x1010, STACK_END_ROOT, 2);
+	expect_chain(0x1020, STACK_END_FP, 0); /* how far it reaches is not known */
+	put_call_of_main(0x2010);
+	compile_starts(true);
+	expect_chain(0x1010, STACK_END_FP, 0); /* which of the two? */
+	expect_chain(0x2010, STACK_END_FP, 0);
+}
+
+static void chains_of_threads(void **state)
+{
+	(void)state;
+	input.exit_vaddr = TEXT_VADDR + 0x3000;
+	input.pthread_exit_vaddr = TEXT_VADDR + 0x4000;
+	/* glibc: call *0x640(%rbx); mov %rax,%fs:0x630 */
+	put_text(0x1010 - 6, "\xff\x93\x40\x06\0\0\x64\x48\x89\x04\x25\x30\x06\0\0", 15);
+	compile_starts(true);
+	expect_chain(0x1010, STACK_END_ROOT, 2);
+	text[0x1010 + 5] = 0x38; /* another field */
+	compile_starts(true);
+	expect_chain(0x1010, STACK_END_FP, 0);
+	/* musl: call *(%rbx); mov %rax,%rdi; call pthread_exit */
+	put_text(0x2010 - 2, "\xff\x13\x48\x89\xc7\xe8\xe8\x1f\0\0", 10);
+	compile_starts(true);
+	expect_chain(0x2010, STACK_END_ROOT, 2);
+	put_text(0x2010 - 2, "\x90\x90", 2); /* nothing was called */
+	compile_starts(true);
+	expect_chain(0x2010, STACK_END_FP, 0);
+}
+
 /* Into a file whose calls are not known yet, and into memory that has no file. */
 static void expect_pending_or_jit(void)
 {
@@ -603,6 +686,8 @@ int main(void)
 		TEST(interrupted_just_above_the_copy),
 		TEST(edges_of_a_mapping),
 		TEST(root_of_a_kernel_chain),
+		TEST(chains_that_end_where_threads_begin),
+		TEST(chains_of_threads),
 		TEST(frame_pointers_that_are_none),
 		TEST(cfi_that_cannot_be_right),
 		TEST(a_damaged_program_is_skipped_whole),

@@ -30,8 +30,7 @@ struct calls_builder {
 	uint64_t last; /* offset + 1 - base of the last delta */
 };
 
-/* Bytes of the instruction `ff /2` at P, or 0. */
-static size_t indirect_call_bytes(const uint8_t *p, size_t left)
+size_t calls_indirect_bytes(const uint8_t *p, size_t left)
 {
 	uint8_t mod, rm;
 	size_t bytes = 2;
@@ -108,7 +107,7 @@ static size_t call_bytes(const struct cfi_input *input, const struct cfi_segment
 	size_t left = seg->bytes - i;
 	size_t bytes = direct_call_bytes(input, seg->text + i, left, seg->vaddr + i);
 
-	return bytes ? bytes : indirect_call_bytes(seg->text + i, left);
+	return bytes ? bytes : calls_indirect_bytes(seg->text + i, left);
 }
 
 static int scan_x86_64(struct calls_builder *b, const struct cfi_input *input,

@@ -11,6 +11,7 @@
 #ifndef ST_UNWIND_CALLS_FORMAT_H
 #define ST_UNWIND_CALLS_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define CALLS_MAGIC	 0x31637473u /* "stc1" */
@@ -28,5 +29,8 @@ struct calls_header {
 	uint64_t reserved;
 };
 _Static_assert(sizeof(struct calls_header) == 32, "no padding");
+
+/* Bytes of the instruction of x86-64 at P, of which LEFT are there, if it is `ff /2`; else 0. */
+size_t calls_indirect_bytes(const uint8_t *p, size_t left);
 
 #endif

@@ -19,6 +19,7 @@
 #include "unwind/cfa.h"
 #include "unwind/epilogue.h"
 #include "unwind/lower.h"
+#include "unwind/starts.h"
 #include "unwind/synth.h"
 #include "unwind/table_build.h"
 
@@ -430,6 +431,7 @@ int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 {
 	struct compile c = {.input = input, .lower = lower_of(input->machine)};
 	struct ranges ranges = {0};
+	uint64_t starts[TABLE_STARTS];
 	int r;
 
 	if (!c.lower || !segments_are_sane(input) ||
@@ -442,7 +444,11 @@ int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 	if (r == 0)
 		r = compile_ranges(&c, &ranges);
 	if (r == 0)
+		r = starts_find(input, starts);
+	if (r == 0) {
+		table_builder_starts(c.builder, starts);
 		r = table_builder_finish(c.builder, ret_blob, ret_len);
+	}
 	if (r == 0) {
 		c.stats.rows = table_builder_nr_rows(c.builder);
 		c.stats.rules = table_builder_nr_rules(c.builder);

@@ -38,6 +38,8 @@ struct cfi_input {
 	struct cfi_section debug_frame; /* fills what .eh_frame does not cover */
 	struct cfi_section plt[4];	/* .plt, .plt.sec, .plt.got, .iplt: stubs without FDEs */
 	uint64_t entry;			/* e_entry: made a root where nothing covers it */
+	/* of the functions that a C library defines under these names; 0: it does not */
+	uint64_t exit_vaddr, pthread_exit_vaddr;
 	/* Told of text that is not looked at again, from time to time; or NULL. */
 	void (*text_was_read)(const uint8_t *text, size_t bytes);
 };

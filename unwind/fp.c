@@ -10,6 +10,8 @@
 #include "unwind/table_format.h"
 #include "unwind/unwind.h"
 
+#define FALSE_FRAMES_MAX 3u /* behind the last true one, before the chain ends */
+
 const struct unwind_map *unwind_frame_of(const struct unwind_space *space, uint64_t pc,
 					 bool is_return, const struct unwind_map *hint,
 					 struct unwind_frame *frame)
@@ -69,12 +71,43 @@ static void take_chain(const struct unwind_space *space, const uint64_t *ips, ui
 		ret->end_module = frames[kept - 1].module;
 }
 
+/*
+ * A C library without frame pointers leaves anything in the register: what follows the
+ * function in which the thread begins are no frames then, and mostly none follow.
+ */
+static void end_at_start(const struct unwind_space *space, const struct unwind_frame *frames,
+			 struct unwind_result *ret)
+{
+	uint32_t least = ret->nr_frames - MIN(ret->nr_frames, FALSE_FRAMES_MAX + 1);
+
+	for (uint32_t i = ret->nr_frames; i > least; i--) {
+		const struct unwind_frame *frame = &frames[i - 1];
+		const struct unwind_map *map = unwind_map_of(space, frame->pc - frame->is_return);
+		struct unwind_module *module = map ? map->module : NULL;
+
+		if (!module)
+			continue;
+		module->wants_table = true;
+		if (!module->has_table && module->state != STACK_END_PENDING)
+			continue;
+		if (module->has_table &&
+		    !table_is_start(&module->table, frame->off - frame->is_return))
+			continue;
+		ret->end = module->has_table ? STACK_END_ROOT : STACK_END_PENDING;
+		ret->nr_frames = module->has_table ? i : ret->nr_frames;
+		ret->end_module = module->id;
+		return;
+	}
+}
+
 void unwind_fp(const struct unwind_space *space, const uint64_t *ips, uint64_t nr, uint64_t max_ips,
 	       struct unwind_frame *frames, struct unwind_result *ret)
 {
 	enum stack_end cut = max_ips && nr >= max_ips ? STACK_END_TRUNCATED : STACK_END_FP;
 
 	take_chain(space, ips, nr, true, cut, frames, ret);
+	if (ret->end == STACK_END_FP)
+		end_at_start(space, frames, ret);
 }
 
 void unwind_lbr(const struct unwind_space *space, const uint64_t *ips, uint64_t nr,

@@ -14,6 +14,7 @@ libunwind_st_a_SOURCES = \
 	unwind/lower.c unwind/lower.h unwind/lower_aarch64.c unwind/lower_x86_64.c \
 	unwind/recall.c unwind/recall.h \
 	unwind/slow.c \
+	unwind/starts.c unwind/starts.h \
 	unwind/step.h \
 	unwind/stitch.c unwind/stitch.h \
 	unwind/stride_x86_64.c \

@@ -238,3 +238,20 @@ bool table_func_of(const struct table *table, uint64_t off, uint64_t *ret_start,
 	*ret_end = end;
 	return true;
 }
+
+bool table_is_start(const struct table *table, uint64_t off)
+{
+	const uint32_t *starts = table->header->starts;
+	uint64_t start, end;
+
+	if (starts[0] == 0 && starts[1] == 0)
+		return false;
+	if (!table_func_of(table, off, &start, &end)) { /* not told of: the call alone is known */
+		start = off + 1;
+		end = off + 2;
+	}
+	for (unsigned int i = 0; i < TABLE_STARTS; i++)
+		if (starts[i] && table->base + starts[i] - start < end - start)
+			return true;
+	return false;
+}

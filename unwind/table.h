@@ -69,6 +69,9 @@ size_t table_bytes(const struct table *table);
 /* The rule for the code at file offset OFF, or NULL where no FDE covers it. */
 const struct table_rule *table_find(const struct table *table, uint64_t off);
 
+/* Is OFF in a function of a C library in which threads begin (starts.h)? */
+bool table_is_start(const struct table *table, uint64_t off);
+
 /* The [start, end) file offsets of the FDE (or PLT stub) that covers OFF; false: none does. */
 bool table_func_of(const struct table *table, uint64_t off, uint64_t *ret_start, uint64_t *ret_end);
 

@@ -36,6 +36,7 @@ struct table_builder {
 	struct u64map rule_of; /* by hash */
 	uint8_t *aux;
 	size_t nr_aux, cap_aux;
+	uint32_t starts[TABLE_STARTS]; /* as in the header */
 };
 
 int table_builder_new(enum table_machine machine, uint64_t first, uint64_t end,
@@ -244,6 +245,13 @@ static uint8_t *put(uint8_t *p, const void *data, size_t len)
 	return p + len;
 }
 
+void table_builder_starts(struct table_builder *b, const uint64_t offs[TABLE_STARTS])
+{
+	for (unsigned int i = 0; i < TABLE_STARTS; i++)
+		if (offs[i] > b->base && offs[i] - b->base <= UINT32_MAX)
+			b->starts[i] = (uint32_t)(offs[i] - b->base);
+}
+
 int table_builder_finish(struct table_builder *b, void **ret_blob, size_t *ret_len)
 {
 	struct table_header h = {.magic = TABLE_MAGIC, .version = TABLE_VERSION};
@@ -272,6 +280,7 @@ int table_builder_finish(struct table_builder *b, void **ret_blob, size_t *ret_l
 	h.nr_rules = (uint32_t)b->nr_rules;
 	h.nr_funcs = (uint32_t)b->nr_funcs;
 	h.aux_bytes = b->nr_aux;
+	memcpy(h.starts, b->starts, sizeof(h.starts));
 	memset(blob, 0, align_up(len, 64));
 	p = put(blob, &h, sizeof(h));
 	p = put(p, b->pages, (b->nr_pages + 1) * sizeof(*b->pages));

@@ -33,6 +33,7 @@
 #define TABLE_RULE_MASK	 ((1u << TABLE_RULE_BITS) - 1)
 #define TABLE_RULES_MAX	 65536
 #define TABLE_SAVED_REGS 8
+#define TABLE_STARTS	 2
 
 #define TABLE_FUNC_LEN_BITS  24
 #define TABLE_FUNC_LEN_MAX   ((1u << TABLE_FUNC_LEN_BITS) - 1) /* then: up to the next one */
@@ -50,7 +51,8 @@ struct table_header {
 	uint32_t nr_rules;
 	uint32_t nr_funcs;
 	uint64_t aux_bytes;
-	uint64_t reserved;
+	/* just behind the calls of main and of a thread's first function, from base; 0: none (starts.h) */
+	uint32_t starts[TABLE_STARTS];
 };
 _Static_assert(sizeof(struct table_header) == 64, "one cache line");
 

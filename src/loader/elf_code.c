@@ -24,8 +24,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FRAME_BYTES_MAX (256u << 20)
-#define PLT_BYTES_MAX	(64u << 20)
+#define FRAME_BYTES_MAX	  (256u << 20)
+#define PLT_BYTES_MAX	  (64u << 20)
+#define SYMBOLS_BYTES_MAX (16u << 20)
 
 /* DW_EH_PE_*, LSB 5.0 "DWARF Exception Header Encoding". */
 #define PE_FORMAT   0x0f
@@ -244,6 +245,38 @@ static void debug_frame_unpack(const struct elf_file *file, struct code *code)
 			cfi_section_of(&code->inner, ".debug_frame", FRAME_BYTES_MAX);
 }
 
+static bool is_called(const struct elf_file_section *names, uint32_t at, const char *name)
+{
+	size_t len = strlen(name) + 1;
+
+	return at < names->bytes && names->bytes - at >= len &&
+	       memcmp(names->data + at, name, len) == 0;
+}
+
+/* Does the file define exit and pthread_exit, as a C library or a program with one in it does? */
+static void exits_find(const struct elf_file *file, struct cfi_input *input)
+{
+	bool is_static = !elf_file_section(file, ".dynsym", SYMBOLS_BYTES_MAX).data;
+	struct elf_file_section symbols =
+		elf_file_section(file, is_static ? ".symtab" : ".dynsym", SYMBOLS_BYTES_MAX);
+	struct elf_file_section names =
+		elf_file_section(file, is_static ? ".strtab" : ".dynstr", SYMBOLS_BYTES_MAX);
+
+	if (!symbols.data || !names.data || input->machine != TABLE_MACHINE_X86_64 || file->swap)
+		return;
+	for (size_t at = 0; symbols.bytes - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
+		Elf64_Sym sym;
+
+		memcpy(&sym, symbols.data + at, sizeof(sym));
+		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_shndx == SHN_UNDEF)
+			continue;
+		if (is_called(&names, sym.st_name, "exit"))
+			input->exit_vaddr = sym.st_value;
+		else if (is_called(&names, sym.st_name, "pthread_exit"))
+			input->pthread_exit_vaddr = sym.st_value;
+	}
+}
+
 static void code_find(const struct elf_file *file, bool is_calls, struct code *code)
 {
 	static const char *const plt_names[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
@@ -267,6 +300,7 @@ static void code_find(const struct elf_file *file, bool is_calls, struct code *c
 	input->debug_frame = cfi_section_of(file, ".debug_frame", FRAME_BYTES_MAX);
 	if (!input->debug_frame.data)
 		debug_frame_unpack(file, code);
+	exits_find(file, input);
 	for (size_t i = 0; i < ARRAY_SIZE(plt_names); i++)
 		input->plt[i] = cfi_section_of(file, plt_names[i], PLT_BYTES_MAX);
 }
