@@ -204,8 +204,10 @@ static int put_functions(struct json *json, const struct snapshot *s,
 
 	functions.kind = VIEW_FUNCTIONS;
 	r = view_build(&view, s, &functions);
-	if (r < 0)
+	if (r < 0) {
+		view_done(&view);
 		return r;
+	}
 	json_open(json, "functions", '[');
 	for (uint32_t i = 0; i < view.nr_rows; i++) {
 		const struct view_row *row = &view.rows[i];
