@@ -67,6 +67,10 @@ static struct {
 	struct passwd *(*by_uid)(uid_t);
 } nss;
 
+/* Of the leak sanitizer, if there is one. */
+__attribute__((weak)) void __lsan_disable(void);
+__attribute__((weak)) void __lsan_enable(void);
+
 static struct fail_alloc *shared;
 static struct range program, libc;
 static char wanted_role[ROLE_BYTES];
@@ -80,6 +84,21 @@ static size_t nr_early;
 #define THREAD static __thread __attribute__((tls_model("initial-exec")))
 THREAD bool is_thread; /* not the first of its process */
 THREAD bool is_inside;
+
+/* What the C library and its parts do for themselves neither fails nor leaks. */
+static void enter_library(void)
+{
+	is_inside = true;
+	if (__lsan_disable)
+		__lsan_disable();
+}
+
+static void leave_library(void)
+{
+	if (__lsan_enable)
+		__lsan_enable();
+	is_inside = false;
+}
 
 static bool is_in(const struct range *range, const void *addr)
 {
@@ -248,9 +267,9 @@ struct passwd *getpwnam(const char *name)
 {
 	struct passwd *ret;
 
-	is_inside = true;
+	enter_library();
 	ret = nss.by_name(name);
-	is_inside = false;
+	leave_library();
 	return ret;
 }
 
@@ -258,9 +277,9 @@ struct passwd *getpwuid(uid_t uid)
 {
 	struct passwd *ret;
 
-	is_inside = true;
+	enter_library();
 	ret = nss.by_uid(uid);
-	is_inside = false;
+	leave_library();
 	return ret;
 }
 
@@ -374,7 +393,9 @@ static __attribute__((constructor)) void begin(void)
 	close(fd);
 	if (map == MAP_FAILED)
 		abort();
+	enter_library();
 	backtrace(stack, 1); /* loads what it needs */
+	leave_library();
 	pthread_atfork(NULL, NULL, after_fork);
 	is_inside = true;
 	shared = map;
