@@ -784,6 +784,68 @@ static pid_t start_with_own_debug(const char *program, const char *debug_folder,
 	_exit(127);
 }
 
+/* The same with ls as the debug file of build-id 0123, below /usr/lib/debug. */
+static pid_t start_with_own_build_id(const char *program, uid_t user)
+{
+	const char *const debug = "/usr/lib/debug", *file = "/usr/lib/debug/.build-id/01/23.debug";
+	pid_t pid = fork();
+	int fd;
+
+	if (pid != 0)
+		return pid;
+	if (user != geteuid() &&
+	    (setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0))
+		_exit(77);
+	prctl(PR_SET_DUMPABLE, 1);
+	if ((user != 0 && !enter_user_namespace(user, getegid())) || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", debug, "tmpfs", 0, "mode=755") < 0 ||
+	    mkdir("/usr/lib/debug/.build-id", 0755) < 0 ||
+	    mkdir("/usr/lib/debug/.build-id/01", 0755) < 0)
+		_exit(77);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0 || mount("/bin/ls", file, NULL, MS_BIND, NULL) < 0)
+		_exit(77);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	execl(program, "sleep", "1000", (char *)NULL);
+	_exit(127);
+}
+
+/* What a container that root made brings along counts for its programs; what a user mounts does not. */
+static void debug_file_by_build_id_is_the_owners(void **state)
+{
+	const uid_t users[] = {0, NOBODY};
+	struct broker_file_request request;
+	struct stat st;
+	char program[64];
+	int fd;
+
+	(void)state;
+	if (geteuid() != 0 || stat("/usr/lib/debug", &st) < 0)
+		skip();
+	in_folder(program, sizeof(program), "program");
+	copy_file(SLEEP, program);
+	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
+		pid_t pid = start_with_own_build_id(program, users[i]);
+
+		if (!await_mapping(pid, "r-xp", program, &request)) {
+			end_child(pid);
+			skip(); /* no namespaces */
+		}
+		request.kind = BROKER_DEBUG;
+		request.build_id_bytes = 2;
+		request.build_id[0] = 0x01;
+		request.build_id[1] = 0x23;
+		assert_int_equal(ask_file(broker, &request, &fd), users[i] == 0 ? 0 : -ENOENT);
+		if (users[i] == 0) {
+			assert_same_content(fd, "/bin/ls");
+			close(fd);
+		}
+		end_child(pid);
+	}
+	unlink(program);
+}
+
 /* Everybody sees the names, so a mount of one's own gives none to another's program. */
 static void debug_file_is_the_owners(void **state)
 {
@@ -932,6 +994,7 @@ static int run(void)
 		cmocka_unit_test(cpus_can_be_read),
 		cmocka_unit_test(debug_file_by_link_name),
 		cmocka_unit_test(debug_file_is_the_owners),
+		cmocka_unit_test(debug_file_by_build_id_is_the_owners),
 		cmocka_unit_test(debug_file_by_build_id),
 		cmocka_unit_test(flood_is_answered),
 	};

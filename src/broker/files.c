@@ -220,21 +220,6 @@ _Static_assert(sizeof(FILES_DEBUG_DIR "/.build-id/xx/.debug") +
 		       FILES_DEBUG_PATH_MAX,
 	       "the path by build-id fits");
 
-/*
- * In this machine's own root only: there the folder is root's. A container's
- * would be whatever its owner makes of it.
- */
-int files_open_debug(const struct broker_file_request *request)
-{
-	char path[FILES_DEBUG_PATH_MAX];
-	AUTO_CLOSE int held = -1;
-
-	if (!files_debug_path(request, path, sizeof(path)))
-		return -EINVAL;
-	held = open(path, O_PATH | O_CLOEXEC);
-	return held < 0 ? -errno : files_open_held(held);
-}
-
 bool files_is_component(const char *name, size_t max)
 {
 	size_t len = strnlen(name, max);
@@ -310,6 +295,47 @@ static bool is_view_owners(int dir, const struct stat *self)
 	    theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
 		return true;
 	return fstat(dir, &process) == 0 && process.st_uid == self->st_uid;
+}
+
+/*
+ * The root directory of the process that maps the file of REQUEST executable, as one in which debug
+ * files of that file may be looked for; SELF becomes what the file is. -ENOENT: they may not.
+ */
+static int open_view(const struct broker_file_request *request, struct stat *self)
+{
+	AUTO_CLOSE int dir = proc_dir_open(request->pid, request->start_time);
+	AUTO_CLOSE int file = -1;
+	int root;
+	char entry[64];
+
+	if (dir < 0)
+		return dir;
+	file = open_mapped(dir, request, entry, sizeof(entry));
+	if (file < 0)
+		return file;
+	if (fstat(file, self) < 0)
+		return -errno;
+	if (!is_view_owners(dir, self))
+		return -ENOENT;
+	root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root < 0 ? proc_error() : root;
+}
+
+/* In this machine's own root the folder is root's; a container may bring its own debug files along. */
+int files_open_debug(const struct broker_file_request *request)
+{
+	char path[FILES_DEBUG_PATH_MAX];
+	AUTO_CLOSE int held = -1;
+	AUTO_CLOSE int root = -1;
+	struct stat self;
+
+	if (!files_debug_path(request, path, sizeof(path)))
+		return -EINVAL;
+	held = open(path, O_PATH | O_CLOEXEC);
+	if (held >= 0)
+		return files_open_held(held);
+	root = open_view(request, &self);
+	return root < 0 ? -ENOENT : open_candidate(root, path, &self);
 }
 
 /* The debug file NAME of SELF, which lies in FOLDER, below ROOT. */
