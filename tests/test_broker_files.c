@@ -754,6 +754,21 @@ static bool enter_user_namespace(uid_t uid, gid_t gid)
 }
 
 /*
+ * Mount a tmpfs over FOLDER for this process alone, as USER, in a user namespace unless that is root. What
+ * fails leaves the process without the program that it is to become: it is not seen.
+ */
+static bool mount_own(const char *folder_there, uid_t user)
+{
+	if (user != geteuid() &&
+	    (setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0))
+		return false;
+	prctl(PR_SET_DUMPABLE, 1);
+	return (user == 0 || enter_user_namespace(user, getegid())) && unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("tmpfs", folder_there, "tmpfs", 0, "mode=755") == 0;
+}
+
+/*
  * The program runs where a tmpfs of its own lies over the folder of debug files, with root's ls as one
  * of them: in a user namespace that USER made, unless USER is root.
  */
@@ -765,14 +780,7 @@ static pid_t start_with_own_debug(const char *program, const char *debug_folder,
 
 	if (pid != 0)
 		return pid;
-	/* what fails here leaves the process without the program: it is not seen */
-	if (user != geteuid() &&
-	    (setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0))
-		_exit(77);
-	prctl(PR_SET_DUMPABLE, 1);
-	if ((user != 0 && !enter_user_namespace(user, getegid())) || unshare(CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("tmpfs", debug_folder, "tmpfs", 0, "mode=755") < 0)
+	if (!mount_own(debug_folder, user))
 		_exit(77);
 	snprintf(path, sizeof(path), "%s/program.debug", debug_folder);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -787,20 +795,13 @@ static pid_t start_with_own_debug(const char *program, const char *debug_folder,
 /* The same with ls as the debug file of build-id 0123, below /usr/lib/debug. */
 static pid_t start_with_own_build_id(const char *program, uid_t user)
 {
-	const char *const debug = "/usr/lib/debug", *file = "/usr/lib/debug/.build-id/01/23.debug";
+	const char *file = "/usr/lib/debug/.build-id/01/23.debug";
 	pid_t pid = fork();
 	int fd;
 
 	if (pid != 0)
 		return pid;
-	if (user != geteuid() &&
-	    (setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0))
-		_exit(77);
-	prctl(PR_SET_DUMPABLE, 1);
-	if ((user != 0 && !enter_user_namespace(user, getegid())) || unshare(CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("tmpfs", debug, "tmpfs", 0, "mode=755") < 0 ||
-	    mkdir("/usr/lib/debug/.build-id", 0755) < 0 ||
+	if (!mount_own("/usr/lib/debug", user) || mkdir("/usr/lib/debug/.build-id", 0755) < 0 ||
 	    mkdir("/usr/lib/debug/.build-id/01", 0755) < 0)
 		_exit(77);
 	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);

@@ -92,12 +92,14 @@ void supply_file_failed(struct supply *s, uint32_t module, enum stack_end end, c
 		supply_release_names(s, module);
 }
 
-int supply_ask_mapped(struct supply *s, uint32_t module)
+/* What to ask the broker of KIND about the file of MODULE, by the process that has it mapped. */
+static struct broker_file_request request_of(const struct supply *s, uint32_t module,
+					     enum broker_file_kind kind)
 {
-	const char *path = procs_module(s->engine->procs, module)->raw_path;
-	struct file *file = &s->files[module];
+	const struct module *m = procs_module(s->engine->procs, module);
+	const struct file *file = &s->files[module];
 	struct broker_file_request request = {
-		.kind = BROKER_MAPPED,
+		.kind = kind,
 		.tag = module,
 		.pid = file->want.pid,
 		.start_time = file->want.start_time,
@@ -107,11 +109,21 @@ int supply_ask_mapped(struct supply *s, uint32_t module)
 		.maj = file->want.maj,
 		.min = file->want.min,
 		.seen_ns = file->want.seen_ns,
+		.build_id_bytes = m->build_id_bytes,
 	};
 
-	if (path)
-		snprintf(request.path, sizeof(request.path), "%s", path);
-	file->asked_ns = now_ns();
+	memcpy(request.build_id, m->build_id, sizeof(request.build_id));
+	snprintf(request.name, sizeof(request.name), "%s", file->debuglink);
+	if (m->raw_path)
+		snprintf(request.path, sizeof(request.path), "%s", m->raw_path);
+	return request;
+}
+
+int supply_ask_mapped(struct supply *s, uint32_t module)
+{
+	struct broker_file_request request = request_of(s, module, BROKER_MAPPED);
+
+	s->files[module].asked_ns = now_ns();
 	return supply_ask(s, &request);
 }
 
@@ -184,28 +196,13 @@ static void ask_debug(struct supply *s, uint32_t module, enum broker_file_kind k
 {
 	const struct module *m = procs_module(s->engine->procs, module);
 	struct file *file = &s->files[module];
-	struct broker_file_request request = {
-		.kind = kind,
-		.tag = module,
-		.pid = file->want.pid,
-		.start_time = file->want.start_time,
-		.start = file->want.start,
-		.end = file->want.end,
-		.ino = file->want.ino,
-		.maj = file->want.maj,
-		.min = file->want.min,
-		.build_id_bytes = m->build_id_bytes,
-	};
+	struct broker_file_request request = request_of(s, module, kind);
 	bool known = kind == BROKER_DEBUG ? m->build_id_bytes > 0 : file->debuglink[0] != '\0';
 
 	if (!known && kind == BROKER_DEBUG) {
 		ask_debug(s, module, BROKER_DEBUGLINK);
 		return;
 	}
-	memcpy(request.build_id, m->build_id, sizeof(request.build_id));
-	snprintf(request.name, sizeof(request.name), "%s", file->debuglink);
-	if (m->raw_path)
-		snprintf(request.path, sizeof(request.path), "%s", m->raw_path);
 	file->state = FILE_DEBUG;
 	if (!known || supply_ask(s, &request) < 0) {
 		supply_file_done(s, module);
