@@ -149,7 +149,7 @@ for size in 80x24 200x50; do
 	key 3
 	key E
 	see __libc_start_main
-	see __ieee754_hypot
+	see __hypot_finite
 	key w
 	key C-u
 	key -l "$size.folded"
