@@ -66,14 +66,14 @@ file=$(report)
 [ "$(stat -c %a "$file")" = 600 ] || fail "report's mode: $(stat -c %a "$file")"
 grep -q '^whole run: lost' "$file" || fail "the report has no health lines"
 grep -qE '(dash|bash|busybox|libc)' "$file" || fail "the report has no rows"
-echo keep >"$work/taken"
+echo keep >"$work/stacktop-taken.txt"
 key w
 until_true "no name is offered" asked_name
 key C-u
-key -l taken
+key -l stacktop-taken.txt
 key Enter
-see "taken exists already"
-[ "$(cat "$work/taken")" = keep ] || fail "a file was overwritten"
+see "stacktop-taken.txt exists already"
+[ "$(cat "$work/stacktop-taken.txt")" = keep ] || fail "a file was overwritten"
 
 # Signals end everything and restore the terminal.
 kill -HUP "$(cat "$work/pid")"

@@ -152,11 +152,11 @@ for size in 80x24 200x50; do
 	see __hypot_finite
 	key w
 	key C-u
-	key -l "$size.folded"
+	key -l "stacktop-$size.folded"
 	key Enter
-	see "written: $size.folded"
-	grep -q '^vector_static_g;_start;__libc_start_main;main;__cos_fma [0-9]*$' "$work/$size.folded" ||
-		fail "folded stacks of a recording: $(head -n 3 "$work/$size.folded")"
+	see "written: stacktop-$size.folded"
+	grep -q '^vector_static_gcc_v9.1.0;_start;__libc_start_main;main;__cos_fma [0-9]*$' "$work/stacktop-$size.folded" ||
+		fail "folded stacks of a recording: $(head -n 3 "$work/stacktop-$size.folded")"
 	key q
 	see_end 0
 
