@@ -50,7 +50,6 @@ static const uint64_t *read_words(struct reader *r, uint64_t n)
 static void read_group(struct reader *r, uint64_t read_format, struct record_sample *sample)
 {
 	const uint64_t *members;
-
 	uint64_t nr = 1;
 	unsigned int per_event =
 		1 + !!(read_format & PERF_FORMAT_ID) + !!(read_format & FORMAT_LOST);
@@ -69,8 +68,8 @@ static void read_group(struct reader *r, uint64_t read_format, struct record_sam
 	if (!members || !(read_format & PERF_FORMAT_GROUP) || !(read_format & PERF_FORMAT_ID))
 		return;
 	sample->group = members;
-	sample->nr_group = nr;
-	sample->group_words = per_event;
+	sample->nr_group = (uint16_t)nr; /* of a record that has at most 64 KiB */
+	sample->group_words = (uint8_t)per_event;
 }
 
 static void read_branches(struct reader *r, uint64_t branch_type, struct record_sample *sample)

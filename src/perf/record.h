@@ -47,10 +47,10 @@ struct record_sample {
 	uint32_t event;	      /* which of a recording's events; 0 live */
 	uint8_t cpumode;      /* PERF_RECORD_MISC_CPUMODE_MASK: 1 kernel, 2 user ... */
 	bool is_precise;      /* ip is of the instruction that caused it, not of the interrupt */
+	uint8_t group_words;  /* from one member of GROUP to the next */
+	uint16_t nr_group;    /* 0: it is no group, or does not tell its ids */
 	uint64_t ip, addr, period;
 	const uint64_t *group;	   /* of a group that is read: value, id of each member */
-	uint64_t nr_group;	   /* 0: it is no group, or does not tell its ids */
-	uint32_t group_words;	   /* from one member to the next */
 	const uint64_t *callchain; /* with PERF_CONTEXT_* words, checked by callchain_split */
 	uint64_t nr_callchain;
 	enum record_abi abi;	       /* of the registers */
