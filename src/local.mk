@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libmain.a
 libmain_a_SOURCES = \
 	src/batch.c src/batch.h \
+	src/input.c src/input.h \
 	src/launch.c src/launch.h \
 	src/options.c src/options.h \
 	src/output.c src/output.h \

@@ -25,6 +25,7 @@
 #include "src/broker/broker.h"
 #include "src/broker/identity.h"
 #include "src/engine/engine.h"
+#include "src/input.h"
 #include "src/launch.h"
 #include "src/loader/fetch_urls.h"
 #include "src/loader/fetcher.h"
@@ -47,13 +48,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALL_NS       ((250 + ENGINE_ROUND_MS) * NS_PER_MSEC)
-#define LARGE_BYTES    (4u << 20) /* of blocks that go back to the system: more than most snapshots */
-#define QUIT_MAX_NS    (250 * NS_PER_MSEC)
-#define TARGET_MAX     128
-#define STATUS_USAGE   2
-#define PIPE_BYTES_MAX (16 << 20) /* root may; others 1 MB */
-#define PIPE_BYTES_MIN (128 << 10)
+#define STALL_NS     ((250 + ENGINE_ROUND_MS) * NS_PER_MSEC)
+#define LARGE_BYTES  (4u << 20) /* of blocks that go back to the system: more than most snapshots */
+#define QUIT_MAX_NS  (250 * NS_PER_MSEC)
+#define TARGET_MAX   128
+#define STATUS_USAGE 2
 
 struct session {
 	const struct options *options;
@@ -62,8 +61,8 @@ struct session {
 	char **env; /* as we were started */
 	struct identity workers, invoker;
 	struct event_spec event;
-	int input_fd, root_fd; /* a recording, and the folder its files are below; -1: none */
-	char file[TARGET_MAX]; /* the recording as messages call it */
+	struct input input;
+	int root_fd; /* the folder that the files of a recording are below; -1: none */
 	struct recording *recording;
 	struct launch *launch;
 	pid_t command_tid;
@@ -134,43 +133,21 @@ static int start_command(struct session *s, struct err *err)
 	return r;
 }
 
-static int explain_input(const struct session *s, int code, struct err *err)
-{
-	err_set(err, code, "cannot open %s: %s", s->file, strerror(-code));
-	if (code == -EACCES && !s->workers.was_root)
-		err_hint(err, "what root has recorded is root's: sudo stacktop -i %s", s->file);
-	return code;
-}
-
 /*
  * The person named the file, so it is opened as whom they called us; what the
  * file names is not.
  */
 static int open_input(struct session *s, struct err *err)
 {
-	const char *name = s->options->input;
+	int r;
 
-	if (!name)
+	if (!s->options->input)
 		return 0;
-	text_sanitize(name, strlen(name), s->file, sizeof(s->file));
-	if (strcmp(name, "-") != 0) {
-		s->input_fd = open(name, O_RDONLY | O_NOCTTY | O_CLOEXEC);
-		return s->input_fd >= 0 ? 0 : explain_input(s, -errno, err);
-	}
-	snprintf(s->file, sizeof(s->file), "standard input");
-	if (isatty(STDIN_FILENO)) {
-		err_set(err, -EINVAL, "-i -: standard input is a terminal, not a recording");
-		err_hint(err, "perf record -g -o - COMMAND | stacktop -i -");
-		return -EINVAL;
-	}
-	s->input_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (s->input_fd < 0)
-		return err_set(err, -errno, "-i -: %s", strerror(errno));
-	/* A perf that writes into it loses samples while it is full. No pipe, not allowed: then not. */
-	for (int bytes = PIPE_BYTES_MAX; bytes >= PIPE_BYTES_MIN; bytes /= 2)
-		if (fcntl(s->input_fd, F_SETPIPE_SZ, bytes) >= 0)
-			break;
-	return 0;
+	r = input_open(s->options->input, &s->input, err);
+	if (r == -EACCES && !s->workers.was_root)
+		err_hint(err, "what root has recorded is root's: sudo stacktop -i %s",
+			 s->input.name);
+	return r;
 }
 
 static int open_root(struct session *s, struct err *err)
@@ -230,12 +207,13 @@ static int start_privileged(struct session *s, struct err *err)
 	if (r == 0)
 		r = start_command(s, err);
 	if (r == 0)
+		process_raise_limits();
+	if (r == 0)
 		r = open_input(s, err);
 	if (r == 0)
 		r = open_root(s, err);
 	if (r < 0)
 		return r;
-	process_raise_limits();
 	if (is_live)
 		process_raise_priority();
 	/* A root who is nobody's guest writes files as root; all others as who they are. */
@@ -264,19 +242,14 @@ static void block_batch_signals(void)
 /* Its head is foreign already; with a pipe this waits for it. */
 static int read_head(struct session *s, struct err *err)
 {
-	int fd = s->input_fd;
-
-	if (fd < 0)
-		return 0;
-	s->input_fd = -1;
-	return recording_open(fd, s->file, &s->recording, err);
+	return s->input.fd >= 0 ? input_read_head(&s->input, &s->recording, err) : 0;
 }
 
 static int start_recorded(struct session *s, struct err *err)
 {
 	struct engine_config config = {
 		.recording = s->recording,
-		.file = s->file,
+		.file = s->input.name,
 		.event = s->options->event,
 		.has_samples = s->is_batch && s->options->format == OPTIONS_SAMPLES,
 		.target = s->target,
@@ -498,8 +471,7 @@ static void end_session(struct session *s, struct err *err)
 		broker_stop(s->broker);
 	}
 	recording_close(s->recording);
-	if (s->input_fd >= 0)
-		close(s->input_fd);
+	input_close(&s->input);
 	if (s->root_fd >= 0)
 		close(s->root_fd);
 	launch_free(s->launch);
@@ -513,7 +485,7 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 		.say = say,
 		.is_batch = options->batch || !isatty(STDOUT_FILENO),
 		.status = 1,
-		.input_fd = -1,
+		.input = INPUT_NONE,
 		.root_fd = -1,
 		.env = process_copy_environment(),
 	};

@@ -208,6 +208,45 @@ if [ "$(id -u)" = 0 ]; then
 	pass "a recording takes no privileges"
 fi
 
+# --- a directory: its file "data", and data.0, data.1 ... for each CPU
+
+mkdir "$tmp/directory"
+batch -i "$tmp/directory"
+expect_status 1 "an empty directory"
+says "an empty directory" "$tmp/said" "$tmp/directory: is a directory, but none of perf record"
+cp "$gcc" "$tmp/directory/data"
+: >"$tmp/directory/data.0"
+: >"$tmp/directory/data.json"
+batch -i "$tmp/directory" --format=samples
+expect_status 0 "a directory"
+[ "$(grep -c '^[^	]' "$tmp/out")" -eq 45 ] || fail "a directory: not 45 samples"
+[ -s "$tmp/said" ] && fail "a directory: $(cat "$tmp/said")"
+: >"$tmp/directory/data.2"
+batch -i "$tmp/directory" --format=samples
+expect_status 0 "a directory with a gap"
+says "a file that is missing" "$tmp/said" "$tmp/directory/data.1: is missing"
+[ "$(grep -c '^[^	]' "$tmp/out")" -eq 45 ] || fail "a directory with a gap: not 45 samples"
+mkfifo "$tmp/directory/data.1"
+batch -i "$tmp/directory"
+expect_status 1 "a FIFO in a directory"
+says "a FIFO in a directory" "$tmp/said" "cannot open $tmp/directory/data.1: is no regular file"
+rm "$tmp/directory/data.1"
+printf 'what is no record, whoever reads it' >"$tmp/directory/data.1"
+batch -i "$tmp/directory"
+expect_status 1 "a damaged file in a directory"
+says "a damaged file" "$tmp/said" "$tmp/directory/data.1: damaged at offset 0"
+: >"$tmp/directory/data.4096"
+batch -i "$tmp/directory"
+expect_status 1 "too many files"
+says "too many files" "$tmp/said" "more than 4096 files"
+rm "$tmp/directory/data.4096"
+: >"$tmp/directory/data.70"
+(ulimit -n 100 && batch -i "$tmp/directory"; exit "$status")
+status=$?
+expect_status 1 "more files than may be open"
+says "more files than may be open" "$tmp/said" "71 files, of 100 that this program may have open"
+pass "a directory is read with all its files"
+
 # --- what is cut or no recording
 
 head -c $(($(stat -c %s "$gcc") * 3 / 4)) "$gcc" >"$tmp/cut"
@@ -251,6 +290,30 @@ batch -i "$tmp/own" --format=json
 counted=$(perf script -i "$tmp/own" -F time 2>/dev/null | grep -c '[0-9]')
 says "as many samples as perf script" "$tmp/out" "\"samples\":$counted,\"shown\":true"
 pass "a recording of this machine's perf"
+
+# A file for each CPU, since perf 5.17. Whoever may record no CPU as a whole records two processes.
+for compress in "" -z; do
+	rm -rf "$tmp/threads"
+	# shellcheck disable=SC2086 # $compress may be nothing
+	if ! perf record -q --threads $compress -F 499 -e cpu-clock -g -o "$tmp/threads" -- \
+		sh -c '"$0" 100000000 & "$0" 100000000; wait' "$tmp/deep" 2>"$tmp/said" ||
+		[ ! -e "$tmp/threads/data.0" ]; then
+		echo "no perf record --threads $compress here: $(head -n 1 "$tmp/said")"
+		continue
+	fi
+	counted=$(perf script -i "$tmp/threads" -F time 2>/dev/null | grep -c '[0-9]')
+	batch -i "$tmp/threads" --format=json
+	expect_status 0 "perf record --threads $compress"
+	says "as many samples as perf script" "$tmp/out" "\"samples\":$counted,\"shown\":true"
+	says "of all files in order" "$tmp/out" '"late_records":0'
+	[ "$counted" -gt 0 ] || fail "no samples in $(ls -l "$tmp/threads")"
+	batch -i "$tmp/threads" --format=folded
+	grep -q '^deep;.*innermost [0-9]' "$tmp/out" || fail "not the program: $(tail -n 3 "$tmp/out")"
+	batch -i "$tmp/threads/data"
+	expect_status 1 "the file data alone"
+	says "the file data alone" "$tmp/said" "give the directory"
+	pass "a recording of perf record --threads $compress"
+done
 
 # A file system that hangs hangs nothing else.
 if [ -x "$top_builddir/tests/fuse_hang" ] && [ -w /dev/fuse ]; then

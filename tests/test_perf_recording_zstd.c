@@ -261,6 +261,87 @@ static void a_cut_stream_gives_what_it_has(void **state)
 	im_done(&im);
 }
 
+#define NR_FILES 40
+
+/* A file of its own for each CPU: a turn ends anywhere in a compressed record and in what it holds. */
+static void compressed_files_are_read_in_turn(void **state)
+{
+	const uint64_t nr = 10000;
+	struct image head = {0}, im = {0}, plain = {0};
+	struct source_stats stats;
+	struct recording *rec;
+	struct record record;
+	struct err err;
+
+	(void)state;
+	im_whole_file(&head, &im_cycles, 0);
+	rec = im_open(&head);
+	for (uint64_t i = 0; i < NR_FILES; i++) {
+		const size_t piece = 5000 * (i + 1) + i;
+		struct packer packer;
+
+		packer_init(&packer, 0);
+		im.len = plain.len = 0;
+		for (uint64_t j = 0; j < nr; j++)
+			im_sample(&plain, &im_cycles, 1000 + j * NR_FILES + i, 10, j);
+		for (size_t off = 0; off < plain.len; off += piece) {
+			pack(&packer, plain.data + off, MIN(piece, plain.len - off));
+			put_packed(&im, &packer, i & 1);
+		}
+		assert_int_equal(recording_add_file(rec, im_fd(&im, im.len), (uint32_t)i, &err), 0);
+		ZSTD_freeCStream(packer.stream);
+	}
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t j = 0; j < nr * NR_FILES; j++) {
+			do
+				assert_true(im_next(rec, &record));
+			while (record.kind != RECORD_SAMPLE);
+			assert_int_equal(record.time_ns, 1000 + j);
+			assert_int_equal(record.sample.ip, j / NR_FILES);
+		}
+		assert_false(im_next(rec, &record));
+		assert_string_equal(im_trouble(rec), "");
+		source_stats(recording_source(rec), &stats);
+		assert_int_equal(stats.late_records, 0);
+		assert_int_equal(recording_rewind(rec), 0);
+	}
+	recording_close(rec);
+	im_done(&head);
+	im_done(&plain);
+	im_done(&im);
+}
+
+/* A file that ends in the middle of what was compressed is told, wherever its last turn ended. */
+static void a_cut_compressed_file_is_told(void **state)
+{
+	(void)state;
+	for (size_t cut = 1; cut < 40; cut += 13) {
+		struct image head = {0}, im = {0}, plain = {0};
+		struct packer packer;
+		struct recording *rec;
+		struct err err;
+
+		im_whole_file(&head, &im_cycles, 0);
+		rec = im_open(&head);
+		packer_init(&packer, 0);
+		for (uint64_t j = 0; j < 10000; j++)
+			im_sample(&plain, &im_cycles, 1000 + j, 10, j);
+		for (size_t off = 0; off < plain.len - cut; off += 50000) {
+			pack(&packer, plain.data + off, MIN((size_t)50000, plain.len - cut - off));
+			put_packed(&im, &packer, true);
+		}
+		assert_int_equal(recording_add_file(rec, im_fd(&im, im.len), 0, &err), 0);
+		assert_int_equal(im_count(rec, RECORD_SAMPLE), 9999);
+		assert_non_null(
+			strstr(im_trouble(rec), "test.0: cut in the middle of a compressed"));
+		recording_close(rec);
+		ZSTD_freeCStream(packer.stream);
+		im_done(&head);
+		im_done(&plain);
+		im_done(&im);
+	}
+}
+
 #else
 
 static void without_zstd_it_is_said(void **state)
@@ -292,6 +373,8 @@ int main(void)
 		cmocka_unit_test(a_bomb_does_not_go_off),
 		cmocka_unit_test(damaged_compression_is_told),
 		cmocka_unit_test(a_cut_stream_gives_what_it_has),
+		cmocka_unit_test(compressed_files_are_read_in_turn),
+		cmocka_unit_test(a_cut_compressed_file_is_told),
 #else
 		cmocka_unit_test(without_zstd_it_is_said),
 #endif

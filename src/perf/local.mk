@@ -19,6 +19,7 @@ libperf_a_SOURCES = \
 	src/perf/recording_inflate.c src/perf/recording_inflate.h \
 	src/perf/recording_internal.h \
 	src/perf/recording_pool.c src/perf/recording_pool.h \
+	src/perf/recording_streams.c \
 	src/perf/recording_swap.c src/perf/recording_swap.h \
 	src/perf/recording_take.c \
 	src/perf/ring.c src/perf/ring.h \
@@ -58,6 +59,11 @@ UNIT_TESTS += tests/test_perf_recording_damage
 tests_test_perf_recording_damage_SOURCES = tests/test_perf_recording_damage.c tests/recording_bytes.h
 tests_test_perf_recording_damage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_perf_recording_damage_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_perf_recording_files
+tests_test_perf_recording_files_SOURCES = tests/test_perf_recording_files.c tests/recording_bytes.h
+tests_test_perf_recording_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_recording_files_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_perf_recording_order
 tests_test_perf_recording_order_SOURCES = tests/test_perf_recording_order.c tests/recording_bytes.h

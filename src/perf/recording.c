@@ -81,7 +81,7 @@ static int op_drain(struct source *source, uint64_t time_ns)
 	rec->is_full = false;
 	if (!rec->is_over)
 		r = recording_take(rec);
-	rec->stats.bytes = rec->raw.offset;
+	rec->stats.bytes = rec->head.data_off + rec->raw.nr_bytes;
 	if (r == -ENOBUFS)
 		rec->is_full = true;
 	else if (r < 0 && r != -EAGAIN)
@@ -163,9 +163,13 @@ static void bad_record(struct recording *rec, uint32_t word)
 	if (rec->is_bad)
 		return;
 	rec->is_bad = true;
-	err_set(&rec->trouble, -EBADMSG,
-		"%s: damaged: a record that contradicts itself at offset %" PRIu64, rec->name,
-		pool_offset(&rec->pool, word));
+	if (rec->nr_streams > 0) /* of which file it came is not kept */
+		err_set(&rec->trouble, -EBADMSG, "%s: damaged: a record that contradicts itself",
+			rec->base);
+	else
+		err_set(&rec->trouble, -EBADMSG,
+			"%s: damaged: a record that contradicts itself at offset %" PRIu64,
+			rec->name, pool_offset(&rec->pool, word));
 }
 
 /* Samples of a fixed period need not repeat it. */
@@ -342,14 +346,6 @@ const char *recording_trouble(const struct recording *rec, bool *ret_is_bad)
 
 /* --- opening --- */
 
-static void start(struct recording *rec)
-{
-	rec->file.next = rec->head.data_off;
-	feed_reset(&rec->raw, rec->head.data_off);
-	feed_reset(&rec->inflated, rec->head.data_off);
-	inflate_reset(rec->inflate);
-}
-
 int recording_open(int fd, const char *name, struct recording **ret, struct err *err)
 {
 	struct recording *rec = calloc(1, sizeof(*rec));
@@ -362,21 +358,22 @@ int recording_open(int fd, const char *name, struct recording **ret, struct err 
 	rec->source.ops = &recording_ops;
 	rec->loose = POOL_NONE;
 	rec->file.fd = fd;
-	rec->raw = (struct feed){.pool = &rec->pool,
-				 .fill = recording_file_fill,
-				 .context = &rec->file,
-				 .chunk = POOL_NONE};
-	rec->inflated = (struct feed){
-		.pool = &rec->pool, .fill = inflate_fill, .is_derived = true, .chunk = POOL_NONE};
+	rec->raw = (struct feed){
+		.pool = &rec->pool, .fill = recording_fill_raw, .context = rec, .chunk = POOL_NONE};
+	rec->inflated = (struct feed){.pool = &rec->pool,
+				      .fill = recording_fill_inflated,
+				      .context = rec,
+				      .is_derived = true,
+				      .chunk = POOL_NONE};
 	snprintf(rec->name, sizeof(rec->name), "%s", name);
+	snprintf(rec->base, sizeof(rec->base), "%s", name);
 	r = recording_file_init(&rec->file, fd, rec->name, err);
 	if (r == 0)
 		r = recording_head_read(&rec->head, &rec->file, rec->name, err);
 	if (r == 0 && pool_init(&rec->pool) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (r == 0 && rec->head.info.is_compressed) {
-		r = inflate_new(&rec->inflate);
-		rec->inflated.context = rec->inflate;
+		r = recording_need_inflate(rec);
 		if (r < 0)
 			err_set(err, r,
 				r == -ENOMEM
@@ -388,7 +385,7 @@ int recording_open(int fd, const char *name, struct recording **ret, struct err 
 		recording_close(rec);
 		return r;
 	}
-	start(rec);
+	recording_start(rec);
 	sync_granted(rec);
 	*ret = rec;
 	return 0;
@@ -398,9 +395,12 @@ void recording_close(struct recording *rec)
 {
 	if (!rec)
 		return;
-	close(rec->file.fd);
-	recording_file_done(&rec->file);
-	inflate_free(rec->inflate);
+	if (rec->nr_streams == 0) {
+		close(rec->file.fd);
+		recording_file_done(&rec->file);
+		inflate_free(rec->inflate);
+	}
+	recording_free_streams(rec);
 	order_done(&rec->order);
 	forget_groups(&rec->group);
 	recording_head_done(&rec->head);
@@ -437,11 +437,8 @@ int recording_fd(const struct recording *rec)
 
 void recording_progress(const struct recording *rec, uint64_t *ret_done, uint64_t *ret_total)
 {
-	uint64_t end = MIN(rec->file.end, rec->file.bytes);
-
-	*ret_done = rec->raw.offset - rec->head.data_off;
-	*ret_total =
-		rec->file.is_regular && end > rec->head.data_off ? end - rec->head.data_off : 0;
+	*ret_done = rec->raw.nr_bytes;
+	*ret_total = recording_total_bytes(rec);
 }
 
 int recording_count(struct recording *rec, uint64_t max_bytes, uint64_t *counts)
@@ -481,12 +478,10 @@ int recording_rewind(struct recording *rec)
 	pool_forget(&rec->pool, &rec->order);
 	rec->order.newest_out_ns = 0;
 	rec->order.late = 0;
-	start(rec);
+	recording_start(rec);
 	if (rec->loose != POOL_NONE)
 		pool_drop(&rec->pool, rec->loose);
 	rec->loose = POOL_NONE;
-	rec->is_inflating = false;
-	rec->skip = 0;
 	rec->newest_ns = rec->round_ns = rec->horizon_ns = 0;
 	rec->horizon_moved = rec->is_full = rec->is_over = false;
 	rec->nr_kept = 0;

@@ -18,6 +18,7 @@
 
 #define RECORDING_EVENTS_MAX 1024 /* events by attr, not by id; a file with more is refused */
 #define RECORDING_TEXT_MAX   256
+#define RECORDING_FILES_MAX  4096 /* of a directory, a file for each CPU's ring */
 
 struct recording; /* a struct source first */
 
@@ -64,6 +65,7 @@ struct recording_info {
 	char perf_version[RECORDING_TEXT_MAX], command[RECORDING_TEXT_MAX];
 	uint32_t cpus_online, cpus_available;
 	bool is_compressed;
+	bool is_directory; /* perf record --threads: samples are in files of their own beside it */
 	uint64_t first_ns, last_ns; /* times of samples read so far, on the recording's clock */
 	uint64_t told_first_ns, told_last_ns; /* of all samples, as the header has it */
 	int64_t wall_offset_ns;		      /* wall clock minus recording's clock; 0: not known */
@@ -84,6 +86,14 @@ struct recording_info {
  * With a pipe this waits for the header.
  */
 int recording_open(int fd, const char *name, struct recording **ret, struct err *err);
+/*
+ * The file NUMBER of a recording in a directory (DIRECTORY/data.NUMBER of perf
+ * record --threads), whose file "data" was opened; before anything is read. FD is
+ * owned by the recording from here on, also on error; -1: the file is missing,
+ * which recording_trouble() tells at the end. Returns 0 or -errno with a message:
+ * -EINVAL no regular file, -E2BIG more than RECORDING_FILES_MAX, -ENOMEM.
+ */
+int recording_add_file(struct recording *recording, int fd, uint32_t number, struct err *err);
 void recording_close(struct recording *recording);
 /* As a source it grants what EVENT was recorded with (recording_select). */
 struct source *recording_source(struct recording *recording);

@@ -174,6 +174,13 @@ static int take_compressed(struct recording_head *head, struct reader *r)
 	return 0;
 }
 
+static int take_directory(struct recording_head *head, struct reader *r)
+{
+	(void)r; /* its version */
+	head->info.is_directory = true;
+	return 0;
+}
+
 /* --- build-ids --- */
 
 /* Older perfs do not say how long an id is and fill it up with zeros. */
@@ -270,6 +277,7 @@ static const struct {
 	[11] = {COMMAND_BYTES_MAX, take_command},
 	[12] = {TABLE_BYTES_MAX, take_event_names},
 	[21] = {TEXT_BYTES_MAX, take_sample_time},
+	[24] = {TEXT_BYTES_MAX, take_directory},
 	[27] = {TEXT_BYTES_MAX, take_compressed},
 	[29] = {TEXT_BYTES_MAX, take_clock},
 };

@@ -4,6 +4,8 @@
 
 #include "src/perf/recording_feed.h"
 
+#include "src/base/util.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -66,6 +68,12 @@ void feed_jump(struct feed *feed, uint64_t bytes)
 	feed->nr_bytes += bytes;
 	/* A chunk holds bytes that are neighbours in the file. */
 	feed->pos = feed->len = POOL_CHUNK_BYTES;
+}
+
+void feed_turn(struct feed *feed, uint64_t offset)
+{
+	feed->pos = feed->len = align_up(feed->pos, sizeof(uint64_t));
+	feed->offset = offset;
 }
 
 void feed_reset(struct feed *feed, uint64_t offset)

@@ -57,6 +57,9 @@ static inline void feed_take(struct feed *feed, size_t bytes)
 /* What comes next lies BYTES further on in the file. Only with nothing left. */
 void feed_jump(struct feed *feed, uint64_t bytes);
 
+/* Forget what is there, and go on at OFFSET of the same or another file, in the same chunk. */
+void feed_turn(struct feed *feed, uint64_t offset);
+
 /* Forget what is there, as at the start. */
 void feed_reset(struct feed *feed, uint64_t offset);
 

@@ -4,25 +4,27 @@
 
 #include "src/perf/recording_inflate.h"
 
+#include "src/base/util.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef HAVE_ZSTD
 
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* 32 MB: zstd's levels up to 20. A frame may ask for any size, and what it asks for is allocated. */
-#define WINDOW_LOG_MAX 25
-
 struct inflate {
 	ZSTD_DStream *stream;
 	ZSTD_inBuffer in;
 	bool is_inside; /* of a frame */
+	uint8_t *kept;	/* came out before a pause, and was not used */
+	size_t kept_bytes;
 };
 
-int inflate_new(struct inflate **ret)
+int inflate_new(int window_log_max, struct inflate **ret)
 {
 	struct inflate *inflate = calloc(1, sizeof(*inflate));
 
@@ -30,7 +32,7 @@ int inflate_new(struct inflate **ret)
 		return -ENOMEM;
 	inflate->stream = ZSTD_createDStream();
 	if (!inflate->stream || ZSTD_isError(ZSTD_DCtx_setParameter(
-					inflate->stream, ZSTD_d_windowLogMax, WINDOW_LOG_MAX))) {
+					inflate->stream, ZSTD_d_windowLogMax, window_log_max))) {
 		inflate_free(inflate);
 		return -ENOMEM;
 	}
@@ -40,8 +42,10 @@ int inflate_new(struct inflate **ret)
 
 struct inflate *inflate_free(struct inflate *inflate)
 {
-	if (inflate)
+	if (inflate) {
 		ZSTD_freeDStream(inflate->stream);
+		free(inflate->kept);
+	}
 	free(inflate);
 	return NULL;
 }
@@ -53,11 +57,45 @@ void inflate_reset(struct inflate *inflate)
 	ZSTD_DCtx_reset(inflate->stream, ZSTD_reset_session_only);
 	inflate->in = (ZSTD_inBuffer){0};
 	inflate->is_inside = false;
+	inflate->kept_bytes = 0;
 }
 
 void inflate_input(struct inflate *inflate, const uint8_t *data, size_t bytes)
 {
 	inflate->in = (ZSTD_inBuffer){.src = data, .size = bytes};
+}
+
+int inflate_pause(struct inflate *inflate, const uint8_t *data, size_t bytes, size_t *ret_taken)
+{
+	uint8_t *kept;
+
+	*ret_taken = inflate->in.pos;
+	inflate->in = (ZSTD_inBuffer){0};
+	if (bytes == 0)
+		return 0;
+	kept = realloc(inflate->kept, bytes + inflate->kept_bytes);
+	if (!kept)
+		return -ENOMEM;
+	memmove(kept + bytes, kept, inflate->kept_bytes);
+	memcpy(kept, data, bytes);
+	inflate->kept = kept;
+	inflate->kept_bytes += bytes;
+	return 0;
+}
+
+size_t inflate_kept(const struct inflate *inflate)
+{
+	return inflate ? inflate->kept_bytes : 0;
+}
+
+static ssize_t give_kept(struct inflate *inflate, uint8_t *room, size_t bytes)
+{
+	size_t nr = MIN(bytes, inflate->kept_bytes);
+
+	memcpy(room, inflate->kept, nr);
+	inflate->kept_bytes -= nr;
+	memmove(inflate->kept, inflate->kept + nr, inflate->kept_bytes);
+	return (ssize_t)nr;
 }
 
 /*
@@ -86,6 +124,8 @@ ssize_t inflate_fill(void *context, uint8_t *room, size_t bytes)
 	const ZSTD_inBuffer *in = &inflate->in;
 	ZSTD_outBuffer out = {.dst = room, .size = bytes};
 
+	if (inflate->kept_bytes > 0)
+		return give_kept(inflate, room, bytes);
 	/* With all input taken there may still be something that found no room before. */
 	do {
 		size_t r;
@@ -108,8 +148,9 @@ struct inflate {
 	int none;
 };
 
-int inflate_new(struct inflate **ret)
+int inflate_new(int window_log_max, struct inflate **ret)
 {
+	(void)window_log_max;
 	(void)ret;
 	return -EPROTONOSUPPORT;
 }
@@ -130,6 +171,21 @@ void inflate_input(struct inflate *inflate, const uint8_t *data, size_t bytes)
 	(void)inflate;
 	(void)data;
 	(void)bytes;
+}
+
+int inflate_pause(struct inflate *inflate, const uint8_t *data, size_t bytes, size_t *ret_taken)
+{
+	(void)inflate;
+	(void)data;
+	(void)bytes;
+	*ret_taken = 0;
+	return 0;
+}
+
+size_t inflate_kept(const struct inflate *inflate)
+{
+	(void)inflate;
+	return 0;
 }
 
 ssize_t inflate_fill(void *inflate, uint8_t *room, size_t bytes)

@@ -13,14 +13,27 @@
 
 struct inflate;
 
-/* Returns 0, -ENOMEM or -EPROTONOSUPPORT: built without libzstd. */
-int inflate_new(struct inflate **ret);
+/*
+ * A frame may ask for a window of any size, and what it asks for is allocated: up
+ * to 2^WINDOW_LOG_MAX bytes. Returns 0, -ENOMEM or -EPROTONOSUPPORT: built
+ * without libzstd.
+ */
+int inflate_new(int window_log_max, struct inflate **ret);
 struct inflate *inflate_free(struct inflate *inflate);
 /* Forget what was read, as at the start of the stream. */
 void inflate_reset(struct inflate *inflate);
 
 /* What comes next of the stream: BYTES at DATA, which must stay until all is taken. */
 void inflate_input(struct inflate *inflate, const uint8_t *data, size_t bytes);
+
+/*
+ * Another stream goes on before this one: keep the BYTES at DATA, which came out
+ * and were not used, as what comes out first. *RET_TAKEN: how many bytes of the
+ * last inflate_input() need not be given again. Returns 0 or -ENOMEM.
+ */
+int inflate_pause(struct inflate *inflate, const uint8_t *data, size_t bytes, size_t *ret_taken);
+/* How many bytes are kept so; INFLATE may be NULL. */
+size_t inflate_kept(const struct inflate *inflate);
 
 /*
  * For struct feed: up to BYTES of what INFLATE's input holds. Returns how many,

@@ -9,6 +9,8 @@
 #include "src/perf/recording_head.h"
 #include "src/perf/recording_inflate.h"
 
+#include <errno.h>
+
 #define THROTTLED_CPUS_MAX 1024
 
 /* A sample of a group's leader, handed out once for each member that has counted since its last. */
@@ -20,10 +22,34 @@ struct recording_group {
 	size_t nr_last, cap_last;
 };
 
+/*
+ * Of a recording in a directory each file is the ring of one CPU, in order of time by
+ * itself and without rounds. They are read in turn, a slice of that which is behind all
+ * others, so that what was read of all stays together. While a file has its turn, struct
+ * recording has what is told of it here.
+ */
+struct recording_stream {
+	struct recording_file file; /* next: the first byte that was not taken */
+	struct inflate *inflate;
+	size_t inflated; /* bytes of the compressed record at next that need not be given again */
+	uint64_t skip;
+	uint64_t newest_ns, settled_ns; /* what is still to come is no older than settled_ns */
+	uint32_t number;		/* of data.NUMBER; of the first stream, "data", none */
+	bool is_over;
+};
+
+/* As an error of a feed: the slice is over, it may be another file's turn. */
+#define SLICE_OVER (-EXFULL)
+
 struct recording {
 	struct source source; /* first: a struct source is what others hold */
 	char name[RECORDING_TEXT_MAX];
+	char base[RECORDING_TEXT_MAX]; /* the name that others add their number to */
 	struct recording_file file;
+	struct recording_stream *streams; /* of a directory; else none */
+	size_t nr_streams, cap_streams, stream;
+	uint64_t slice_from;	 /* recording_taken() when it began */
+	size_t inflated_already; /* of the compressed record at raw's place, before this turn */
 	struct recording_head head;
 	struct pool pool;
 	struct order order;
@@ -61,5 +87,25 @@ int recording_take(struct recording *rec);
 uint64_t recording_taken(const struct recording *rec);
 /* Reading ends for the reason E: -ENODATA at the end of the bytes. */
 void recording_finish(struct recording *rec, int e);
+/* The file that is read ends for the reason E: tell what is wrong with that, if anything. */
+void recording_tell_end(struct recording *rec, int e);
+
+/* --- recording_streams.c --- */
+
+/* For struct feed: recording_file_fill and inflate_fill of the file that has its turn. */
+ssize_t recording_fill_raw(void *recording, uint8_t *room, size_t bytes);
+ssize_t recording_fill_inflated(void *recording, uint8_t *room, size_t bytes);
+/* The stream's own, made when it is needed. Returns 0 or as inflate_new does. */
+int recording_need_inflate(struct recording *rec);
+/*
+ * Reading stopped for the reason E: SLICE_OVER, or how the file ended. Go on with
+ * the file that is behind all others. Returns 0, -ENODATA when all are over, or -ENOMEM.
+ */
+int recording_next_stream(struct recording *rec, int e);
+/* Bytes of all files, after their headers. */
+uint64_t recording_total_bytes(const struct recording *rec);
+/* Go to the start of all files. */
+void recording_start(struct recording *rec);
+void recording_free_streams(struct recording *rec);
 
 #endif

@@ -160,15 +160,11 @@ static int take_compressed(struct recording *rec, const struct perf_event_header
 	size_t off = HEADER_BYTES, bytes = header->size - HEADER_BYTES;
 	int r;
 
-	if (!rec->inflate) {
-		r = inflate_new(&rec->inflate);
-		if (r == -EPROTONOSUPPORT)
-			damaged(rec, &rec->raw,
-				"a compressed record, and this program has no zstd");
-		if (r < 0)
-			return r;
-		rec->inflated.context = rec->inflate;
-	}
+	r = recording_need_inflate(rec);
+	if (r == -EPROTONOSUPPORT)
+		damaged(rec, &rec->raw, "a compressed record, and this program has no zstd");
+	if (r < 0)
+		return r;
 	rec->head.info.is_compressed = true;
 	if (!rec->is_inflating) {
 		if (header->type == RECORDING_COMPRESSED2) {
@@ -185,18 +181,23 @@ static int take_compressed(struct recording *rec, const struct perf_event_header
 					"a compressed record with more data than it is long");
 			bytes = (size_t)told;
 		}
-		inflate_input(rec->inflate, p + off, bytes);
+		if (rec->inflated_already > bytes)
+			return damaged(rec, &rec->raw, "it changes while it is read");
+		inflate_input(rec->inflate, p + off + rec->inflated_already,
+			      bytes - rec->inflated_already);
 		rec->inflated.offset = rec->raw.offset;
 		rec->is_inflating = true;
 	}
 	r = take_part(rec, &rec->inflated);
 	if (r == -E2BIG)
-		return damaged(rec, &rec->raw, "compressed with a window of more than 32 MB");
+		return damaged(rec, &rec->raw,
+			       "compressed with a larger window than this program takes");
 	if (r == -EBADMSG && rec->trouble.code == 0)
 		return damaged(rec, &rec->raw, "compressed data that zstd cannot read");
 	if (r != -ENODATA)
 		return r;
 	rec->is_inflating = false;
+	rec->inflated_already = 0;
 	return 0;
 }
 
@@ -238,6 +239,8 @@ static int take_outside(struct recording *rec, const struct feed *feed,
 
 static void end_round(struct recording *rec)
 {
+	if (rec->nr_streams > 0)
+		return;
 	/* What is written in one round is younger than all that the round before the last has seen. */
 	rec->horizon_ns = MAX(rec->horizon_ns, rec->round_ns);
 	rec->horizon_moved = true;
@@ -277,16 +280,17 @@ static int no_record(struct recording *rec, struct feed *feed, const char *what)
 {
 	const uint8_t *p;
 	size_t left, zeros = 0;
+	bool is_first;
 	int r = feed_want(feed, RUBBISH_MAX + 1);
 
-	if (r == -ENOBUFS || r == -EAGAIN)
+	if (r == -ENOBUFS || r == -EAGAIN || r == SLICE_OVER)
 		return r;
 	p = feed_data(feed);
 	left = feed_left(feed);
 	while (zeros < left && p[zeros] == 0)
 		zeros++;
-	if (feed != &rec->raw || rec->nr_kept == 0 ||
-	    (zeros < left && (what || left > RUBBISH_MAX)))
+	is_first = rec->nr_kept == 0 || (rec->stream > 0 && feed->offset == 0);
+	if (feed != &rec->raw || is_first || (zeros < left && (what || left > RUBBISH_MAX)))
 		return damaged(rec, feed, what ? what : "what follows is no record");
 	rec->head.info.trailing_bytes =
 		rec->file.is_regular ? MIN(rec->file.end, rec->file.bytes) - feed->offset : left;
@@ -361,7 +365,15 @@ static int take_part(struct recording *rec, struct feed *feed)
 int recording_take(struct recording *rec)
 {
 	rec->until_bytes = recording_taken(rec) + PART_BYTES;
-	return take_part(rec, &rec->raw);
+	for (;;) {
+		int r = take_part(rec, &rec->raw);
+
+		if (rec->nr_streams == 0 || r == 1 || r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM)
+			return r;
+		r = recording_next_stream(rec, r);
+		if (r < 0)
+			return r;
+	}
 }
 
 /* --- the end --- */
@@ -369,16 +381,20 @@ int recording_take(struct recording *rec)
 static void tell_cut(struct recording *rec)
 {
 	uint64_t at = rec->raw.offset;
+	bool is_other = rec->stream > 0; /* than the one with the header */
 
 	if (rec->trouble.code != 0)
 		return;
 	if (feed_left(&rec->raw) > 0 || rec->skip > 0)
 		err_set(&rec->trouble, -ENODATA,
 			"%s: cut in the middle of a record at offset %" PRIu64, rec->name, at);
-	else if (rec->inflated.chunk != POOL_NONE && feed_left(&rec->inflated) > 0)
+	else if ((rec->inflated.chunk != POOL_NONE && feed_left(&rec->inflated) > 0) ||
+		 inflate_kept(rec->inflate) > 0)
 		err_set(&rec->trouble, -ENODATA,
 			"%s: cut in the middle of a compressed record, before offset %" PRIu64,
 			rec->name, at);
+	else if (is_other)
+		return;
 	else if (rec->head.is_cut && rec->head.data_bytes == 0)
 		err_set(&rec->trouble, -ENODATA,
 			"%s: was not finished by its writer: read to its end at offset %" PRIu64,
@@ -389,15 +405,31 @@ static void tell_cut(struct recording *rec)
 			at, rec->head.data_off + rec->head.data_bytes - at);
 }
 
-void recording_finish(struct recording *rec, int e)
+void recording_tell_end(struct recording *rec, int e)
 {
-	rec->is_over = true;
 	if (e == -ENODATA)
 		tell_cut(rec);
 	else if (rec->trouble.code == 0)
 		err_set(&rec->trouble, e, "%s: at offset %" PRIu64 ": %s", rec->name,
 			rec->raw.offset, strerror(-e));
-	if (e != -ENODATA || (rec->nr_kept == 0 && rec->trouble.code != 0))
+	if (e != -ENODATA)
+		rec->is_bad = true;
+}
+
+void recording_finish(struct recording *rec, int e)
+{
+	rec->is_over = true;
+	if (rec->nr_streams == 0 || e != -ENODATA)
+		recording_tell_end(rec, e);
+	if (rec->head.info.is_directory && rec->nr_streams == 0) {
+		rec->is_bad = true;
+		if (rec->trouble.code == 0)
+			err_set(&rec->trouble, -EISDIR,
+				"%s: its samples are in the files %s.0 and so on, which were not "
+				"read: give the directory with all its files",
+				rec->name, rec->name);
+	}
+	if (rec->nr_kept == 0 && rec->trouble.code != 0)
 		rec->is_bad = true;
 	if (rec->head.events.nr == 0 && rec->trouble.code == 0) {
 		rec->is_bad = true;

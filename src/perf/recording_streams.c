@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which file of a recording is read: the only one, or of a directory the one that
+ * is behind all others (struct recording_stream). Knows no records.
+ *
+ * perf record --threads writes no rounds, "because per-cpu maps and files have
+ * data sorted by kernel" (tools/perf/builtin-record.c, record__mmap_read_evlist).
+ * That is true but for records that an interrupt has split: what is settled is
+ * therefore a slice behind what was read.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/base/vec.h"
+#include "src/perf/recording_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of all files together a small part of the pool: their slices lie there beside each other. */
+#define SLICES_BYTES	(4u << 20)
+#define SLICE_BYTES_MAX (128u << 10)
+#define SLICE_BYTES_MIN (4u << 10)
+
+/* zstd's levels up to 20 of one file; of many, what all of them allocate is bounded. */
+#define WINDOW_LOG_MAX	  25
+#define WINDOWS_BYTES_MAX (256u << 20)
+
+/* --- the file that has its turn --- */
+
+static size_t slice_bytes(const struct recording *rec)
+{
+	size_t bytes;
+
+	if (rec->nr_streams == 0)
+		return SIZE_MAX;
+	bytes = SLICES_BYTES / rec->nr_streams;
+	return MIN(MAX(bytes, (size_t)SLICE_BYTES_MIN), (size_t)SLICE_BYTES_MAX);
+}
+
+/* What was read is used first. That may be little, at the end of a chunk: half a slice at least. */
+static bool slice_is_over(const struct recording *rec)
+{
+	return rec->nr_streams > 0 &&
+	       recording_taken(rec) - rec->slice_from >= slice_bytes(rec) / 2;
+}
+
+ssize_t recording_fill_raw(void *context, uint8_t *room, size_t bytes)
+{
+	struct recording *rec = context;
+
+	if (slice_is_over(rec))
+		return SLICE_OVER;
+	return recording_file_fill(&rec->file, room, MIN(bytes, slice_bytes(rec)));
+}
+
+ssize_t recording_fill_inflated(void *context, uint8_t *room, size_t bytes)
+{
+	struct recording *rec = context;
+
+	if (slice_is_over(rec))
+		return SLICE_OVER;
+	return inflate_fill(rec->inflate, room, MIN(bytes, slice_bytes(rec)));
+}
+
+int recording_need_inflate(struct recording *rec)
+{
+	int window_log = WINDOW_LOG_MAX;
+
+	while ((uint64_t)rec->nr_streams << window_log > WINDOWS_BYTES_MAX)
+		window_log--;
+	return rec->inflate ? 0 : inflate_new(window_log, &rec->inflate);
+}
+
+/* --- turns --- */
+
+static void name_stream(struct recording *rec)
+{
+	if (rec->stream == 0)
+		snprintf(rec->name, sizeof(rec->name), "%s", rec->base);
+	else
+		snprintf(rec->name, sizeof(rec->name), "%.*s.%" PRIu32, (int)sizeof(rec->name) - 16,
+			 rec->base, rec->streams[rec->stream].number);
+}
+
+/* Put down what the file of this turn needs to go on. Returns 0 or -ENOMEM. */
+static int leave_stream(struct recording *rec)
+{
+	struct recording_stream *stream = &rec->streams[rec->stream];
+	bool has_left = rec->inflated.chunk != POOL_NONE && feed_left(&rec->inflated) > 0;
+
+	stream->file = rec->file;
+	stream->file.next = rec->raw.offset;
+	stream->inflate = rec->inflate;
+	stream->inflated = rec->inflated_already;
+	stream->skip = rec->skip;
+	stream->settled_ns = stream->newest_ns;
+	stream->newest_ns = rec->newest_ns;
+	if (rec->is_inflating || has_left) {
+		size_t taken;
+		int e = inflate_pause(rec->inflate, has_left ? feed_data(&rec->inflated) : NULL,
+				      has_left ? feed_left(&rec->inflated) : 0, &taken);
+
+		if (e < 0)
+			return e;
+		stream->inflated += rec->is_inflating ? taken : 0;
+	}
+	return 0;
+}
+
+static void enter_stream(struct recording *rec, size_t index)
+{
+	const struct recording_stream *stream = &rec->streams[index];
+
+	rec->stream = index;
+	rec->file = stream->file;
+	rec->inflate = stream->inflate;
+	rec->inflated_already = stream->inflated;
+	rec->skip = stream->skip;
+	rec->newest_ns = stream->newest_ns;
+	rec->is_inflating = false;
+	rec->slice_from = recording_taken(rec);
+	feed_turn(&rec->raw, stream->file.next);
+	feed_turn(&rec->inflated, 0);
+	name_stream(rec);
+}
+
+static void end_stream(struct recording *rec, int e)
+{
+	struct recording_stream *stream = &rec->streams[rec->stream];
+
+	recording_tell_end(rec, e);
+	stream->is_over = true;
+}
+
+int recording_next_stream(struct recording *rec, int e)
+{
+	const struct recording_stream *behind = NULL;
+
+	if (e != SLICE_OVER)
+		end_stream(rec, e);
+	e = leave_stream(rec);
+	if (e < 0)
+		return e;
+	for (size_t i = 0; i < rec->nr_streams; i++) {
+		const struct recording_stream *stream = &rec->streams[i];
+
+		if (!stream->is_over && (!behind || stream->settled_ns < behind->settled_ns))
+			behind = stream;
+	}
+	if (!behind)
+		return -ENODATA;
+	if (behind->settled_ns > rec->horizon_ns) {
+		rec->horizon_ns = behind->settled_ns;
+		rec->horizon_moved = true;
+	}
+	enter_stream(rec, (size_t)(behind - rec->streams));
+	return 0;
+}
+
+/* --- the start and the end --- */
+
+static uint64_t file_bytes(const struct recording_file *file, uint64_t from)
+{
+	uint64_t end = MIN(file->end, file->bytes);
+
+	return file->is_regular && end > from ? end - from : 0;
+}
+
+uint64_t recording_total_bytes(const struct recording *rec)
+{
+	uint64_t total = 0;
+
+	if (rec->nr_streams == 0)
+		return file_bytes(&rec->file, rec->head.data_off);
+	for (size_t i = 0; i < rec->nr_streams; i++)
+		total += file_bytes(&rec->streams[i].file, i == 0 ? rec->head.data_off : 0);
+	return total;
+}
+
+void recording_start(struct recording *rec)
+{
+	if (rec->nr_streams > 0)
+		rec->streams[rec->stream].inflate = rec->inflate;
+	for (size_t i = 0; i < rec->nr_streams; i++) {
+		struct recording_stream *stream = &rec->streams[i];
+
+		stream->file.next = i == 0 ? rec->head.data_off : 0;
+		inflate_reset(stream->inflate);
+		stream->inflated = 0;
+		stream->skip = stream->newest_ns = stream->settled_ns = 0;
+		stream->is_over = false;
+	}
+	feed_reset(&rec->raw, rec->head.data_off);
+	feed_reset(&rec->inflated, rec->head.data_off);
+	rec->is_inflating = false;
+	rec->inflated_already = 0;
+	rec->skip = 0;
+	if (rec->nr_streams > 0) {
+		enter_stream(rec, 0);
+	} else {
+		rec->file.next = rec->head.data_off;
+		inflate_reset(rec->inflate);
+	}
+}
+
+static int add(struct recording *rec, const struct recording_stream *stream, struct err *err)
+{
+	int e = vec_reserve(&rec->streams, &rec->cap_streams, rec->nr_streams + 1,
+			    RECORDING_FILES_MAX + 1);
+
+	if (e < 0)
+		return err_set(err, e, e == -E2BIG ? "%s: more than %d files" : "%s: out of memory",
+			       rec->base, RECORDING_FILES_MAX);
+	rec->streams[rec->nr_streams++] = *stream;
+	return 0;
+}
+
+int recording_add_file(struct recording *rec, int fd, uint32_t number, struct err *err)
+{
+	struct recording_stream first = {.file = rec->file, .inflate = rec->inflate},
+				stream = {.number = number};
+	char name[RECORDING_TEXT_MAX + 16];
+	struct err why = {0};
+	int r;
+
+	snprintf(name, sizeof(name), "%s.%" PRIu32, rec->base, number);
+	if (fd < 0) {
+		err_set(&rec->head.note, -ENOENT, "%s: is missing", name);
+		return 0;
+	}
+	r = rec->nr_streams == 0 ? add(rec, &first, err) : 0;
+	if (r == 0)
+		r = recording_file_init(&stream.file, fd, name, &why);
+	if (r == -ENODATA) /* a CPU without a record */
+		r = 0;
+	else if (r < 0)
+		*err = why;
+	if (r == 0 && (!stream.file.is_regular || !rec->file.is_regular || rec->head.info.is_pipe))
+		r = err_set(err, -EINVAL, "%s: is no file of a recording in a directory", name);
+	if (r == 0)
+		r = add(rec, &stream, err);
+	if (r == 0)
+		recording_start(rec);
+	else
+		close(fd);
+	return r;
+}
+
+void recording_free_streams(struct recording *rec)
+{
+	if (rec->nr_streams > 0)
+		rec->streams[rec->stream].inflate = rec->inflate;
+	for (size_t i = 0; i < rec->nr_streams; i++) {
+		close(rec->streams[i].file.fd);
+		inflate_free(rec->streams[i].inflate);
+	}
+	free(rec->streams);
+}
