@@ -170,7 +170,7 @@ void compile_one(const uint8_t *insns, size_t bytes)
 void walk_from(uint64_t at)
 {
 	regs.r[is_a64() ? A64_PC : X86_RIP] = MAP_START + at;
-	unwind_dwarf(&space, &regs, &stack, NULL, frames, &result);
+	unwind_dwarf(&space, &regs, &stack, frames, &result);
 }
 
 void expect_caller(uint64_t at)

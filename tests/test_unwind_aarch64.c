@@ -301,7 +301,7 @@ static void signatures_fill_what_addresses_leave(void **state)
 		for (unsigned int bit = widths[i].bits; bit < 65; bit++) {
 			stack_words[1] = bit == 64 ? caller | signature : caller | 1ull << bit;
 			regs.r[A64_PC] = map.start + 0x104;
-			unwind_dwarf(&space, &regs, &stack, NULL, frames, &result);
+			unwind_dwarf(&space, &regs, &stack, frames, &result);
 			if (bit == 55) {
 				assert_int_equal(result.end, STACK_END_BAD_RA);
 				continue;
@@ -323,7 +323,7 @@ static void high_mappings_tell_nothing(void **state)
 	ONE_FUNCTION(DEF_CFA_OFFSET, 16, OFFSET | A64_X29, 2, OFFSET | A64_X30, 1);
 	stack_words[1] = CALLER | 0x35ull << 47;
 	regs.r[A64_PC] = MAP_START + 0x104;
-	unwind_dwarf(&two, &regs, &stack, NULL, frames, &result);
+	unwind_dwarf(&two, &regs, &stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_ROOT);
 	assert_int_equal(frames[1].pc, CALLER);
 }
@@ -334,7 +334,7 @@ static void sampled_registers_may_be_signed(void **state)
 	ONE_FUNCTION(0);
 	regs.r[A64_X30] = CALLER | 0x35ull << 47;
 	regs.r[A64_PC] = (MAP_START + 0x100) | 0x2bull << 48;
-	unwind_dwarf(&space, &regs, &stack, NULL, frames, &result);
+	unwind_dwarf(&space, &regs, &stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_ROOT);
 	assert_int_equal(result.nr_frames, 2);
 	assert_int_equal(frames[0].pc, MAP_START + 0x100);
@@ -615,7 +615,7 @@ static void code_of_another_machine(void **state)
 	ONE_FUNCTION(0);
 	regs.machine = TABLE_MACHINE_X86_64;
 	regs.r[X86_RIP] = MAP_START + 0x100;
-	unwind_dwarf(&space, &regs, &stack, NULL, frames, &result);
+	unwind_dwarf(&space, &regs, &stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_ARCH);
 	assert_int_equal(result.nr_frames, 1);
 }

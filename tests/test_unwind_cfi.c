@@ -483,13 +483,13 @@ static void expect_pending_or_jit(void)
 	maps[0].end = maps[1].start = MAP_START + 0x1000;
 	maps[1].file_off += 0x1000;
 	maps[1].module = &other;
-	unwind_dwarf(&two, &regs, &stack, NULL, frames, &result);
+	unwind_dwarf(&two, &regs, &stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_PENDING);
 	assert_int_equal(result.end_module, 2);
 	assert_true(other.wants_calls);
 	assert_true(other.wants_table); /* else nobody reads the file */
 	other = (struct unwind_module){.id = 2, .state = STACK_END_JIT};
-	unwind_dwarf(&two, &regs, &stack, NULL, frames, &result);
+	unwind_dwarf(&two, &regs, &stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_JIT);
 	assert_int_equal(result.end_module, 2);
 	assert_false(other.wants_calls); /* nobody could answer */

@@ -10,7 +10,6 @@
 
 #include "src/base/util.h"
 #include "tests/unwind_self.h"
-#include "unwind/recall.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -64,7 +63,6 @@ struct program {
 };
 
 static struct unwind_frame frames[UNWIND_FRAMES_MAX];
-static struct recall *recall; /* each stack is the next one's last */
 
 /* --- looking at the program --- */
 
@@ -296,8 +294,7 @@ static void check(struct program *p)
 	if (p->maps_are_old)
 		assert_true(self_load_of(p->self, p->pid, true));
 	p->maps_are_old = false;
-	recall_thread(recall, 1, &p->self->space);
-	unwind_dwarf(&p->self->space, &p->shot.regs, &p->shot.stack, recall, frames, &r);
+	unwind_dwarf(&p->self->space, &p->shot.regs, &p->shot.stack, frames, &r);
 	p->steps++;
 	if (p->jump_to && p->nr > 0 && p->regs.rip == p->jump_to)
 		p->jump_to = 0; /* it has arrived */
@@ -433,20 +430,6 @@ static void a_program_of_the_system(void **state)
 	assert_true(program.steps > 1000);
 }
 
-static int set_up(void **state)
-{
-	(void)state;
-	recall = recall_new();
-	return recall ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	recall_free(recall);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -454,5 +437,5 @@ int main(void)
 		cmocka_unit_test(a_program_of_the_system),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,6 @@
 
 #include "src/base/util.h"
 #include "tests/unwind_self.h"
-#include "unwind/recall.h"
 
 #include <dlfcn.h>
 #include <fnmatch.h>
@@ -33,7 +32,6 @@
 static struct self self;
 static struct shot base, shot;
 static struct unwind_frame frames[UNWIND_FRAMES_MAX];
-static struct recall *recall; /* each stack is the next one's last */
 
 /* The calls that were seen: where the return address lies, and what it is. */
 static struct {
@@ -97,8 +95,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	(void)info;
 	shot_from_ucontext(&shot, uc, base_end - (uint64_t)uc->uc_mcontext.gregs[REG_RSP]);
 	follow(shot.regs.r[X86_RIP], shot.regs.r[X86_RSP]);
-	recall_thread(recall, 1, &self.space);
-	unwind_dwarf(&self.space, &shot.regs, &shot.stack, recall, frames, &r);
+	unwind_dwarf(&self.space, &shot.regs, &shot.stack, frames, &r);
 	nr_steps++;
 	if (r.end != STACK_END_ROOT) {
 		nr_incomplete++;
@@ -136,7 +133,7 @@ static NOINLINE void step_through(void (*work)(void))
 	struct unwind_result r;
 
 	shoot(&base);
-	unwind_dwarf(&self.space, &base.regs, &base.stack, NULL, frames, &r);
+	unwind_dwarf(&self.space, &base.regs, &base.stack, frames, &r);
 	base_end = base.stack.base + r.bytes_used;
 	nr_calls = 0;
 	last_pc = 0;
@@ -260,8 +257,7 @@ static int set_up(void **state)
 	(void)state;
 	/* What the dynamic linker loads later must be in the maps. */
 	dlopen("libgcc_s.so.1", RTLD_NOW);
-	recall = recall_new();
-	if (!recall || !self_load(&self, true) || sigaltstack(&ss, NULL) < 0)
+	if (!self_load(&self, true) || sigaltstack(&ss, NULL) < 0)
 		return -1;
 	return sigaction(SIGTRAP, &sa, NULL);
 }
@@ -270,7 +266,6 @@ static int tear_down(void **state)
 {
 	(void)state;
 	self_unload(&self);
-	recall_free(recall);
 	return 0;
 }
 

@@ -38,7 +38,7 @@ static struct unwind_result result;
 
 static void unwind_shot(void)
 {
-	unwind_dwarf(&self.space, &shot.regs, &shot.stack, NULL, frames, &result);
+	unwind_dwarf(&self.space, &shot.regs, &shot.stack, frames, &result);
 }
 
 /* The frames from FIRST on are what libgcc saw. */
@@ -575,7 +575,7 @@ static void copy_too_small(void **state)
 		small.data = exact;
 		small.bytes = bytes;
 		small.is_cut = true;
-		unwind_dwarf(&self.space, &shot.regs, &small, NULL, frames, &r);
+		unwind_dwarf(&self.space, &shot.regs, &small, frames, &r);
 		free(exact);
 		assert_int_equal(r.end, STACK_END_TRUNCATED);
 		assert_true(r.nr_frames >= last && r.nr_frames >= 1);
@@ -685,7 +685,7 @@ static void code_made_at_run_time(void **state)
 	memcpy(&jit, &mem, sizeof(jit));
 	assert_true(self_load(&with_jit, false));
 	jit(shoot, &shot);
-	unwind_dwarf(&with_jit.space, &shot.regs, &shot.stack, NULL, frames, &result);
+	unwind_dwarf(&with_jit.space, &shot.regs, &shot.stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_JIT);
 	assert_int_equal(result.nr_frames, 2);
 	self_unload(&with_jit);

@@ -468,7 +468,7 @@ static struct unwind_frame truth[UNWIND_FRAMES_MAX];
 static NOINLINE void shoot_whole(void)
 {
 	shoot(&shot);
-	unwind_dwarf(&self.space, &shot.regs, &shot.stack, NULL, frames, &result);
+	unwind_dwarf(&self.space, &shot.regs, &shot.stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_ROOT);
 	stitch_stack(stitch, 1, 1, 0, frames, &result);
 	assert_int_equal(result.end, STACK_END_ROOT);
@@ -480,13 +480,13 @@ static NOINLINE void shoot_cut(void)
 	uint32_t nr;
 
 	shoot(&shot);
-	unwind_dwarf(&self.space, &shot.regs, &shot.stack, NULL, truth, &result);
+	unwind_dwarf(&self.space, &shot.regs, &shot.stack, truth, &result);
 	assert_int_equal(result.end, STACK_END_ROOT);
 	assert_true(result.bytes_used > 100000);
 	nr = result.nr_frames;
 	shot.stack.bytes = 16384;
 	shot.stack.is_cut = true;
-	unwind_dwarf(&self.space, &shot.regs, &shot.stack, NULL, frames, &result);
+	unwind_dwarf(&self.space, &shot.regs, &shot.stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_TRUNCATED);
 	assert_in_range(result.nr_frames, 10, 60);
 	stitch_stack(stitch, 1, 1, 0, frames, &result);

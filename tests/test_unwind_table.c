@@ -263,7 +263,7 @@ static void damaged_tables(void **state)
 				regs.r[i] = 0x7f0000000000 + hash_u64(i * seed) % 2048;
 			regs.r[X86_RSP] = 0x7f0000000000;
 			regs.r[X86_RIP] = words[from];
-			unwind_dwarf(&space, &regs, &stack, NULL, frames, &r);
+			unwind_dwarf(&space, &regs, &stack, frames, &r);
 			assert_true(r.nr_frames >= 1 && r.nr_frames <= UNWIND_FRAMES_MAX);
 			assert_true(r.bytes_used <= sizeof(words));
 		}

@@ -137,7 +137,7 @@ static void another_file_is_not_to_blame(void **state)
 	for (size_t i = UNWIND_WORK_MAX / LOOP_STEPS - 2; i < ARRAY_SIZE(stack_words) - 1; i++)
 		stack_words[i] = MAP_START + 0x310;
 	regs.r[X86_RIP] = MAP_START + 0x110;
-	unwind_dwarf(&two, &regs, &stack, NULL, frames, &result);
+	unwind_dwarf(&two, &regs, &stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_EXPENSIVE);
 	assert_int_equal(result.end_module, 2);
 	assert_false(other.table.is_expensive);

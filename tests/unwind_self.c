@@ -88,8 +88,7 @@ bool self_load_of(struct self *self, pid_t pid, bool with_calls)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	ok = f;
-	self->space =
-		(struct unwind_space){.maps = self->maps, .generation = self->space.generation + 1};
+	self->space = (struct unwind_space){.maps = self->maps};
 	while (ok && fgets(line, sizeof(line), f)) {
 		struct unwind_map map;
 

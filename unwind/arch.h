@@ -51,14 +51,6 @@ struct step_guess {
 	uint64_t end; /* of the highest read, from the copy's base */
 };
 
-/* How a frame was come to, for recall.h: its frame pointer, and where, from its sp, that was read. */
-struct unwind_arrival {
-	uint64_t fp;
-	int32_t fp_at;		    /* or one of: */
-#define ARRIVAL_NOT_PLAIN INT32_MAX /* the step depends on more than can be compared */
-#define ARRIVAL_UNCHANGED INT32_MIN /* it is the callee's */
-};
-
 struct unwind_arch {
 	enum table_machine machine;
 	unsigned int pc_reg, sp_reg, fp_reg, nr_regs;
@@ -70,14 +62,13 @@ struct unwind_arch {
 	/*
 	 * Many steps at once, from a frame at its return address of which pc, sp and
 	 * fp are known and nothing else is asked: as far as rules are plain (sp, or
-	 * fp, plus something; the return address below that), at most NR_MAX, and not
-	 * beyond UNTIL_SP. Puts the frames left behind into FRAMES; arrivals[i + 1]
-	 * (may be NULL) tells how frames[i]'s caller was come to. *MAP is a mapping
-	 * that the frame may be in, then the last one looked up. NULL: there is none.
+	 * fp, plus something; the return address below that), at most NR_MAX. Puts the
+	 * frames left behind into FRAMES. *MAP is a mapping that the frame may be in, then
+	 * the last one looked up. NULL: there is none.
 	 */
 	uint32_t (*stride)(struct unwind_cursor *c, const struct unwind_space *space,
 			   const struct unwind_map **map, struct unwind_frame *frames,
-			   struct unwind_arrival *arrivals, uint32_t nr_max, uint64_t until_sp);
+			   uint32_t nr_max);
 	/* Could the exact pc be where a system call returns to? */
 	bool (*after_syscall)(const struct unwind_cursor *c);
 	/* Could the exact pc be just behind the system call that made this task? NULL: nobody knows. */
@@ -92,8 +83,7 @@ extern const struct unwind_arch arch_aarch64;
 extern const struct unwind_arch arch_x86_64;
 
 uint32_t x86_64_stride(struct unwind_cursor *c, const struct unwind_space *space,
-		       const struct unwind_map **map, struct unwind_frame *frames,
-		       struct unwind_arrival *arrivals, uint32_t nr_max, uint64_t until_sp);
+		       const struct unwind_map **map, struct unwind_frame *frames, uint32_t nr_max);
 
 static inline bool cursor_peek(const struct unwind_cursor *c, uint64_t addr, uint64_t *ret)
 {

@@ -12,7 +12,6 @@ libunwind_st_a_SOURCES = \
 	unwind/fp.c \
 	unwind/lbr.c unwind/lbr.h \
 	unwind/lower.c unwind/lower.h unwind/lower_aarch64.c unwind/lower_x86_64.c \
-	unwind/recall.c unwind/recall.h \
 	unwind/slow.c \
 	unwind/starts.c unwind/starts.h \
 	unwind/step.h \
@@ -100,9 +99,3 @@ tests_test_unwind_stitch_SOURCES = tests/test_unwind_stitch.c tests/unwind_elf.c
 	tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_stitch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_stitch_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
-
-UNIT_TESTS += tests/test_unwind_recall
-tests_test_unwind_recall_SOURCES = tests/test_unwind_recall.c tests/unwind_elf.c tests/unwind_elf.h \
-	tests/unwind_self.c tests/unwind_self.h
-tests_test_unwind_recall_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
-tests_test_unwind_recall_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)

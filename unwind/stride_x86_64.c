@@ -76,23 +76,14 @@ static inline bool step_plain(const struct unwind_cursor *c, uint64_t word, stru
 	return true;
 }
 
-static inline struct unwind_arrival arrival_of(uint64_t word, uint64_t fp)
-{
-	int32_t fp_at = -8 - (int32_t)word_fp_bytes(word);
-
-	return (struct unwind_arrival){
-		fp, (int32_t)pick(fp_mask(word), (uint32_t)fp_at, (uint32_t)ARRIVAL_UNCHANGED)};
-}
-
 uint32_t x86_64_stride(struct unwind_cursor *c, const struct unwind_space *space,
-		       const struct unwind_map **map, struct unwind_frame *frames,
-		       struct unwind_arrival *arrivals, uint32_t nr_max, uint64_t until_sp)
+		       const struct unwind_map **map, struct unwind_frame *frames, uint32_t nr_max)
 {
 	struct place at = {c->regs[X86_RIP], c->regs[X86_RSP], c->regs[X86_RBP]};
 	struct unwind_frame *to = frames, *const end = frames + nr_max;
 	struct code code = {0};
 
-	for (; to < end && at.sp < until_sp; to++) {
+	for (; to < end; to++) {
 		uint64_t word;
 
 		if (unlikely(at.pc - 1 - code.start >= code.bytes) &&
@@ -108,8 +99,6 @@ uint32_t x86_64_stride(struct unwind_cursor *c, const struct unwind_space *space
 		word = table_word(code.table, to->off - 1);
 		if (unlikely(!(word & WORD_PLAIN) || !step_plain(c, word, &at)))
 			break;
-		if (arrivals)
-			*++arrivals = arrival_of(word, at.fp);
 	}
 	if (to == frames)
 		return 0;

@@ -121,12 +121,9 @@ struct unwind_part {
 struct unwind_space {
 	const struct unwind_map *maps;
 	uint32_t nr_maps;
-	uint64_t generation; /* no other mappings have the same; 0: not known */
 	const struct unwind_part *parts;
 	uint32_t nr_parts;
 };
-
-struct recall;
 
 struct unwind_frame {
 	/*
@@ -154,12 +151,10 @@ struct unwind_result {
  * regs' pc itself. The stack ends with exactly one reason (stack.h): ROOT only
  * if every step was verified: CFA grows and is aligned, the return address is
  * in an executable mapping, and frame-pointer steps come just after a call.
- * RECALL (recall.h; may be NULL) makes it faster and changes nothing: its
- * thread's last stack, which this one becomes.
  */
 void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *regs,
-		  const struct unwind_stack *stack, struct recall *recall,
-		  struct unwind_frame *frames, struct unwind_result *ret);
+		  const struct unwind_stack *stack, struct unwind_frame *frames,
+		  struct unwind_result *ret);
 
 /*
  * The same form for return addresses that the kernel walked (mode fp): IPS

@@ -9,7 +9,6 @@
 
 #include "src/base/util.h"
 #include "unwind/arch.h"
-#include "unwind/recall.h"
 #include "unwind/unwind.h"
 
 #include <string.h>
@@ -32,8 +31,6 @@ struct walk {
 	struct unwind_cursor cursor;
 	struct unwind_frame *frames;
 	struct unwind_result *result;
-	struct recall *recall; /* or NULL */
-	uint64_t recall_sp;    /* from where on it may know the way */
 };
 
 /* Not an end: the walk goes on, or must be done again with more registers. */
@@ -231,13 +228,6 @@ static bool is_new_thread(const struct walk *w, const struct table *table, uint6
 	return rule && rule->cfa_op == RULE_CFA_ROOT;
 }
 
-/* A step by RULE (NULL: of another kind) has led to the next frame. */
-static void note(struct walk *w, const struct table_rule *rule)
-{
-	if (w->recall)
-		recall_note(w->recall, &w->cursor, w->arch, rule, w->result->nr_frames);
-}
-
 /* No FDE covers the code at OFF: go on only by a step that the caller's code confirms. */
 static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 {
@@ -258,7 +248,6 @@ static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 		r = check_guess(w, &guess);
 	if (r == WALK_ON) {
 		w->arch->take_guess(c, &guess);
-		note(w, NULL);
 	} else if (r == (int)STACK_END_NO_CFI) {
 		end_at(w, STACK_END_NO_CFI, module);
 	} else if (r == (int)STACK_END_EXPENSIVE) {
@@ -274,11 +263,9 @@ static int step_rule(struct walk *w, struct unwind_module *module, const struct 
 
 	switch (w->arch->step(c, &module->table, rule)) {
 	case STEP_OK:
-		note(w, rule);
 		return WALK_ON;
 	case STEP_SIGNAL:
 		frame->is_return = false; /* nobody called it: the kernel put its address there */
-		note(w, NULL);
 		return WALK_ON;
 	case STEP_ROOT:
 		return end_at(w, STACK_END_ROOT, module);
@@ -372,39 +359,16 @@ static void cursor_begin(struct walk *w, const struct unwind_regs *regs, bool ke
 		w->arch->begin(c, w->space);
 }
 
-/* Through frames that stand as they stood in the thread's last stack. */
-static void follow(struct walk *w)
-{
-	uint32_t nr = w->result->nr_frames;
-
-	w->result->nr_frames += recall_follow(w->recall, &w->cursor, w->arch, w->frames, nr,
-					      UNWIND_FRAMES_MAX - nr, &w->recall_sp);
-}
-
-/* Through frames that need no look at each. */
-static void stride(struct walk *w)
-{
-	uint32_t nr = w->result->nr_frames;
-
-	w->result->nr_frames += w->arch->stride(&w->cursor, w->space, &w->last_map, &w->frames[nr],
-						w->recall ? recall_arrivals(w->recall) + nr : NULL,
-						UNWIND_FRAMES_MAX - nr, w->recall_sp);
-}
-
-/* As far as it goes without looking at single steps. */
+/* Through plain frames, which need no look at each. */
 static void hurry(struct walk *w)
 {
-	const struct unwind_cursor *c = &w->cursor;
+	struct unwind_cursor *c = &w->cursor;
+	uint32_t nr = w->result->nr_frames;
 
-	if (c->is_exact || c->keep_saved || !cursor_knows(c, w->arch->fp_reg))
+	if (c->is_exact || c->keep_saved || !cursor_knows(c, w->arch->fp_reg) || !w->arch->stride)
 		return;
-	for (;;) {
-		if (w->arch->stride)
-			stride(w);
-		if (w->recall_sp == UINT64_MAX || c->regs[w->arch->sp_reg] < w->recall_sp)
-			return;
-		follow(w); /* from here on recall_sp is further out, or fewer frames can be met */
-	}
+	w->result->nr_frames +=
+		w->arch->stride(c, w->space, &w->last_map, &w->frames[nr], UNWIND_FRAMES_MAX - nr);
 }
 
 /*
@@ -445,7 +409,6 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 	cursor_begin(w, regs, keep_saved);
 	w->result->nr_frames = 0;
 	w->last_map = NULL;
-	w->recall_sp = w->recall ? recall_begin(w->recall, &w->cursor) : UINT64_MAX;
 	if (unlikely(regs->is_precise)) {
 		r = undo_call(w);
 		if (r != WALK_ON)
@@ -463,8 +426,8 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 }
 
 void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *regs,
-		  const struct unwind_stack *stack, struct recall *recall,
-		  struct unwind_frame *frames, struct unwind_result *ret)
+		  const struct unwind_stack *stack, struct unwind_frame *frames,
+		  struct unwind_result *ret)
 {
 	struct walk w = {.space = space,
 			 .stack = stack,
@@ -472,19 +435,13 @@ void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *re
 									: &arch_x86_64,
 			 .frames = frames,
 			 .result = ret,
-			 .recall = recall,
 			 .cursor.work_left = UNWIND_WORK_MAX};
 	int r;
 
 	ret->end_module = UNWIND_NO_MODULE;
 	r = walk(&w, regs, false);
-	if (r != WALK_AGAIN) {
-		if (recall)
-			recall_end(recall, frames, ret->nr_frames);
-	} else {
-		w.recall = NULL; /* it knows nothing of the registers that this takes */
+	if (r == WALK_AGAIN)
 		r = walk(&w, regs, true);
-	}
 	ret->end = r == WALK_AGAIN ? STACK_END_BAD_CFI : (enum stack_end)r;
 	ret->bytes_used = (uint32_t)MIN(w.cursor.used, UINT32_MAX);
 }

@@ -586,9 +586,8 @@ static int new_parts(struct engine *engine, const struct engine_config *config, 
 	engine->backlog = backlog_new(BACKLOG_BYTES);
 	engine->lbr = lbr_new();
 	engine->stitch = stitch_new();
-	engine->recall = recall_new();
 	if (!engine->procs || !engine->profile || !engine->backlog || !engine->lbr ||
-	    !engine->stitch || !engine->recall)
+	    !engine->stitch)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (engine->recorded)
 		procs_set_recorded(engine->procs);
@@ -664,7 +663,6 @@ struct engine *engine_free(struct engine *engine)
 	backlog_free(engine->backlog);
 	lbr_free(engine->lbr);
 	stitch_free(engine->stitch);
-	recall_free(engine->recall);
 	profile_free(engine->profile);
 	procs_free(engine->procs);
 	samples_free(engine->samples);

@@ -27,7 +27,6 @@
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
 #include "unwind/lbr.h"
-#include "unwind/recall.h"
 #include "unwind/stitch.h"
 #include "unwind/unwind.h"
 
@@ -73,7 +72,6 @@ struct engine {
 	struct backlog *backlog;
 	struct lbr *lbr;
 	struct stitch *stitch;
-	struct recall *recall;
 	struct health health;
 	struct cost cost;
 	uint64_t window_ns;

@@ -275,8 +275,7 @@ static void user_part(struct engine *engine, const struct process *process,
 		ret->end = STACK_END_NO_STACK;
 		return;
 	}
-	recall_thread(engine->recall, input->tid, space);
-	unwind_dwarf(space, &input->regs, &input->stack, engine->recall, engine->user, ret);
+	unwind_dwarf(space, &input->regs, &input->stack, engine->user, ret);
 	stitch_stack(engine->stitch, process->index, input->tid, input->time_ns, engine->user, ret);
 	if (input->leaf && input->leaf != input->pc && ret->nr_frames > 0)
 		unwind_frame_of(space, input->leaf, false, NULL, &engine->user[0]);

@@ -39,7 +39,6 @@ struct space *space_new(struct space_budget *budget)
 		return NULL;
 	space->refs = 1;
 	space->budget = budget;
-	space->view.generation = ++budget->generation;
 	return space;
 }
 
@@ -86,7 +85,6 @@ static void show(struct space *space)
 	space->view = (struct unwind_space){
 		.maps = is_flat ? space->parts[0].maps : NULL,
 		.nr_maps = is_flat ? space->parts[0].nr_maps : 0,
-		.generation = ++space->budget->generation,
 		.parts = space->parts,
 		.nr_parts = is_flat ? 0 : space->nr_parts,
 	};

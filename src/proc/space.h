@@ -16,7 +16,6 @@
 /* What all spaces together may take: a process can fork itself and change each copy. */
 struct space_budget {
 	uint64_t used_bytes, max_bytes;
-	uint64_t generation; /* the last that was given to mappings */
 	uint64_t nr_changes; /* of all spaces so far, refused ones too */
 };
 

@@ -22,7 +22,6 @@
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
 #include "tests/oracle/samples.h"
-#include "unwind/recall.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,7 +47,6 @@ struct bench {
 	struct samples samples;
 	struct event_set set;
 	struct intake intake;
-	struct recall *recall;
 	struct profile *profile;
 	uint32_t nr_cpus, nr_processes;
 	uint64_t time_ns;
@@ -263,8 +261,7 @@ static void take_sample(struct bench *b, const struct record *record)
 		return;
 	take_regs(s, &regs);
 	stack.base = regs.r[X86_RSP];
-	recall_thread(b->recall, record->tid, process_space(process));
-	unwind_dwarf(process_space(process), &regs, &stack, b->recall, frames, &result);
+	unwind_dwarf(process_space(process), &regs, &stack, frames, &result);
 	if (result.end == STACK_END_ROOT)
 		reach_note(&b->intake.reach, record->tid, stack.base,
 			   stack.base + result.bytes_used);
@@ -318,8 +315,7 @@ static void keep_complete(struct samples *samples)
 		struct sample *s = &samples->all[i];
 
 		s->stack.bytes = MIN(s->stack.bytes, (uint64_t)STACK_BYTES);
-		unwind_dwarf(&samples->spaces[s->space].view, &s->regs, &s->stack, NULL, frames,
-			     &result);
+		unwind_dwarf(&samples->spaces[s->space].view, &s->regs, &s->stack, frames, &result);
 		if (result.end == STACK_END_ROOT)
 			samples->all[nr++] = *s;
 		else
@@ -352,8 +348,7 @@ static int set_up(struct bench *b, uint32_t per_cpu)
 		return r;
 	b->intake.stage = stage_new((size_t)1 << 30, 1 << 20);
 	b->profile = profile_new(&profile_config_default);
-	b->recall = recall_new();
-	if (!b->intake.stage || !b->profile || !b->recall)
+	if (!b->intake.stage || !b->profile)
 		return -ENOMEM;
 	profile_set_mode(b->profile, STACK_MODE_DWARF);
 	for (uint32_t i = 0; i < b->nr_processes && r >= 0; i++)
@@ -365,7 +360,6 @@ static int set_up(struct bench *b, uint32_t per_cpu)
 static void tear_down(struct bench *b)
 {
 	profile_free(b->profile);
-	recall_free(b->recall);
 	stage_free(b->intake.stage);
 	set_done(&b->set);
 	samples_done(&b->samples);

@@ -13,7 +13,6 @@
 #include "src/loader/symbols.h"
 #include "tests/fuzz/fuzz.h"
 #include "unwind/cfi.h"
-#include "unwind/recall.h"
 #include "unwind/unwind.h"
 
 #define LOAD_ADDR  0x10000000ull
@@ -33,42 +32,12 @@ static uint64_t lead(uint64_t word, uint64_t stack_bytes)
 	}
 }
 
-/* The stack that has FRAMES and RESULT, behind one of other words: to know that one changes nothing. */
-static void with_recall(const struct unwind_space *space, const struct unwind_regs *regs,
-			const struct unwind_stack *stack, const struct unwind_frame *frames,
-			const struct unwind_result *result)
-{
-	static struct unwind_frame other[UNWIND_FRAMES_MAX];
-	static struct recall *recall;
-	struct unwind_stack changed = *stack;
-	uint64_t *words = exact_copy(stack->data, stack->bytes);
-	struct unwind_result r;
-
-	if (!recall)
-		recall = recall_new();
-	must(recall);
-	for (size_t i = 7; i < stack->bytes / 8; i += 13)
-		words[i] = words[i - 7] + 8;
-	changed.data = (const uint8_t *)words;
-	recall_thread(recall, 1, space);
-	unwind_dwarf(space, regs, &changed, recall, other, &r);
-	recall_thread(recall, 1, space);
-	unwind_dwarf(space, regs, stack, recall, other, &r);
-	must(r.nr_frames == result->nr_frames && r.end == result->end);
-	must(r.bytes_used == result->bytes_used);
-	for (uint32_t i = 0; i < r.nr_frames; i++)
-		must(other[i].pc == frames[i].pc && other[i].sp == frames[i].sp &&
-		     other[i].off == frames[i].off && other[i].is_return == frames[i].is_return);
-	free(words);
-}
-
 static void unwind(struct unwind_module *module, struct reader *in, uint64_t stack_bytes)
 {
 	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
-	static uint64_t generation;
 	uint64_t *stack = calloc(1, stack_bytes + 8);
 	struct unwind_map map = {LOAD_ADDR, LOAD_ADDR + CODE_BYTES, 0, module};
-	struct unwind_space space = {.maps = &map, .nr_maps = 1, .generation = ++generation};
+	struct unwind_space space = {.maps = &map, .nr_maps = 1};
 	bool is_a64 = module->table.machine == TABLE_MACHINE_AARCH64;
 	unsigned int nr_regs = is_a64 ? A64_NR_REGS : X86_NR_REGS;
 	struct unwind_regs regs = {.machine = module->table.machine};
@@ -82,11 +51,10 @@ static void unwind(struct unwind_module *module, struct reader *in, uint64_t sta
 	for (size_t i = 0; i < stack_bytes / 8; i++)
 		stack[i] = lead(reader_u64(in), stack_bytes);
 	copy.data = exact_copy(stack, stack_bytes);
-	unwind_dwarf(&space, &regs, &copy, NULL, frames, &result);
+	unwind_dwarf(&space, &regs, &copy, frames, &result);
 	/* Single steps until now; many at once must lead to the same. */
 	if (module->has_table)
 		must(table_remember(&module->table) == 0);
-	with_recall(&space, &regs, &copy, frames, &result);
 	must(result.nr_frames > 0 && result.nr_frames <= UNWIND_FRAMES_MAX);
 	must(result.end < STACK_END_COUNT && result.bytes_used <= stack_bytes);
 	unwind_fp(&space, stack, stack_bytes / 8, UNWIND_FRAMES_MAX, frames, &result);

@@ -31,10 +31,10 @@ static void unwind(struct unwind_module *module, const uint8_t *registers, uint6
 	memcpy(regs.r, registers, X86_RIP * sizeof(*regs.r));
 	regs.r[is_a64 ? A64_SP : X86_RSP] = STACK_ADDR;
 	regs.r[is_a64 ? A64_PC : X86_RIP] = LOAD_ADDR + off;
-	unwind_dwarf(&space, &regs, &stack, NULL, frames, &result);
+	unwind_dwarf(&space, &regs, &stack, frames, &result);
 	must(result.nr_frames <= UNWIND_FRAMES_MAX && result.end < STACK_END_COUNT);
 	module->table.recent = NULL; /* by single steps */
-	unwind_dwarf(&space, &regs, &stack, NULL, others, &other);
+	unwind_dwarf(&space, &regs, &stack, others, &other);
 	module->table.recent = recent;
 	must(result.nr_frames == other.nr_frames && result.end == other.end);
 	for (uint32_t i = 0; i < result.nr_frames; i++)

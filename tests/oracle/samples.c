@@ -99,7 +99,7 @@ static void make_calls(struct samples *s)
 
 		for (size_t i = 0; i < s->nr; i++)
 			unwind_dwarf(&s->spaces[s->all[i].space].view, &s->all[i].regs,
-				     &s->all[i].stack, NULL, frames, &result);
+				     &s->all[i].stack, frames, &result);
 		for (uint32_t id = PROC_MODULE_VDSO; id < procs_nr_modules(s->procs); id++) {
 			struct unwind_module *m = &procs_module(s->procs, id)->unwind;
 			struct unwind_elf e;
@@ -149,7 +149,7 @@ static int space_of(struct samples *s, const struct unwind_space *view, uint32_t
 	}
 	s->spaces[s->nr_spaces] = (struct space){
 		.maps = maps,
-		.view = {.maps = maps, .nr_maps = (uint32_t)nr, .generation = s->nr_spaces + 1},
+		.view = {.maps = maps, .nr_maps = (uint32_t)nr},
 	};
 	*ret = (uint32_t)s->nr_spaces++;
 	return 0;

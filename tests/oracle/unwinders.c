@@ -17,7 +17,6 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "tests/oracle/samples.h"
-#include "unwind/recall.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,13 +36,10 @@ static struct samples samples;
 static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 static uint8_t stage[65536];
 
-static void ours(const struct sample *sample, struct recall *recall, struct unwind_result *ret)
+static void ours(const struct sample *sample, struct unwind_result *ret)
 {
-	const struct unwind_space *space = &samples.spaces[sample->space].view;
-
-	if (recall)
-		recall_thread(recall, (uint32_t)sample->tid, space);
-	unwind_dwarf(space, &sample->regs, &sample->stack, recall, frames, ret);
+	unwind_dwarf(&samples.spaces[sample->space].view, &sample->regs, &sample->stack, frames,
+		     ret);
 }
 
 /* --- states of another unwinder: one for each space, made when first needed --- */
@@ -144,7 +140,7 @@ static void print_example(size_t i, const struct unwinder *u, void **states)
 	uint32_t same = 0;
 
 	u->unwind(state_of(states, u, sample), sample, &opinion);
-	ours(sample, NULL, &r);
+	ours(sample, &r);
 	while (same < r.nr_frames && same < opinion.nr && frames[same].pc == opinion.pcs[same])
 		same++;
 	printf("\t\tsample %zu, from frame %u: ours", i, same);
@@ -170,7 +166,7 @@ static int compare_with(const struct unwinder *u)
 		const struct sample *sample = &samples.all[i];
 
 		u->unwind(state_of(states, u, sample), sample, &opinion);
-		ours(sample, NULL, &r);
+		ours(sample, &r);
 		classify(&r, &opinion, text, sizeof(text));
 		count_class(text, i);
 	}
@@ -219,33 +215,31 @@ static void cut_stacks(void)
 	for (size_t i = 0; i < samples.nr; i++) {
 		struct sample *s = &samples.all[i];
 
-		ours(s, NULL, &r);
+		ours(s, &r);
 		s->stack.bytes =
 			MIN(s->stack.bytes, MAX(COPY_BYTES, align_up(r.bytes_used + 8, 4096)));
 	}
 }
 
-enum heat { HOT, ALONE, AGAIN, COLD, HEATS };
-static const char *const heat_names[HEATS] = {"hot", "alone", "again", "cold"};
+enum heat { HOT, AGAIN, COLD, HEATS };
+static const char *const heat_names[HEATS] = {"hot", "again", "cold"};
 
-/* By U, or by ours with RECALL if NULL. */
+/* By U, or by ours if NULL. */
 static void unwind_once(const struct unwinder *u, void *state, const struct sample *sample,
-			struct recall *recall, struct opinion *opinion, struct unwind_result *ret)
+			struct opinion *opinion, struct unwind_result *ret)
 {
 	if (u)
 		u->unwind(state, sample, opinion);
 	else
-		ours(sample, recall, ret);
+		ours(sample, ret);
 }
 
-/* One round over all samples: U, or ours if NULL, which keeps RECALL from round to round. */
-static void time_round(const struct unwinder *u, void **states, struct recall *recall,
-		       enum heat heat, int round, struct timing *ret)
+/* One round over all samples: U, or ours if NULL. */
+static void time_round(const struct unwinder *u, void **states, enum heat heat, int round,
+		       struct timing *ret)
 {
 	static struct opinion opinion;
 
-	if (heat == ALONE || heat == AGAIN)
-		recall = NULL;
 	ret->frames = ret->complete = 0;
 	for (size_t i = 0; i < samples.nr; i++) {
 		struct sample sample = samples.all[i];
@@ -261,9 +255,9 @@ static void time_round(const struct unwinder *u, void **states, struct recall *r
 		if (heat == COLD)
 			flush(stage, sample.stack.bytes);
 		if (heat == AGAIN)
-			unwind_once(u, state, &sample, recall, &opinion, &r);
+			unwind_once(u, state, &sample, &opinion, &r);
 		start = __rdtsc();
-		unwind_once(u, state, &sample, recall, &opinion, &r);
+		unwind_once(u, state, &sample, &opinion, &r);
 		ret->stack_ns[round][i] = (float)((double)(__rdtsc() - start) / tsc_per_ns);
 		ret->frames += u ? opinion.nr : r.nr_frames;
 		ret->complete += u ? opinion.is_complete : r.end == STACK_END_ROOT;
@@ -271,13 +265,11 @@ static void time_round(const struct unwinder *u, void **states, struct recall *r
 }
 
 /* All kinds, behind a round that brings back what the other unwinders have driven out of the caches. */
-static void time_heats(const struct unwinder *u, void **states, struct recall *recall, int round,
-		       struct timing *ret)
+static void time_heats(const struct unwinder *u, void **states, int round, struct timing *ret)
 {
-	time_round(u, states, recall, HOT, round, &ret[HOT]);
+	time_round(u, states, HOT, round, &ret[HOT]);
 	for (int heat = 0; heat < HEATS; heat++)
-		if (!u || heat != ALONE)
-			time_round(u, states, recall, (enum heat)heat, round, &ret[heat]);
+		time_round(u, states, (enum heat)heat, round, &ret[heat]);
 }
 
 static int by_value(const void *a, const void *b)
@@ -331,10 +323,7 @@ static int time_all(const struct unwinder *const *others, size_t nr_others)
 {
 	static struct timing t[UNWINDERS_MAX + 1][HEATS];
 	void **states[UNWINDERS_MAX] = {NULL};
-	struct recall *recall = recall_new();
 
-	if (!recall)
-		return 1;
 	calibrate();
 	cut_stacks();
 	for (size_t i = 0; i <= nr_others; i++)
@@ -345,13 +334,11 @@ static int time_all(const struct unwinder *const *others, size_t nr_others)
 		states[i] = states_new();
 		if (!states[i])
 			return 1;
-		time_round(others[i], states[i], NULL, HOT, 0,
-			   &t[i + 1][HOT]); /* makes its caches */
+		time_round(others[i], states[i], HOT, 0, &t[i + 1][HOT]); /* makes its caches */
 	}
 	for (int round = 0; round < ROUNDS; round++)
 		for (size_t i = 0; i <= nr_others; i++)
-			time_heats(i ? others[i - 1] : NULL, i ? states[i - 1] : NULL, recall,
-				   round, t[i]);
+			time_heats(i ? others[i - 1] : NULL, i ? states[i - 1] : NULL, round, t[i]);
 	printf("stacks\t%zu\t%zu\n", samples.nr, samples.nr_spaces);
 	printf("tables\t%lu\t%lu\t%lu\t%lu\t%.1f\t%lu\n", samples.files, samples.rows,
 	       samples.table_bytes, samples.text_bytes, (double)samples.build_ns / NS_PER_MSEC,
@@ -362,7 +349,6 @@ static int time_all(const struct unwinder *const *others, size_t nr_others)
 				     &t[i][heat]);
 	for (size_t i = 0; i < nr_others; i++)
 		states_free(states[i], others[i]);
-	recall_free(recall);
 	return 0;
 }
 
