@@ -12,11 +12,6 @@
 
 #define MESSAGES_MAX 12
 
-static void make_pair(int pair[2])
-{
-	must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
-}
-
 /* The first LEN bytes of a message are the input's, as far as it goes. */
 static void send_some(int sock, struct reader *in, size_t whole)
 {
@@ -69,13 +64,14 @@ static void fuzz_client(struct reader *in)
 	int control[2], files[2], save[2], status;
 
 	must(broker);
-	make_pair(control);
-	make_pair(files);
-	make_pair(save);
+	must(make_pair(&control[0], &control[1]) == 0);
+	must(make_pair(&files[0], &files[1]) == 0);
+	must(make_pair(&save[0], &save[1]) == 0);
 	*broker = (struct broker){.pid = getpid(),
 				  .control = control[0],
 				  .files = files[0],
 				  .save = save[0],
+				  .life = -1,
 				  .nr_saves = 2};
 	for (int i = 0; i < MESSAGES_MAX && reader_left(in) > 0; i++) {
 		switch (reader_u8(in) % 6) {
