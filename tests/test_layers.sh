@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The table of layers in docs/ARCHITECTURE against every #include: a layer sees only the layers its line names, and
-# system headers that belong to one layer stay in it.
+# system headers that belong to one layer stay in it. And the files of one layer against each other: by the symbols
+# of their objects no file calls another one that calls it back, be it through a third.
 set -u
 top=${top_srcdir:-..}
+build=${top_builddir:-.}
 doc=$top/docs/ARCHITECTURE
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
@@ -98,3 +100,79 @@ for line in 'src/base/x.c src/model/y.h quoted' 'src/proc/x.c src/engine/y.h quo
 	fi
 done
 echo "$(wc -l <"$tmp/includes") includes keep to the table"
+
+# The circles that are left, LAYER: FILE FILE ... Who unties one, or renames a file of one, mends its line; no line is added.
+cat >"$tmp/known" <<EOF
+engine: backlog engine replay report supply supply_fetch supply_files supply_names supply_open supply_recorded
+perf: recording_streams recording_take
+proc: procs wants
+profile: collect profile sums
+ui: act events layout progress row tree ui view_callers view_functions view_tree write
+unwind: aarch64 fp stride_x86_64 walk x86_64
+unwind: lower lower_aarch64 lower_x86_64
+unwind: synth synth_aarch64 synth_x86_64
+view: callers view
+EOF
+
+# LAYER FILE TYPE SYMBOL: what each object of each layer's library defines (T, D, ...) and uses (U).
+while read -r layer _; do
+	library=$build/lib$layer.a
+	[ -e "$library" ] || library=$build/lib$layer-st.a # a name of its own on the linker's path
+	nm -A -P "$library" >"$tmp/nm" || exit 1
+	sed -n "s/^[^[]*\[\(lib[^]]*-\)\{0,1\}\([^]]*\)\.o\]: \([^ ]*\) \([A-Z]\).*/$layer \2 \4 \3/p" "$tmp/nm"
+done <"$tmp/table" >"$tmp/symbols"
+
+# circles SYMBOLS: the sets of files of one layer that reach each other, in the form of the list.
+circles()
+{
+	awk '
+	{ id = $1 " " $2; if (!(id in layer_of)) { layer_of[id] = $1; files[++nr] = id; file_of[id] = $2 } }
+	$3 == "U" { uses[++nr_uses] = $1 " " $4; user[nr_uses] = id; next }
+	{ defines[$1 " " $4] = id }
+	END {
+		for (i = 1; i <= nr_uses; i++)
+			if (uses[i] in defines)
+				reach[user[i], defines[uses[i]]] = 1
+		for (k = 1; k <= nr; k++)
+			for (i = 1; i <= nr; i++)
+				if ((files[i], files[k]) in reach)
+					for (j = 1; j <= nr; j++)
+						if ((files[k], files[j]) in reach)
+							reach[files[i], files[j]] = 1
+		for (i = 1; i <= nr; i++) {
+			line = ""
+			for (j = 1; j <= nr; j++)
+				if ((files[i], files[j]) in reach && (files[j], files[i]) in reach) {
+					if (j < i)
+						break # its line is that of file j
+					line = line " " file_of[files[j]]
+				}
+			if (j > nr && split(line, names, " ") > 1)
+				print layer_of[files[i]] ":" line
+		}
+	}' "$1" | sort
+}
+
+# compare KNOWN FOUND: both the same, or print what differs.
+compare()
+{
+	diff "$1" "$2" >"$tmp/diff" && return 0
+	sed -n 's/^> /files that call each other in a circle: /p; s/^< /not found any more, take it from the list: /p' "$tmp/diff"
+	return 1
+}
+
+sort -u "$tmp/symbols" >"$tmp/sorted"
+[ "$(grep -c ' U ' "$tmp/sorted")" -gt 1000 ] || { echo "nm shows too few symbols"; exit 1; }
+circles "$tmp/sorted" >"$tmp/found"
+compare "$tmp/known" "$tmp/found" || exit 1
+
+# This check, too, sees a circle of three files, and a listed one that is gone.
+(cat "$tmp/sorted"; printf 'base %s\n' 'x1 T x1_f' 'x1 U x2_f' 'x2 T x2_f' 'x2 U x3_f' 'x3 T x3_f' 'x3 U x1_f') >"$tmp/more"
+circles "$tmp/more" >"$tmp/with_made"
+(cat "$tmp/known"; echo 'base: x1 x2 x3') | sort >"$tmp/made"
+compare "$tmp/made" "$tmp/with_made" || exit 1
+if compare "$tmp/known" "$tmp/with_made" >/dev/null || compare "$tmp/made" "$tmp/found" >/dev/null; then
+	echo "a circle that is new, or one that is gone, is not noticed"
+	exit 1
+fi
+echo "$(wc -l <"$tmp/found") circles of files, all of them listed"
