@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The rounds of the engine: drain the source, work on its records in time
- * order, supply what they need, obey commands. One thread; every wait is one
+ * order, resolve what they need, obey commands. One thread; every wait is one
  * poll with an end.
  */
 #include "config.h"
@@ -267,7 +267,7 @@ static void follow_losses(struct engine *engine)
 	if (stats.lost_sideband == engine->lost_sideband_seen)
 		return;
 	engine->lost_sideband_seen = stats.lost_sideband;
-	supply_rescan(engine->supply, now_ns());
+	resolve_rescan(engine->resolver, now_ns());
 }
 
 static void once_a_second(struct engine *engine, uint64_t time_ns)
@@ -320,7 +320,7 @@ void engine_post(struct engine *engine, struct channel *channel, uint64_t time_n
 		channel_post(channel, snapshot);
 	else
 		channel_post_failure(channel);
-	supply_names_now(engine->supply);
+	resolve_names_now(engine->resolver);
 }
 
 /* What moves the window. */
@@ -448,7 +448,7 @@ static struct woken wait_round(struct engine *engine, struct channel *channel)
 
 	fds[0] = (struct pollfd){.fd = channel_engine_fd(channel), .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = broker_files_fd(engine->broker), .events = POLLIN};
-	fds[2] = (struct pollfd){.fd = supply_loader_fd(engine->supply), .events = POLLIN};
+	fds[2] = (struct pollfd){.fd = resolve_loader_fd(engine->resolver), .events = POLLIN};
 	nr_sideband = source_pollfds(engine->source, true, fds + 3, POLL_FDS_MAX - 3);
 	nr_samples = source_pollfds(engine->source, false, fds + 3 + nr_sideband,
 				    POLL_FDS_MAX - 3 - nr_sideband);
@@ -487,7 +487,7 @@ static void run_live(struct engine *engine, struct channel *channel)
 		    time_ns >= engine->drained_ns + ROUND_NS)
 			round_once(engine, time_ns);
 		start_ns = now_ns();
-		supply_step(engine->supply, time_ns, woken.by_broker, woken.by_loader);
+		resolve_step(engine->resolver, time_ns, woken.by_broker, woken.by_loader);
 		if (time_ns >= engine->next_second_ns) {
 			engine->next_second_ns = time_ns + NS_PER_SEC;
 			once_a_second(engine, time_ns);
@@ -591,8 +591,8 @@ static int new_parts(struct engine *engine, const struct engine_config *config, 
 		return err_set(err, -ENOMEM, "out of memory");
 	if (engine->recorded)
 		procs_set_recorded(engine->procs);
-	engine->supply = supply_new(engine);
-	if (!engine->supply)
+	engine->resolver = resolver_new(engine);
+	if (!engine->resolver)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (config->has_samples) {
 		engine->samples = new_samples(engine);
@@ -633,7 +633,7 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 		goto fail;
 	/* Sampling runs already: what comes meanwhile waits in the rings. */
 	if (!engine->recorded)
-		supply_first_scan(engine->supply, FIRST_SCAN_NS);
+		resolve_first_scan(engine->resolver, FIRST_SCAN_NS);
 	broker_set_limit(broker, BROKER_LIMIT_MS);
 	engine->cost.start_ns = now_ns();
 	cost_update(engine, engine->cost.start_ns);
@@ -659,7 +659,7 @@ struct engine *engine_free(struct engine *engine)
 {
 	if (!engine)
 		return NULL;
-	supply_free(engine->supply);
+	resolver_free(engine->resolver);
 	backlog_free(engine->backlog);
 	lbr_free(engine->lbr);
 	stitch_free(engine->stitch);

@@ -2,15 +2,15 @@
 /*
  * What the files of the engine share. Nobody outside src/engine includes this.
  *
- *	engine.c   the rounds: drain, records, supply, commands
+ *	engine.c   the rounds: drain, records, resolver, commands
  *	recorded.c a recording as a source (recorded.h), read through by replay.c; choices.c: which of
  *	           its events
  *	stack.c    one sample: kernel and user part joined into one path
  *	backlog.c  samples that wait for an unwind table
- *	supply.c   what is opened and parsed elsewhere: maps here, files and tables in
- *	           supply_files.c, what of them stays open in supply_open.c, names in
- *	           supply_names.c, debug files from the network in supply_fetch.c, all of a
- *	           recording that is different in supply_recorded.c
+ *	resolve.c   what is opened and parsed elsewhere: maps here, files and tables in
+ *	           module_files.c, what of them stays open in open_files.c, names in
+ *	           module_names.c, debug files from the network in fetch.c, all of a
+ *	           recording that is different in origin_recorded.c
  *	targets.c  which tasks are sampled
  *	samples.c  single samples for whom they are asked
  *	report.c   the snapshot's settings, health and cost
@@ -44,7 +44,7 @@ struct backlog;
 struct replay;
 struct stack_input;
 struct stack_made;
-struct supply;
+struct resolver;
 
 /* What report.c keeps to tell own cost and the achieved rate. */
 struct cost {
@@ -68,7 +68,7 @@ struct engine {
 	struct profile *profile;
 	struct broker *broker; /* borrowed */
 	enum broker_state broker_state;
-	struct supply *supply;
+	struct resolver *resolver;
 	struct backlog *backlog;
 	struct lbr *lbr;
 	struct stitch *stitch;
@@ -186,42 +186,43 @@ bool backlog_add(struct backlog *backlog, uint64_t ticket, uint32_t process,
  */
 void backlog_retry(struct backlog *backlog, struct engine *engine, uint64_t give_up_ns);
 
-/* --- supply.c --- */
+/* --- resolve.c --- */
 
-struct supply *supply_new(struct engine *engine);
-struct supply *supply_free(struct supply *supply);
+struct resolver *resolver_new(struct engine *engine);
+struct resolver *resolver_free(struct resolver *resolver);
 /* Scan /proc and read the maps of what is sampled, for at most TIMEOUT_NS; the rest comes later. */
-void supply_first_scan(struct supply *supply, uint64_t timeout_ns);
+void resolve_first_scan(struct resolver *resolver, uint64_t timeout_ns);
 /* After a loss of sideband records: all maps are doubtful, and exits may have been missed. */
-void supply_rescan(struct supply *supply, uint64_t time_ns);
+void resolve_rescan(struct resolver *resolver, uint64_t time_ns);
 /*
  * One step: ask for what is wanted, take what has come (READY: poll says that
  * something has). Never waits.
  */
-void supply_step(struct supply *supply, uint64_t time_ns, bool broker_ready, bool loader_ready);
+void resolve_step(struct resolver *resolver, uint64_t time_ns, bool broker_ready,
+		  bool loader_ready);
 /* Will a table, or return addresses, that a stack of the recording waits for be there, or fail? */
-bool supply_is_working(const struct supply *supply);
+bool resolve_is_working(const struct resolver *resolver);
 /* A picture has been made: ask for the names that were missing in it. */
-void supply_names_now(struct supply *supply);
+void resolve_names_now(struct resolver *resolver);
 /* Descriptors to poll for POLLIN, -1 where there is none. */
-int supply_loader_fd(const struct supply *supply);
-void supply_fill_health(const struct supply *supply, struct health *health);
+int resolve_loader_fd(const struct resolver *resolver);
+void resolve_fill_health(const struct resolver *resolver, struct health *health);
 /* Why live samples have no kernel names, and what helps; "": they have, or nobody has asked yet. */
-void supply_kernel_notice(const struct supply *supply, char *out, size_t size);
+void resolve_kernel_notice(const struct resolver *resolver, char *out, size_t size);
 /* True: some file could not be opened since this process has too many open. */
-bool supply_no_room_seen(const struct supply *supply);
+bool resolve_no_room_seen(const struct resolver *resolver);
 /* The files that cannot be read and why, as a short list ("": none). */
-void supply_bad_files(const struct supply *supply, char *out, size_t size);
+void resolve_bad_files(const struct resolver *resolver, char *out, size_t size);
 /* Which files wait for the loader's time, and how often it was replaced, for people; "": none, never. */
-void supply_late_files(const struct supply *supply, char *out, size_t size);
+void resolve_late_files(const struct resolver *resolver, char *out, size_t size);
 /* How many files have unwind information that takes too long to evaluate, and a short list of them. */
-uint32_t supply_expensive_files(const struct supply *supply, char *out, size_t size);
+uint32_t resolve_expensive_files(const struct resolver *resolver, char *out, size_t size);
 /* What is fetched from the network, as a few words ("": nothing is). */
-void supply_fetches(const struct supply *supply, char *out, size_t size);
+void resolve_fetches(const struct resolver *resolver, char *out, size_t size);
 /* Of a recording: files that are missing or could not be verified ("": none). */
-void supply_recorded_notice(const struct supply *supply, char *out, size_t size);
+void resolve_recorded_notice(const struct resolver *resolver, char *out, size_t size);
 /* CPU time of all loaders and the fetcher so far, and resident bytes of the present ones. */
-void supply_cost(const struct supply *supply, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes);
+void resolve_cost(const struct resolver *resolver, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes);
 
 /* --- targets.c --- */
 

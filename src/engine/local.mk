@@ -9,13 +9,13 @@ libengine_a_SOURCES = \
 	src/engine/report.c \
 	src/engine/samples.c src/engine/samples.h \
 	src/engine/stack.c \
-	src/engine/supply.c src/engine/supply.h \
-	src/engine/supply_fetch.c \
-	src/engine/supply_files.c \
-	src/engine/supply_names.c \
-	src/engine/supply_open.c \
-	src/engine/supply_recorded.c \
-	src/engine/targets.c
+	src/engine/targets.c \
+	src/resolve/fetch.c \
+	src/resolve/module_files.c \
+	src/resolve/module_names.c \
+	src/resolve/open_files.c \
+	src/resolve/origin_recorded.c \
+	src/resolve/resolve.c src/resolve/resolver.h
 
 UNIT_TESTS += tests/test_engine_lbr
 tests_test_engine_lbr_SOURCES = tests/test_engine_lbr.c tests/perf_bytes.h tests/proc_util.h
@@ -27,7 +27,7 @@ tests_test_engine_recorded_SOURCES = tests/test_engine_recorded.c tests/recordin
 tests_test_engine_recorded_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_recorded_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
 
-UNIT_TESTS += tests/test_engine_supply
-tests_test_engine_supply_SOURCES = tests/test_engine_supply.c
-tests_test_engine_supply_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_test_engine_supply_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+UNIT_TESTS += tests/test_resolve_notice
+tests_test_resolve_notice_SOURCES = tests/test_resolve_notice.c
+tests_test_resolve_notice_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_resolve_notice_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)

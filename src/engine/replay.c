@@ -66,7 +66,7 @@ static bool finish_held(struct engine *engine, uint64_t time_ns)
 	if (made.end == STACK_END_PENDING) {
 		engine->look_for_wants = true;
 		/* How long that takes is no matter: the same recording ends the same in each run. */
-		if (supply_is_working(engine->supply))
+		if (resolve_is_working(engine->resolver))
 			return false;
 		made.end = STACK_END_NO_FILE;
 		stitch_forget(engine->stitch, r->input.tid); /* nothing need wait for it */
@@ -231,7 +231,7 @@ static struct woken wait_for_more(struct engine *engine, struct channel *channel
 	struct pollfd fds[4] = {
 		{.fd = channel_engine_fd(channel), .events = POLLIN},
 		{.fd = broker_files_fd(engine->broker), .events = POLLIN},
-		{.fd = supply_loader_fd(engine->supply), .events = POLLIN},
+		{.fd = resolve_loader_fd(engine->resolver), .events = POLLIN},
 	};
 	bool is_waiting = engine->replay->is_held || source_is_over(engine->source);
 	uint32_t nr = 3;
@@ -254,7 +254,7 @@ static struct woken wait_for_more(struct engine *engine, struct channel *channel
 static void hurry_names(struct engine *engine)
 {
 	if (!engine->is_over && (is_full(engine) || source_is_over(engine->source)))
-		supply_names_now(engine->supply);
+		resolve_names_now(engine->resolver);
 }
 
 void replay_run(struct engine *engine, struct channel *channel)
@@ -268,7 +268,7 @@ void replay_run(struct engine *engine, struct channel *channel)
 		bool was_over = source_is_over(engine->source);
 
 		hurry_names(engine);
-		supply_step(engine->supply, time_ns, woken.by_broker, woken.by_loader);
+		resolve_step(engine->resolver, time_ns, woken.by_broker, woken.by_loader);
 		while (woken.by_command && !leave && channel_receive(channel, &command))
 			leave = !engine_obey(engine, channel, &command, time_ns);
 		if (leave)

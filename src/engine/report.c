@@ -53,7 +53,7 @@ static void cost_look(struct engine *engine, uint64_t time_ns)
 
 	getrusage(RUSAGE_SELF, &self);
 	engine->broker_state = broker_watch(engine->broker, &broker_cpu_ns, &broker_rss);
-	supply_cost(engine->supply, &loader_cpu_ns, &loader_rss);
+	resolve_cost(engine->resolver, &loader_cpu_ns, &loader_rss);
 	c->cpu_now_ns = timeval_ns(self.ru_utime) + timeval_ns(self.ru_stime) + broker_cpu_ns +
 			loader_cpu_ns;
 	c->rss_bytes = own_rss_bytes() + broker_rss + loader_rss;
@@ -185,8 +185,8 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	ret->frames = profile.frames;
 	ret->log_entries = profile.log_entries;
 	ret->modules_expensive =
-		supply_expensive_files(engine->supply, expensive, sizeof(expensive));
-	supply_fill_health(engine->supply, ret);
+		resolve_expensive_files(engine->resolver, expensive, sizeof(expensive));
+	resolve_fill_health(engine->resolver, ret);
 	ret->elapsed_ns = time_ns - engine->cost.start_ns;
 	ret->own_cpu_ns = engine->cost.cpu_now_ns;
 	ret->own_cpu_pct = cost_pct(&engine->cost);
@@ -236,23 +236,23 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 			   engine->broker_state == BROKER_GONE ? ", start stacktop again" : "");
 	if (engine->own_tasks)
 		add_notice(out, size, "only this user's processes: use sudo for all");
-	supply_bad_files(engine->supply, files, sizeof(files));
+	resolve_bad_files(engine->resolver, files, sizeof(files));
 	if (files[0])
 		add_notice(out, size, "no names from %s", files);
-	if (supply_expensive_files(engine->supply, files, sizeof(files)) > 0)
+	if (resolve_expensive_files(engine->resolver, files, sizeof(files)) > 0)
 		add_notice(out, size,
 			   "stacks end early in %s: its unwind information takes too long", files);
 	if (engine->was_realtime && !engine->is_realtime)
 		add_notice(out, size,
 			   "too much work without a rest: no real-time priority any more");
-	supply_late_files(engine->supply, files, sizeof(files));
+	resolve_late_files(engine->resolver, files, sizeof(files));
 	if (files[0])
 		add_notice(out, size, "%s", files);
 	if (engine->recorded) {
 		recorded_notice(engine->recorded, files, sizeof(files));
 		if (files[0])
 			add_notice(out, size, "%s", files);
-		supply_recorded_notice(engine->supply, files, sizeof(files));
+		resolve_recorded_notice(engine->resolver, files, sizeof(files));
 		if (files[0])
 			add_notice(out, size, "%s", files);
 	}
@@ -262,16 +262,16 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 			   procs.maps_skipped_pid);
 	if (procs.modules_refused > 0)
 		add_notice(out, size, "too many ELF files: no names from new ones, start again");
-	if (supply_no_room_seen(engine->supply))
+	if (resolve_no_room_seen(engine->resolver))
 		add_notice(out, size, "too many open files: raise ulimit -n, then start again");
 	if (granted->notice[0])
 		add_notice(out, size, "%s", granted->notice);
-	supply_fetches(engine->supply, fetches, sizeof(fetches));
+	resolve_fetches(engine->resolver, fetches, sizeof(fetches));
 	if (fetches[0])
 		add_notice(out, size, "%s", fetches);
 	if (engine->recorded)
 		return;
-	supply_kernel_notice(engine->supply, files, sizeof(files));
+	resolve_kernel_notice(engine->resolver, files, sizeof(files));
 	if (files[0])
 		add_notice(out, size, "%s", files);
 }

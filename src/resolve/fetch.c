@@ -8,14 +8,14 @@
 #include "config.h"
 
 #include "src/base/util.h"
-#include "src/engine/supply.h"
 #include "src/loader/fetcher.h"
+#include "src/resolve/resolver.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-void supply_fetch(struct supply *s, uint32_t module)
+void resolve_fetch(struct resolver *s, uint32_t module)
 {
 	const struct module *m = procs_module(s->engine->procs, module);
 
@@ -27,7 +27,7 @@ void supply_fetch(struct supply *s, uint32_t module)
 }
 
 /* It cannot be started, or has ended: what is still wanted cannot come. */
-static void give_up(struct supply *s)
+static void give_up(struct resolver *s)
 {
 	struct fetch *f = &s->fetch;
 
@@ -35,10 +35,10 @@ static void give_up(struct supply *s)
 	f->nr_failed += f->nr_wanted + (f->asked != 0);
 	f->nr_wanted = f->asked = 0;
 	f->rss_bytes = 0;
-	supply_fetch_done(s);
+	resolve_fetch_done(s);
 }
 
-static bool start(struct supply *s)
+static bool start(struct resolver *s)
 {
 	struct engine *engine = s->engine;
 	pid_t pid;
@@ -53,7 +53,7 @@ static bool start(struct supply *s)
 	return true;
 }
 
-static void ask(struct supply *s)
+static void ask(struct resolver *s)
 {
 	struct fetch *f = &s->fetch;
 	uint32_t id = PROC_MODULE_FIRST;
@@ -73,7 +73,7 @@ static void ask(struct supply *s)
 	f->asked = id;
 }
 
-static void take(struct supply *s, struct fetcher_reply *reply)
+static void take(struct resolver *s, struct fetcher_reply *reply)
 {
 	struct fetch *f = &s->fetch;
 	struct file *file = &s->files[f->asked];
@@ -95,7 +95,7 @@ static void take(struct supply *s, struct fetcher_reply *reply)
 }
 
 /* What came is known to the loader: its files' frames shall be named anew. */
-static void rename_frames(struct supply *s)
+static void rename_frames(struct resolver *s)
 {
 	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++) {
 		if (s->files[id].fetch != FETCH_CAME)
@@ -104,10 +104,10 @@ static void rename_frames(struct supply *s)
 		profile_rename(s->engine->profile, id);
 	}
 	s->fetch.nr_came = 0;
-	supply_names_now(s);
+	resolve_names_now(s);
 }
 
-void supply_fetch_step(struct supply *s)
+void resolve_fetch_step(struct resolver *s)
 {
 	struct fetch *f = &s->fetch;
 	struct fetcher_reply reply;
@@ -130,12 +130,12 @@ void supply_fetch_step(struct supply *s)
 		rename_frames(s);
 }
 
-bool supply_fetch_holds_names(const struct supply *s)
+bool resolve_fetch_holds_names(const struct resolver *s)
 {
 	return s->fetch.nr_came > 0;
 }
 
-void supply_fetches(const struct supply *s, char *out, size_t size)
+void resolve_fetches(const struct resolver *s, char *out, size_t size)
 {
 	const struct fetch *f = &s->fetch;
 	const char *hosts = s->engine->fetch_hosts;
@@ -154,7 +154,7 @@ void supply_fetches(const struct supply *s, char *out, size_t size)
 }
 
 /* The end of its connection is the end of a fetcher that is idle; the broker sees to others. */
-void supply_fetch_done(struct supply *s)
+void resolve_fetch_done(struct resolver *s)
 {
 	if (s->fetch.sock >= 0)
 		close(s->fetch.sock);

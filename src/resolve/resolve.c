@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the engine may not open or parse itself comes from here: the broker
- * opens, the loader parses, and the supply carries descriptors, tables and
+ * opens, the loader parses, and the resolver carries descriptors, tables and
  * names between them, proc and the profile. It asks and takes, and never
  * waits; only the first scan of /proc is given a moment.
  */
 #include "config.h"
 
-#include "src/engine/supply.h"
-
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "src/resolve/resolver.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -26,8 +25,8 @@
 #define ENOUGH_FILES   4096u
 #define MAPS_OF_SCAN   (1ull << 63) /* in the tag of maps asked for by the first scan */
 
-static void take_broker(struct supply *s);
-static void take_scan(struct supply *s, int fd, uint64_t time_ns, uint64_t until_ns);
+static void take_broker(struct resolver *s);
+static void take_scan(struct resolver *s, int fd, uint64_t time_ns, uint64_t until_ns);
 
 static int start_loader(void *context, int *ret_sock, pid_t *ret_pid)
 {
@@ -46,7 +45,7 @@ static void kill_loader(void *context, pid_t pid)
 	broker_kill_loader(engine->broker, pid);
 }
 
-int supply_ask(struct supply *s, const struct broker_file_request *request)
+int resolve_ask(struct resolver *s, const struct broker_file_request *request)
 {
 	int r = broker_file_ask(s->engine->broker, request);
 
@@ -57,7 +56,7 @@ int supply_ask(struct supply *s, const struct broker_file_request *request)
 
 /* --- processes --- */
 
-static void ask_maps_of(struct supply *s, pid_t pid, uint64_t start_time, uint64_t flag)
+static void ask_maps_of(struct resolver *s, pid_t pid, uint64_t start_time, uint64_t flag)
 {
 	struct broker_file_request request = {
 		.kind = BROKER_MAPS,
@@ -66,10 +65,10 @@ static void ask_maps_of(struct supply *s, pid_t pid, uint64_t start_time, uint64
 		.start_time = start_time,
 	};
 
-	supply_ask(s, &request);
+	resolve_ask(s, &request);
 }
 
-static void ask_maps(struct supply *s, uint64_t time_ns)
+static void ask_maps(struct resolver *s, uint64_t time_ns)
 {
 	pid_t pid;
 	uint64_t start_time;
@@ -79,7 +78,7 @@ static void ask_maps(struct supply *s, uint64_t time_ns)
 		ask_maps_of(s, pid, start_time, 0);
 }
 
-static void take_maps(struct supply *s, const struct broker_file_reply *reply)
+static void take_maps(struct resolver *s, const struct broker_file_reply *reply)
 {
 	AUTO_FREE char *text = NULL;
 	size_t len = 0;
@@ -91,14 +90,14 @@ static void take_maps(struct supply *s, const struct broker_file_reply *reply)
 }
 
 /* STATUS: why there is no /proc/kallsyms. */
-static void kernel_failed(struct supply *s, int status)
+static void kernel_failed(struct resolver *s, int status)
 {
 	s->kernel_trouble = status;
 	s->files[LOADER_KERNEL].state = FILE_FAILED;
-	supply_release_names(s, LOADER_KERNEL);
+	resolve_release_names(s, LOADER_KERNEL);
 }
 
-static void take_reply_of(struct supply *s, struct broker_file_reply *reply)
+static void take_reply_of(struct resolver *s, struct broker_file_reply *reply)
 {
 	switch (reply->kind) {
 	case BROKER_MAPS:
@@ -106,18 +105,18 @@ static void take_reply_of(struct supply *s, struct broker_file_reply *reply)
 		break;
 	case BROKER_MAPPED:
 	case BROKER_PATH:
-		supply_take_mapped(s, reply);
+		resolve_take_mapped(s, reply);
 		break;
 	case BROKER_DEBUG:
 	case BROKER_DEBUGLINK:
-		supply_take_debug(s, reply);
+		resolve_take_debug(s, reply);
 		break;
 	case BROKER_KALLSYMS:
 		if (s->files[LOADER_KERNEL].state != FILE_OPENING)
 			break;
 		if (reply->status == 0 &&
 		    loader_add_module(s->loader, LOADER_KERNEL, steal_fd(&reply->fd)) == 0)
-			supply_file_done(s, LOADER_KERNEL);
+			resolve_file_done(s, LOADER_KERNEL);
 		else
 			kernel_failed(s, reply->status < 0 ? reply->status : -ENOMEM);
 		break;
@@ -131,19 +130,19 @@ static void take_reply_of(struct supply *s, struct broker_file_reply *reply)
 	}
 }
 
-static void take_reply(struct supply *s, struct broker_file_reply *reply)
+static void take_reply(struct resolver *s, struct broker_file_reply *reply)
 {
 	if (s->nr_asked > 0)
 		s->nr_asked--;
 	if (s->engine->recorded && reply->tag == LOADER_KERNEL)
-		supply_take_kernel(s, reply);
+		resolve_take_kernel(s, reply);
 	else
 		take_reply_of(s, reply);
 	if (reply->fd >= 0)
 		close(reply->fd);
 }
 
-static void take_broker(struct supply *s)
+static void take_broker(struct resolver *s)
 {
 	struct broker_file_reply reply;
 
@@ -151,7 +150,7 @@ static void take_broker(struct supply *s)
 		take_reply(s, &reply);
 }
 
-static void take_loader(struct supply *s, uint64_t time_ns)
+static void take_loader(struct resolver *s, uint64_t time_ns)
 {
 	struct loader_reply reply;
 
@@ -159,13 +158,13 @@ static void take_loader(struct supply *s, uint64_t time_ns)
 	while (loader_next_reply(s->loader, &reply)) {
 		switch (reply.kind) {
 		case LOADER_REPLY_TABLE:
-			supply_take_table(s, &reply);
+			resolve_take_table(s, &reply);
 			break;
 		case LOADER_REPLY_CALLS:
-			supply_take_calls(s, &reply);
+			resolve_take_calls(s, &reply);
 			break;
 		case LOADER_REPLY_NAMES:
-			supply_take_names(s, &reply);
+			resolve_take_names(s, &reply);
 			break;
 		}
 	}
@@ -175,7 +174,7 @@ static void take_loader(struct supply *s, uint64_t time_ns)
  * Let answers come in until fewer than LIMIT are outstanding. Only the first
  * scan may wait; sampling runs already, so the rings must not fill meanwhile.
  */
-static void wait_for_answers(struct supply *s, uint32_t limit, uint64_t until_ns)
+static void wait_for_answers(struct resolver *s, uint32_t limit, uint64_t until_ns)
 {
 	while (s->nr_asked >= limit && now_ns() < until_ns) {
 		struct pollfd pfd = {.fd = broker_files_fd(s->engine->broker), .events = POLLIN};
@@ -187,7 +186,7 @@ static void wait_for_answers(struct supply *s, uint32_t limit, uint64_t until_ns
 }
 
 /* Processes of a scan asked for at TIME_NS. UNTIL_NS 0: their maps are asked for when they are needed. */
-static void take_scan(struct supply *s, int fd, uint64_t time_ns, uint64_t until_ns)
+static void take_scan(struct resolver *s, int fd, uint64_t time_ns, uint64_t until_ns)
 {
 	AUTO_FREE char *data = NULL;
 	size_t len = 0;
@@ -212,16 +211,16 @@ static void take_scan(struct supply *s, int fd, uint64_t time_ns, uint64_t until
 	procs_scanned(s->engine->procs, time_ns);
 }
 
-void supply_rescan(struct supply *s, uint64_t time_ns)
+void resolve_rescan(struct resolver *s, uint64_t time_ns)
 {
 	struct broker_file_request scan = {.kind = BROKER_SCAN};
 
 	procs_mark_dirty(s->engine->procs);
-	if (supply_ask(s, &scan) == 0)
+	if (resolve_ask(s, &scan) == 0)
 		s->rescan_time_ns = time_ns;
 }
 
-void supply_first_scan(struct supply *s, uint64_t timeout_ns)
+void resolve_first_scan(struct resolver *s, uint64_t timeout_ns)
 {
 	struct broker_file_request scan = {.kind = BROKER_SCAN};
 	struct broker_file_request kallsyms = {.kind = BROKER_KALLSYMS};
@@ -233,12 +232,12 @@ void supply_first_scan(struct supply *s, uint64_t timeout_ns)
 		take_scan(s, reply.fd, s->scan_time_ns, until_ns);
 	if (reply.fd >= 0)
 		close(reply.fd);
-	if (supply_file(s, LOADER_KERNEL) && supply_ask(s, &kallsyms) == 0)
+	if (resolve_file(s, LOADER_KERNEL) && resolve_ask(s, &kallsyms) == 0)
 		s->files[LOADER_KERNEL].state = FILE_OPENING;
 	wait_for_answers(s, 1, until_ns);
 }
 
-static bool loader_is_asked(const struct supply *s)
+static bool loader_is_asked(const struct resolver *s)
 {
 	struct loader_stats stats;
 
@@ -246,22 +245,22 @@ static bool loader_is_asked(const struct supply *s)
 	return stats.queued > 0;
 }
 
-void supply_step(struct supply *s, uint64_t time_ns, bool broker_ready, bool loader_ready)
+void resolve_step(struct resolver *s, uint64_t time_ns, bool broker_ready, bool loader_ready)
 {
 	if (broker_ready || s->nr_asked > 0)
 		take_broker(s);
 	if (s->engine->recorded) {
-		supply_give_up_recorded(s, time_ns);
+		resolve_give_up_recorded(s, time_ns);
 	} else {
 		ask_maps(s, time_ns);
-		supply_ask_modules(s);
+		resolve_ask_modules(s);
 	}
 	if (loader_ready || loader_is_asked(s))
 		take_loader(s, time_ns);
-	supply_close_idle(s, time_ns);
-	supply_fetch_step(s);
-	supply_ask_names(s, time_ns);
-	supply_ask_wants(s);
+	resolve_close_idle(s, time_ns);
+	resolve_fetch_step(s);
+	resolve_ask_names(s, time_ns);
+	resolve_ask_wants(s);
 	loader_tick(s->loader, time_ns);
 	if (s->tables_came || time_ns >= s->next_retry_ns) {
 		backlog_retry(s->engine->backlog, s->engine,
@@ -271,7 +270,7 @@ void supply_step(struct supply *s, uint64_t time_ns, bool broker_ready, bool loa
 	}
 }
 
-int supply_loader_fd(const struct supply *s)
+int resolve_loader_fd(const struct resolver *s)
 {
 	return loader_client_fd(s->loader);
 }
@@ -295,19 +294,19 @@ static void kernel_notice(int trouble, enum loader_status status, char *out, siz
 			 "then start again");
 }
 
-void supply_kernel_notice(const struct supply *s, char *out, size_t size)
+void resolve_kernel_notice(const struct resolver *s, char *out, size_t size)
 {
 	out[0] = '\0';
 	if (s->kernel_names_missing && !s->kernel_names_seen)
 		kernel_notice(s->kernel_trouble, s->files[LOADER_KERNEL].trouble, out, size);
 }
 
-bool supply_no_room_seen(const struct supply *s)
+bool resolve_no_room_seen(const struct resolver *s)
 {
 	return s->nr_no_room > 0;
 }
 
-void supply_fill_health(const struct supply *s, struct health *health)
+void resolve_fill_health(const struct resolver *s, struct health *health)
 {
 	struct loader_stats stats;
 	struct procs_stats procs;
@@ -330,7 +329,7 @@ void supply_fill_health(const struct supply *s, struct health *health)
 	health->tables_rows = s->table_rows;
 }
 
-void supply_cost(const struct supply *s, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes)
+void resolve_cost(const struct resolver *s, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes)
 {
 	struct loader_stats stats;
 
@@ -339,30 +338,30 @@ void supply_cost(const struct supply *s, uint64_t *ret_cpu_ns, uint64_t *ret_rss
 	*ret_rss_bytes = stats.rss_bytes + s->fetch.rss_bytes;
 }
 
-struct supply *supply_new(struct engine *engine)
+struct resolver *resolver_new(struct engine *engine)
 {
 	struct loader_spawner spawner = {
 		.start = start_loader, .kill = kill_loader, .context = engine};
-	struct supply *s = calloc(1, sizeof(*s));
+	struct resolver *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->engine = engine;
 	s->fetch.sock = -1;
-	supply_open_init(s);
+	resolve_open_init(s);
 	s->loader = loader_client_new(&spawner);
 	if (!s->loader)
-		return supply_free(s);
+		return resolver_free(s);
 	if (!engine->recorded)
-		supply_add_vdso(s);
+		resolve_add_vdso(s);
 	return s;
 }
 
-struct supply *supply_free(struct supply *s)
+struct resolver *resolver_free(struct resolver *s)
 {
 	if (!s)
 		return NULL;
-	supply_fetch_done(s);
+	resolve_fetch_done(s);
 	loader_client_free(s->loader);
 	free(s->files);
 	free(s->held);

@@ -10,7 +10,7 @@
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
-#include "src/engine/supply.h"
+#include "src/resolve/resolver.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 #define NOTES_PATH	"/sys/kernel/notes"
 #define NOTES_BYTES_MAX 65536
 
-const char supply_another_build[] = "another build-id";
-const char supply_hangs[] = "its file system hangs";
+const char resolve_another_build[] = "another build-id";
+const char resolve_hangs[] = "its file system hangs";
 
 /* --- build-ids --- */
 
@@ -38,7 +38,8 @@ static bool is_same_build(const uint8_t *a, uint8_t a_bytes, const uint8_t *b, u
 	return a_bytes > 0 && b_bytes > 0 && memcmp(left, right, sizeof(left)) == 0;
 }
 
-bool supply_is_recorded(struct supply *s, const struct module *m, const struct loader_reply *reply)
+bool resolve_is_recorded(struct resolver *s, const struct module *m,
+			 const struct loader_reply *reply)
 {
 	const char *path = m->raw_path ? m->raw_path : m->path; /* the vDSO has no file */
 	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, path);
@@ -82,7 +83,7 @@ static bool build_id_of_notes(const uint8_t *data, size_t len, struct recording_
 }
 
 /* The kernel that runs here is the one of the recording. */
-static bool is_own_kernel(const struct supply *s)
+static bool is_own_kernel(const struct resolver *s)
 {
 	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, NULL);
 	const struct recording_info *info = recorded_info(s->engine->recorded);
@@ -103,33 +104,33 @@ static bool is_own_kernel(const struct supply *s)
 
 /* --- opening --- */
 
-static void open_file(struct supply *s, uint32_t id)
+static void open_file(struct resolver *s, uint32_t id)
 {
 	const struct module *m = procs_module(s->engine->procs, id);
 	struct broker_file_request request = {.kind = BROKER_PATH, .tag = id};
 
 	if (!m->raw_path) {
-		supply_file_failed(s, id, STACK_END_NO_FILE, "has no path", false);
+		resolve_file_failed(s, id, STACK_END_NO_FILE, "has no path", false);
 		return;
 	}
 	snprintf(request.path, sizeof(request.path), "%s", m->raw_path);
 	s->files[id].state = FILE_OPENING;
-	if (supply_ask(s, &request) < 0)
-		supply_file_failed(s, id, STACK_END_NO_FILE, "the broker is gone", false);
+	if (resolve_ask(s, &request) < 0)
+		resolve_file_failed(s, id, STACK_END_NO_FILE, "the broker is gone", false);
 }
 
 /* Every kernel brings its own vDSO along. */
-static void open_vdso(struct supply *s)
+static void open_vdso(struct resolver *s)
 {
 	const struct recording_info *info = recorded_info(s->engine->recorded);
 	struct utsname uts;
 
 	if (info->arch == RECORDING_ARCH_X86_64 && uname(&uts) == 0 &&
 	    strcmp(info->release, uts.release) == 0 && strcmp(info->machine, uts.machine) == 0)
-		supply_add_vdso(s);
+		resolve_add_vdso(s);
 	else
-		supply_file_failed(s, PROC_MODULE_VDSO, STACK_END_NO_FILE, "another kernel's",
-				   false);
+		resolve_file_failed(s, PROC_MODULE_VDSO, STACK_END_NO_FILE, "another kernel's",
+				    false);
 }
 
 /* Where the kernel's names may be, the first that is there and right. */
@@ -149,7 +150,7 @@ static const struct {
 };
 
 /* What to ask for at the TRY; false: nothing. */
-static bool kernel_request(const struct supply *s, uint32_t try, struct broker_file_request *ret)
+static bool kernel_request(const struct resolver *s, uint32_t try, struct broker_file_request *ret)
 {
 	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, NULL);
 	const char *release = recorded_info(s->engine->recorded)->release;
@@ -177,36 +178,36 @@ static bool kernel_request(const struct supply *s, uint32_t try, struct broker_f
 }
 
 /* Ask for the next place. */
-static void open_kernel(struct supply *s)
+static void open_kernel(struct resolver *s)
 {
 	struct file *file = &s->files[LOADER_KERNEL];
 
 	while (s->kernel_try < KERNEL_PATHS + ARRAY_SIZE(vmlinux_paths)) {
 		struct broker_file_request request;
 
-		if (kernel_request(s, s->kernel_try++, &request) && supply_ask(s, &request) == 0) {
+		if (kernel_request(s, s->kernel_try++, &request) && resolve_ask(s, &request) == 0) {
 			file->state = FILE_OPENING;
 			file->asked_ns = now_ns();
 			return;
 		}
 	}
 	file->state = FILE_FAILED;
-	supply_release_names(s, LOADER_KERNEL);
+	resolve_release_names(s, LOADER_KERNEL);
 }
 
-void supply_take_kernel(struct supply *s, struct broker_file_reply *reply)
+void resolve_take_kernel(struct resolver *s, struct broker_file_reply *reply)
 {
 	if (s->files[LOADER_KERNEL].state != FILE_OPENING)
 		return;
 	loader_set_kernel_text(s->loader, recorded_kernel_text(s->engine->recorded));
 	if (reply->status == 0 &&
 	    loader_add_module(s->loader, LOADER_KERNEL, steal_fd(&reply->fd)) == 0)
-		supply_file_done(s, LOADER_KERNEL);
+		resolve_file_done(s, LOADER_KERNEL);
 	else
 		open_kernel(s);
 }
 
-bool supply_kernel_is_wrong(struct supply *s, const struct loader_reply *reply)
+bool resolve_kernel_is_wrong(struct resolver *s, const struct loader_reply *reply)
 {
 	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, NULL);
 	bool is_kallsyms = reply->build_id_bytes == 0; /* the broker's own, known to be right */
@@ -222,7 +223,7 @@ bool supply_kernel_is_wrong(struct supply *s, const struct loader_reply *reply)
 	return true;
 }
 
-void supply_open_recorded(struct supply *s, uint32_t id)
+void resolve_open_recorded(struct resolver *s, uint32_t id)
 {
 	s->files[id].asked_ns = now_ns();
 	if (id == PROC_MODULE_KERNEL) {
@@ -238,7 +239,7 @@ void supply_open_recorded(struct supply *s, uint32_t id)
 	}
 }
 
-void supply_give_up_recorded(struct supply *s, uint64_t time_ns)
+void resolve_give_up_recorded(struct resolver *s, uint64_t time_ns)
 {
 	if (s->nr_asked == 0 || time_ns < s->next_give_up_ns)
 		return;
@@ -249,18 +250,18 @@ void supply_give_up_recorded(struct supply *s, uint64_t time_ns)
 		if (time_ns < file->asked_ns + GIVE_UP_NS)
 			continue;
 		if (file->state == FILE_DEBUG) {
-			supply_file_done(s, id);
+			resolve_file_done(s, id);
 		} else if (file->state == FILE_OPENING && id == PROC_MODULE_KERNEL) {
 			open_kernel(s);
 		} else if (file->state == FILE_OPENING) {
-			supply_file_failed(s, id, STACK_END_NO_FILE, supply_hangs, false);
+			resolve_file_failed(s, id, STACK_END_NO_FILE, resolve_hangs, false);
 		}
 	}
 }
 
 /* --- what is said of them --- */
 
-void supply_recorded_notice(const struct supply *s, char *out, size_t size)
+void resolve_recorded_notice(const struct resolver *s, char *out, size_t size)
 {
 	uint32_t nr_missing = 0;
 	size_t len = 0;
@@ -271,7 +272,7 @@ void supply_recorded_notice(const struct supply *s, char *out, size_t size)
 
 		nr_missing += s->files[id].state == FILE_FAILED &&
 			      m->unwind.state == STACK_END_NO_FILE &&
-			      m->why != supply_another_build && m->why != supply_hangs;
+			      m->why != resolve_another_build && m->why != resolve_hangs;
 	}
 	if (nr_missing > 0)
 		len = (size_t)snprintf(out, size, "%u file%s not found: --symfs=DIR says where",

@@ -9,7 +9,7 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
-#include "src/engine/supply.h"
+#include "src/resolve/resolver.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define VDSO_BYTES_MAX	65536
 #define BAD_FILES_NAMED 3 /* the others are counted */
 
-struct file *supply_file(struct supply *s, uint32_t module)
+struct file *resolve_file(struct resolver *s, uint32_t module)
 {
 	if (module >= s->nr_files) {
 		size_t want = (size_t)module + 1;
@@ -55,15 +55,15 @@ static int vdso_image(void)
 	return memfd_sealed("vdso", image, bytes);
 }
 
-void supply_add_vdso(struct supply *s)
+void resolve_add_vdso(struct resolver *s)
 {
-	struct file *file = supply_file(s, PROC_MODULE_VDSO);
+	struct file *file = resolve_file(s, PROC_MODULE_VDSO);
 	int fd = vdso_image();
 
 	if (file && fd >= 0 && loader_add_module(s->loader, PROC_MODULE_VDSO, fd) == 0) {
 		file->state = FILE_OPEN;
 	} else if (file) {
-		supply_file_failed(s, PROC_MODULE_VDSO, STACK_END_NO_FILE, "no vDSO here", false);
+		resolve_file_failed(s, PROC_MODULE_VDSO, STACK_END_NO_FILE, "no vDSO here", false);
 	} else {
 		module_failed(s->engine->procs, procs_module(s->engine->procs, PROC_MODULE_VDSO),
 			      STACK_END_NO_FILE, "no vDSO here", false);
@@ -72,16 +72,16 @@ void supply_add_vdso(struct supply *s)
 
 /* --- files --- */
 
-void supply_file_done(struct supply *s, uint32_t module)
+void resolve_file_done(struct resolver *s, uint32_t module)
 {
 	s->files[module].state = FILE_DONE;
 	s->files[module].wants_open = false;
 	s->engine->look_for_wants = true;
-	supply_release_names(s, module);
+	resolve_release_names(s, module);
 }
 
-void supply_file_failed(struct supply *s, uint32_t module, enum stack_end end, const char *why,
-			bool retry)
+void resolve_file_failed(struct resolver *s, uint32_t module, enum stack_end end, const char *why,
+			 bool retry)
 {
 	struct engine *engine = s->engine;
 
@@ -89,11 +89,11 @@ void supply_file_failed(struct supply *s, uint32_t module, enum stack_end end, c
 	s->files[module].state = retry ? FILE_UNSEEN : FILE_FAILED;
 	s->tables_came = true; /* who waits for it need not wait longer */
 	if (!retry)
-		supply_release_names(s, module);
+		resolve_release_names(s, module);
 }
 
 /* What to ask the broker of KIND about the file of MODULE, by the process that has it mapped. */
-static struct broker_file_request request_of(const struct supply *s, uint32_t module,
+static struct broker_file_request request_of(const struct resolver *s, uint32_t module,
 					     enum broker_file_kind kind)
 {
 	const struct module *m = procs_module(s->engine->procs, module);
@@ -119,50 +119,50 @@ static struct broker_file_request request_of(const struct supply *s, uint32_t mo
 	return request;
 }
 
-int supply_ask_mapped(struct supply *s, uint32_t module)
+int resolve_ask_mapped(struct resolver *s, uint32_t module)
 {
 	struct broker_file_request request = request_of(s, module, BROKER_MAPPED);
 
 	s->files[module].asked_ns = now_ns();
-	return supply_ask(s, &request);
+	return resolve_ask(s, &request);
 }
 
-void supply_ask_modules(struct supply *s)
+void resolve_ask_modules(struct resolver *s)
 {
 	struct module_want want;
 
 	while (s->nr_asked < ASKED_MAX && procs_next_module_want(s->engine->procs, &want)) {
-		struct file *file = supply_file(s, want.module);
+		struct file *file = resolve_file(s, want.module);
 
 		if (!file)
 			return;
 		file->want = want;
 		file->state = FILE_OPENING;
-		if (supply_ask_mapped(s, want.module) < 0)
-			supply_file_failed(s, want.module, STACK_END_NO_FILE, "the broker is gone",
-					   false);
+		if (resolve_ask_mapped(s, want.module) < 0)
+			resolve_file_failed(s, want.module, STACK_END_NO_FILE, "the broker is gone",
+					    false);
 	}
 }
 
 /* The file of MODULE did not come: STATUS tells why. */
-static void not_opened(struct supply *s, uint32_t module, enum broker_file_kind kind, int status)
+static void not_opened(struct resolver *s, uint32_t module, enum broker_file_kind kind, int status)
 {
 	bool gone = status == -ENOENT || status == -ESRCH || status == -ESTALE;
 
 	if (status == -ENOEXEC) {
 		s->files[module].trouble = LOADER_NOT_ELF;
-		supply_file_failed(s, module, STACK_END_BAD_FILE,
-				   loader_status_text(LOADER_NOT_ELF), false);
+		resolve_file_failed(s, module, STACK_END_BAD_FILE,
+				    loader_status_text(LOADER_NOT_ELF), false);
 	} else if (kind == BROKER_PATH) {
-		supply_file_failed(s, module, STACK_END_NO_FILE,
-				   gone ? "not found" : "could not be opened", false);
+		resolve_file_failed(s, module, STACK_END_NO_FILE,
+				    gone ? "not found" : "could not be opened", false);
 	} else {
-		supply_file_failed(s, module, STACK_END_NO_FILE,
-				   gone ? "its process was gone" : "could not be opened", gone);
+		resolve_file_failed(s, module, STACK_END_NO_FILE,
+				    gone ? "its process was gone" : "could not be opened", gone);
 	}
 }
 
-void supply_take_mapped(struct supply *s, struct broker_file_reply *reply)
+void resolve_take_mapped(struct resolver *s, struct broker_file_reply *reply)
 {
 	uint32_t module = (uint32_t)reply->tag;
 
@@ -172,11 +172,11 @@ void supply_take_mapped(struct supply *s, struct broker_file_reply *reply)
 	if (reply->kind == BROKER_MAPPED &&
 	    (reply->status == -EMFILE ||
 	     (reply->status == -EBUSY && s->files[module].state == FILE_AGAIN))) {
-		supply_no_room(s, module, reply->status);
+		resolve_no_room(s, module, reply->status);
 		return;
 	}
 	if (s->files[module].state == FILE_AGAIN) {
-		supply_take_again(s, reply);
+		resolve_take_again(s, reply);
 		return;
 	}
 	if (reply->status < 0) {
@@ -186,13 +186,13 @@ void supply_take_mapped(struct supply *s, struct broker_file_reply *reply)
 	s->files[module].state = FILE_OPEN;
 	s->engine->look_for_wants = true;
 	if (loader_add_module(s->loader, module, steal_fd(&reply->fd)) < 0)
-		supply_file_failed(s, module, STACK_END_NO_FILE, "out of memory", false);
+		resolve_file_failed(s, module, STACK_END_NO_FILE, "out of memory", false);
 	else
-		supply_opened(s, module, reply);
+		resolve_opened(s, module, reply);
 }
 
 /* Ask for a debug file by build-id (first) or debuglink; without either the names are as good as they get. */
-static void ask_debug(struct supply *s, uint32_t module, enum broker_file_kind kind)
+static void ask_debug(struct resolver *s, uint32_t module, enum broker_file_kind kind)
 {
 	const struct module *m = procs_module(s->engine->procs, module);
 	struct file *file = &s->files[module];
@@ -204,18 +204,18 @@ static void ask_debug(struct supply *s, uint32_t module, enum broker_file_kind k
 		return;
 	}
 	file->state = FILE_DEBUG;
-	if (!known || supply_ask(s, &request) < 0) {
-		supply_file_done(s, module);
-		supply_fetch(s, module);
+	if (!known || resolve_ask(s, &request) < 0) {
+		resolve_file_done(s, module);
+		resolve_fetch(s, module);
 	}
 }
 
-void supply_ask_debug(struct supply *s, uint32_t module)
+void resolve_ask_debug(struct resolver *s, uint32_t module)
 {
 	ask_debug(s, module, BROKER_DEBUG);
 }
 
-void supply_take_debug(struct supply *s, struct broker_file_reply *reply)
+void resolve_take_debug(struct resolver *s, struct broker_file_reply *reply)
 {
 	uint32_t module = (uint32_t)reply->tag;
 
@@ -228,16 +228,16 @@ void supply_take_debug(struct supply *s, struct broker_file_reply *reply)
 	s->files[module].has_debug = reply->status == 0;
 	if (reply->status == 0)
 		loader_add_debug(s->loader, module, steal_fd(&reply->fd));
-	supply_file_done(s, module);
+	resolve_file_done(s, module);
 	if (reply->status < 0)
-		supply_fetch(s, module);
+		resolve_fetch(s, module);
 }
 
-void supply_take_table(struct supply *s, struct loader_reply *reply)
+void resolve_take_table(struct resolver *s, struct loader_reply *reply)
 {
 	struct module *m = procs_module(s->engine->procs, reply->module);
 	AUTO_CLOSE int fd = reply->blob_fd;
-	struct file *file = supply_file(s, reply->module);
+	struct file *file = resolve_file(s, reply->module);
 	const void *blob = NULL;
 	size_t len = 0;
 	int r = -EBADMSG;
@@ -245,10 +245,10 @@ void supply_take_table(struct supply *s, struct loader_reply *reply)
 	if (!m || !file || file->state != FILE_TABLE)
 		return;
 	s->tables_came = true;
-	if (s->engine->recorded && !supply_is_recorded(s, m, reply)) {
+	if (s->engine->recorded && !resolve_is_recorded(s, m, reply)) {
 		loader_drop_module(s->loader, reply->module);
-		supply_file_failed(s, reply->module, STACK_END_NO_FILE, supply_another_build,
-				   false);
+		resolve_file_failed(s, reply->module, STACK_END_NO_FILE, resolve_another_build,
+				    false);
 		return;
 	}
 	if (reply->status == LOADER_OK && memfd_map(fd, TABLE_BYTES_MAX, &blob, &len) == 0)
@@ -257,8 +257,8 @@ void supply_take_table(struct supply *s, struct loader_reply *reply)
 		if (blob)
 			munmap((void *)(uintptr_t)blob, len);
 		file->trouble = reply->status;
-		supply_file_failed(s, reply->module, STACK_END_BAD_FILE,
-				   loader_status_text(reply->status), false);
+		resolve_file_failed(s, reply->module, STACK_END_BAD_FILE,
+				    loader_status_text(reply->status), false);
 		return;
 	}
 	if (r == 0) {
@@ -271,12 +271,12 @@ void supply_take_table(struct supply *s, struct loader_reply *reply)
 	memcpy(m->build_id, reply->build_id, sizeof(m->build_id));
 	snprintf(file->debuglink, sizeof(file->debuglink), "%s", reply->debuglink);
 	if (reply->has_symtab || reply->module < PROC_MODULE_FIRST)
-		supply_file_done(s, reply->module);
+		resolve_file_done(s, reply->module);
 	else
-		supply_ask_debug(s, reply->module);
+		resolve_ask_debug(s, reply->module);
 }
 
-void supply_take_calls(struct supply *s, struct loader_reply *reply)
+void resolve_take_calls(struct resolver *s, struct loader_reply *reply)
 {
 	struct module *m = procs_module(s->engine->procs, reply->module);
 	AUTO_CLOSE int fd = reply->blob_fd;
@@ -294,13 +294,13 @@ void supply_take_calls(struct supply *s, struct loader_reply *reply)
 	m->unwind.calls_failed = true;
 }
 
-static void ask_calls_of(struct supply *s, uint32_t id)
+static void ask_calls_of(struct resolver *s, uint32_t id)
 {
 	struct unwind_module *m = &procs_module(s->engine->procs, id)->unwind;
 	struct file *file = &s->files[id];
 
-	if (file->state == FILE_DONE && !supply_is_open(s, id)) {
-		m->calls_failed = supply_is_lost(s, id);
+	if (file->state == FILE_DONE && !resolve_is_open(s, id)) {
+		m->calls_failed = resolve_is_lost(s, id);
 		return;
 	}
 	file->calls_asked = true;
@@ -308,7 +308,7 @@ static void ask_calls_of(struct supply *s, uint32_t id)
 		m->calls_failed = true;
 }
 
-static void ask_wants_of(struct supply *s, uint32_t id)
+static void ask_wants_of(struct resolver *s, uint32_t id)
 {
 	struct unwind_module *m = &procs_module(s->engine->procs, id)->unwind;
 	struct file *file = &s->files[id];
@@ -317,13 +317,13 @@ static void ask_wants_of(struct supply *s, uint32_t id)
 		file->state >= FILE_DEBUG && !m->has_table && m->state == STACK_END_PENDING;
 
 	if ((file->state == FILE_UNSEEN || was_dropped) && m->wants_table && s->engine->recorded)
-		supply_open_recorded(s, id);
-	if (file->state == FILE_DONE && file->wants_open && supply_is_open(s, id))
-		supply_file_done(s, id);
-	if (file->state == FILE_OPEN && m->wants_table && supply_is_open(s, id)) {
+		resolve_open_recorded(s, id);
+	if (file->state == FILE_DONE && file->wants_open && resolve_is_open(s, id))
+		resolve_file_done(s, id);
+	if (file->state == FILE_OPEN && m->wants_table && resolve_is_open(s, id)) {
 		file->state = FILE_TABLE;
 		if (loader_want_table(s->loader, id) < 0)
-			supply_file_failed(s, id, STACK_END_BAD_FILE, "out of memory", false);
+			resolve_file_failed(s, id, STACK_END_BAD_FILE, "out of memory", false);
 	}
 	if (file->state >= FILE_DEBUG && m->wants_calls && !file->calls_asked)
 		ask_calls_of(s, id);
@@ -334,19 +334,19 @@ static void ask_wants_of(struct supply *s, uint32_t id)
  * opened as soon as they are mapped, since a process may end; their tables are
  * built for those that stacks lead to, which are few of them.
  */
-void supply_ask_wants(struct supply *s)
+void resolve_ask_wants(struct resolver *s)
 {
 	if (!s->engine->look_for_wants)
 		return;
 	s->engine->look_for_wants = false;
 	/* A recording's files are not seen before they are wanted. */
-	if (s->engine->recorded && !supply_file(s, procs_nr_modules(s->engine->procs) - 1))
+	if (s->engine->recorded && !resolve_file(s, procs_nr_modules(s->engine->procs) - 1))
 		return;
 	for (uint32_t id = PROC_MODULE_VDSO; id < s->nr_files; id++)
 		ask_wants_of(s, id);
 }
 
-bool supply_is_working(const struct supply *s)
+bool resolve_is_working(const struct resolver *s)
 {
 	for (uint32_t id = PROC_MODULE_VDSO; id < procs_nr_modules(s->engine->procs); id++) {
 		const struct unwind_module *m = &procs_module(s->engine->procs, id)->unwind;
@@ -362,12 +362,12 @@ bool supply_is_working(const struct supply *s)
 /* --- what became of them --- */
 
 /* Why module ID has no names although there is a file, or NULL. */
-static const char *trouble_of(const struct supply *s, uint32_t id, uint64_t time_ns)
+static const char *trouble_of(const struct resolver *s, uint32_t id, uint64_t time_ns)
 {
 	const struct file *file = &s->files[id];
 	const char *why = procs_module(s->engine->procs, id)->why;
 
-	if (why == supply_another_build || why == supply_hangs)
+	if (why == resolve_another_build || why == resolve_hangs)
 		return why;
 	if (file->is_refused)
 		return "packed tighter than any real one";
@@ -382,11 +382,11 @@ static const char *trouble_of(const struct supply *s, uint32_t id, uint64_t time
 	/* Without a broker no open is answered. */
 	if (file->state == FILE_OPENING && s->engine->broker_state == BROKER_WELL &&
 	    time_ns > file->asked_ns + GIVE_UP_NS)
-		return supply_hangs;
+		return resolve_hangs;
 	return NULL;
 }
 
-void supply_bad_files(const struct supply *s, char *out, size_t size)
+void resolve_bad_files(const struct resolver *s, char *out, size_t size)
 {
 	uint64_t time_ns = now_ns();
 	uint32_t nr = 0;
@@ -405,7 +405,7 @@ void supply_bad_files(const struct supply *s, char *out, size_t size)
 		snprintf(out + len, size - len, " and %u more", nr - BAD_FILES_NAMED);
 }
 
-uint32_t supply_expensive_files(const struct supply *s, char *out, size_t size)
+uint32_t resolve_expensive_files(const struct resolver *s, char *out, size_t size)
 {
 	uint32_t nr = 0;
 	size_t len = 0;
@@ -423,7 +423,7 @@ uint32_t supply_expensive_files(const struct supply *s, char *out, size_t size)
 	return nr;
 }
 
-void supply_late_files(const struct supply *s, char *out, size_t size)
+void resolve_late_files(const struct resolver *s, char *out, size_t size)
 {
 	const struct module *module = NULL;
 	struct loader_stats stats;

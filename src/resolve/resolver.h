@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the files of the supply share (supply.c, supply_files.c,
- * supply_open.c, supply_names.c). The rest of the engine sees internal.h only.
+ * What the files of the resolver share (resolve.c, module_files.c,
+ * open_files.c, module_names.c). The rest of the engine sees internal.h only.
  */
-#ifndef ST_ENGINE_SUPPLY_H
-#define ST_ENGINE_SUPPLY_H
+#ifndef ST_RESOLVE_RESOLVER_H
+#define ST_RESOLVE_RESOLVER_H
 
 #include "src/base/util.h"
 #include "src/engine/internal.h"
@@ -46,7 +46,7 @@ struct file {
 	struct module_want want;    /* where it was mapped, for the debuglink */
 	char debuglink[256];
 	enum fetch_state fetch;
-	/* live: see supply_open.c */
+	/* live: see open_files.c */
 	bool is_open;	  /* the loader's client has its descriptor */
 	bool wants_open;  /* names wait until it is open again */
 	bool has_debug;	  /* with a debug file of this machine */
@@ -75,7 +75,7 @@ struct held {
 	uint64_t off;
 };
 
-struct supply {
+struct resolver {
 	struct engine *engine;
 	struct loader_client *loader;
 	struct file *files; /* by module id */
@@ -100,80 +100,80 @@ struct supply {
 };
 
 /* Ask the broker; its answer is counted on. 0 or -errno. */
-int supply_ask(struct supply *s, const struct broker_file_request *request);
+int resolve_ask(struct resolver *s, const struct broker_file_request *request);
 
-/* --- supply_files.c: from a mapping to a table --- */
+/* --- module_files.c: from a mapping to a table --- */
 
 /* The state of MODULE, made if it is new; NULL: no memory. */
-struct file *supply_file(struct supply *s, uint32_t module);
+struct file *resolve_file(struct resolver *s, uint32_t module);
 /* It will not come, see module_failed(). */
-void supply_file_failed(struct supply *s, uint32_t module, enum stack_end end, const char *why,
-			bool retry);
+void resolve_file_failed(struct resolver *s, uint32_t module, enum stack_end end, const char *why,
+			 bool retry);
 /* Nothing more is to come of the file: its names can be asked for. */
-void supply_file_done(struct supply *s, uint32_t module);
-void supply_add_vdso(struct supply *s);
+void resolve_file_done(struct resolver *s, uint32_t module);
+void resolve_add_vdso(struct resolver *s);
 /* Ask the broker for MODULE's file where it was last seen mapped. 0 or -errno. */
-int supply_ask_mapped(struct supply *s, uint32_t module);
-/* Ask for MODULE's debug file by build-id and debuglink; supply_file_done() follows. */
-void supply_ask_debug(struct supply *s, uint32_t module);
+int resolve_ask_mapped(struct resolver *s, uint32_t module);
+/* Ask for MODULE's debug file by build-id and debuglink; resolve_file_done() follows. */
+void resolve_ask_debug(struct resolver *s, uint32_t module);
 /* Ask for files that are mapped and not open yet. */
-void supply_ask_modules(struct supply *s);
+void resolve_ask_modules(struct resolver *s);
 /* Ask for the tables and calls that unwinding wants. */
-void supply_ask_wants(struct supply *s);
-void supply_take_mapped(struct supply *s, struct broker_file_reply *reply);
-void supply_take_debug(struct supply *s, struct broker_file_reply *reply);
-void supply_take_table(struct supply *s, struct loader_reply *reply);
-void supply_take_calls(struct supply *s, struct loader_reply *reply);
+void resolve_ask_wants(struct resolver *s);
+void resolve_take_mapped(struct resolver *s, struct broker_file_reply *reply);
+void resolve_take_debug(struct resolver *s, struct broker_file_reply *reply);
+void resolve_take_table(struct resolver *s, struct loader_reply *reply);
+void resolve_take_calls(struct resolver *s, struct loader_reply *reply);
 
-/* --- supply_open.c: which files stay open --- */
+/* --- open_files.c: which files stay open --- */
 
-void supply_open_init(struct supply *s);
+void resolve_open_init(struct resolver *s);
 /* MODULE's file has come with REPLY, and is with the loader's client. */
-void supply_opened(struct supply *s, uint32_t module, const struct broker_file_reply *reply);
+void resolve_opened(struct resolver *s, uint32_t module, const struct broker_file_reply *reply);
 /*
  * MODULE's file, which has been open, is now: something can be asked about it. If it is not it is asked
  * for again, and its state says so, unless it is lost or there is no room just now.
  */
-bool supply_is_open(struct supply *s, uint32_t module);
-bool supply_is_lost(const struct supply *s, uint32_t module);
+bool resolve_is_open(struct resolver *s, uint32_t module);
+bool resolve_is_lost(const struct resolver *s, uint32_t module);
 /* No descriptor, or no thread of the broker's, was free for MODULE's file. */
-void supply_no_room(struct supply *s, uint32_t module, int status);
-void supply_take_again(struct supply *s, struct broker_file_reply *reply);
+void resolve_no_room(struct resolver *s, uint32_t module, int status);
+void resolve_take_again(struct resolver *s, struct broker_file_reply *reply);
 /* Close files that nobody has asked about for a while. */
-void supply_close_idle(struct supply *s, uint64_t time_ns);
+void resolve_close_idle(struct resolver *s, uint64_t time_ns);
 
-/* --- supply_fetch.c: debug files from the network --- */
+/* --- fetch.c: debug files from the network --- */
 
 /* No debug file of MODULE is on this machine: fetch one, if that is allowed. */
-void supply_fetch(struct supply *s, uint32_t module);
+void resolve_fetch(struct resolver *s, uint32_t module);
 /* One step: ask for the next, take what has come. Never waits. */
-void supply_fetch_step(struct supply *s);
+void resolve_fetch_step(struct resolver *s);
 /* A debug file came: names must not be asked for until the answers on their way are here. */
-bool supply_fetch_holds_names(const struct supply *s);
-void supply_fetch_done(struct supply *s);
-/* --- supply_recorded.c: what is different for the files of a recording --- */
+bool resolve_fetch_holds_names(const struct resolver *s);
+void resolve_fetch_done(struct resolver *s);
+/* --- origin_recorded.c: what is different for the files of a recording --- */
 
 /* Why a file is not used although it is there: it is named. */
-extern const char supply_another_build[], supply_hangs[];
+extern const char resolve_another_build[], resolve_hangs[];
 
 /* A stack leads into MODULE, whose file nobody has asked for yet. */
-void supply_open_recorded(struct supply *s, uint32_t module);
+void resolve_open_recorded(struct resolver *s, uint32_t module);
 /* The file that REPLY tells of is the one that was recorded, as far as that can be known. */
-bool supply_is_recorded(struct supply *s, const struct module *module,
-			const struct loader_reply *reply);
+bool resolve_is_recorded(struct resolver *s, const struct module *module,
+			 const struct loader_reply *reply);
 /* A place where the kernel's names may be was looked at. */
-void supply_take_kernel(struct supply *s, struct broker_file_reply *reply);
+void resolve_take_kernel(struct resolver *s, struct broker_file_reply *reply);
 /* What REPLY's names come from is not the recorded kernel: the next place is looked at. */
-bool supply_kernel_is_wrong(struct supply *s, const struct loader_reply *reply);
+bool resolve_kernel_is_wrong(struct resolver *s, const struct loader_reply *reply);
 /* Nothing waits for ever: opens that hang have failed. */
-void supply_give_up_recorded(struct supply *s, uint64_t time_ns);
+void resolve_give_up_recorded(struct resolver *s, uint64_t time_ns);
 
-/* --- supply_names.c: from an offset to a name --- */
+/* --- module_names.c: from an offset to a name --- */
 
 /* Ask for names of frames that have none, now and then. */
-void supply_ask_names(struct supply *s, uint64_t time_ns);
+void resolve_ask_names(struct resolver *s, uint64_t time_ns);
 /* The names of MODULE can be asked for now, or never: let go what was held. */
-void supply_release_names(struct supply *s, uint32_t module);
-void supply_take_names(struct supply *s, const struct loader_reply *reply);
+void resolve_release_names(struct resolver *s, uint32_t module);
+void resolve_take_names(struct resolver *s, const struct loader_reply *reply);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "src/base/util.h"
 #include "src/base/vec.h"
-#include "src/engine/supply.h"
+#include "src/resolve/resolver.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define NAMES_PAUSE_NS (NS_PER_SEC / 2)
 #define NAMES_MANY_NS  (NS_PER_SEC / 10) /* the pause while there are many */
 
-static void name_fallback(struct supply *s, uint32_t module, uint64_t off)
+static void name_fallback(struct resolver *s, uint32_t module, uint64_t off)
 {
 	const char *object = NULL;
 
@@ -27,16 +27,16 @@ static void name_fallback(struct supply *s, uint32_t module, uint64_t off)
 }
 
 /* No name for OFF of MODULE, for the reason ERROR. */
-static void give_up(struct supply *s, uint32_t module, uint64_t off, int error)
+static void give_up(struct resolver *s, uint32_t module, uint64_t off, int error)
 {
-	struct file *file = supply_file(s, module);
+	struct file *file = resolve_file(s, module);
 
 	if (file && error == -ENOMEM)
 		file->trouble = LOADER_NO_MEMORY;
 	name_fallback(s, module, off);
 }
 
-static void hold(struct supply *s, uint32_t module, const uint64_t *offs, uint32_t nr)
+static void hold(struct resolver *s, uint32_t module, const uint64_t *offs, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
 		int r = vec_reserve(&s->held, &s->cap_held, s->nr_held + 1, HELD_MAX);
@@ -49,7 +49,7 @@ static void hold(struct supply *s, uint32_t module, const uint64_t *offs, uint32
 }
 
 /* BPF programs and trampolines are known from KSYMBOL records, the rest by the loader. */
-static uint32_t name_ksymbols(struct supply *s, uint64_t *addrs, uint32_t nr)
+static uint32_t name_ksymbols(struct resolver *s, uint64_t *addrs, uint32_t nr)
 {
 	uint32_t left = 0;
 
@@ -67,18 +67,18 @@ static uint32_t name_ksymbols(struct supply *s, uint64_t *addrs, uint32_t nr)
 }
 
 /* Ask for names of NR offsets of MODULE, or hold or answer them as its file's state says. */
-static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32_t nr)
+static void want_names(struct resolver *s, uint32_t module, uint64_t *offs, uint32_t nr)
 {
-	struct file *file = supply_file(s, module);
+	struct file *file = resolve_file(s, module);
 	int r = 0;
 
 	if (module == PROC_MODULE_KERNEL)
 		nr = name_ksymbols(s, offs, nr);
 	if (file && file->state == FILE_UNSEEN && s->engine->recorded)
-		supply_open_recorded(s, module);
+		resolve_open_recorded(s, module);
 	if (nr == 0)
 		return;
-	if (file && file->state == FILE_DONE && supply_is_open(s, module)) {
+	if (file && file->state == FILE_DONE && resolve_is_open(s, module)) {
 		r = loader_want_names(s->loader, module, offs, nr);
 		if (r == 0) {
 			s->nr_batches++;
@@ -93,7 +93,7 @@ static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32
 		procs_module(s->engine->procs, module)->unwind.wants_table = true;
 		s->engine->look_for_wants = true;
 	}
-	if (file && file->state == FILE_DONE && !file->is_open && !supply_is_lost(s, module) &&
+	if (file && file->state == FILE_DONE && !file->is_open && !resolve_is_lost(s, module) &&
 	    module >= PROC_MODULE_FIRST && !s->engine->recorded)
 		file->wants_open = true;
 	if (file && (file->state < FILE_DONE || file->wants_open) &&
@@ -106,7 +106,7 @@ static void want_names(struct supply *s, uint32_t module, uint64_t *offs, uint32
 }
 
 /* The names of MODULE can be asked for now, or never: let go what was held. */
-void supply_release_names(struct supply *s, uint32_t module)
+void resolve_release_names(struct resolver *s, uint32_t module)
 {
 	uint64_t offs[LOADER_NAMES_MAX];
 	uint32_t nr = 0;
@@ -132,12 +132,12 @@ void supply_release_names(struct supply *s, uint32_t module)
 }
 
 /* A little patience makes few large requests of many small ones. */
-void supply_ask_names(struct supply *s, uint64_t time_ns)
+void resolve_ask_names(struct resolver *s, uint64_t time_ns)
 {
 	uint64_t offs[LOADER_NAMES_MAX], pause_ns = NAMES_PAUSE_NS;
 	uint32_t module, nr;
 
-	if (time_ns < s->next_names_ns || supply_fetch_holds_names(s))
+	if (time_ns < s->next_names_ns || resolve_fetch_holds_names(s))
 		return;
 	while (s->nr_batches < NAMES_BATCHES_MAX &&
 	       (nr = profile_unnamed(s->engine->profile, &module, offs, LOADER_NAMES_MAX)) > 0) {
@@ -148,12 +148,12 @@ void supply_ask_names(struct supply *s, uint64_t time_ns)
 	s->next_names_ns = time_ns + pause_ns;
 }
 
-void supply_names_now(struct supply *s)
+void resolve_names_now(struct resolver *s)
 {
 	s->next_names_ns = 0;
 }
 
-static void take_name(struct supply *s, uint32_t module, const struct loader_name *n)
+static void take_name(struct resolver *s, uint32_t module, const struct loader_name *n)
 {
 	struct profile *profile = s->engine->profile;
 	char object[80];
@@ -179,7 +179,7 @@ static void take_name(struct supply *s, uint32_t module, const struct loader_nam
 }
 
 /* From another place than the one that REPLY comes from. */
-static void want_again(struct supply *s, const struct loader_reply *reply)
+static void want_again(struct resolver *s, const struct loader_reply *reply)
 {
 	uint64_t offs[LOADER_NAMES_MAX];
 	uint32_t nr = MIN(reply->nr_names, (uint32_t)LOADER_NAMES_MAX);
@@ -189,9 +189,9 @@ static void want_again(struct supply *s, const struct loader_reply *reply)
 	want_names(s, reply->module, offs, nr);
 }
 
-void supply_take_names(struct supply *s, const struct loader_reply *reply)
+void resolve_take_names(struct resolver *s, const struct loader_reply *reply)
 {
-	struct file *file = supply_file(s, reply->module);
+	struct file *file = resolve_file(s, reply->module);
 
 	if (s->nr_batches > 0)
 		s->nr_batches--;
@@ -200,7 +200,7 @@ void supply_take_names(struct supply *s, const struct loader_reply *reply)
 	if (file)
 		file->is_refused = reply->is_refused;
 	if (reply->module == LOADER_KERNEL && s->engine->recorded &&
-	    supply_kernel_is_wrong(s, reply)) {
+	    resolve_kernel_is_wrong(s, reply)) {
 		want_again(s, reply);
 		return;
 	}

@@ -10,7 +10,7 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
-#include "src/engine/supply.h"
+#include "src/resolve/resolver.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 #define OPEN_MAX_MAX 4096u
 #define BATCH_SHARE  8 /* of what may be open is closed at once, so that looking for it is seldom */
 
-void supply_open_init(struct supply *s)
+void resolve_open_init(struct resolver *s)
 {
 	struct rlimit limit;
 	uint64_t max = OPEN_MAX_MAX;
@@ -37,7 +37,7 @@ void supply_open_init(struct supply *s)
 }
 
 /* What debug server sent cannot be asked for again. */
-static bool may_close(const struct supply *s, uint32_t id)
+static bool may_close(const struct resolver *s, uint32_t id)
 {
 	const struct file *file = &s->files[id];
 
@@ -50,14 +50,14 @@ static bool may_close(const struct supply *s, uint32_t id)
  * Its device has no number of its own (tmpfs, overlayfs, btrfs): once it is unmounted, another one gets
  * the number. A file that is held open keeps it mounted.
  */
-static bool is_anonymous(struct supply *s, uint32_t id)
+static bool is_anonymous(struct resolver *s, uint32_t id)
 {
 	const struct module *m = procs_module(s->engine->procs, id);
 
 	return m->maj == 0 && m->ino != 0;
 }
 
-static bool close_file(struct supply *s, uint32_t id)
+static bool close_file(struct resolver *s, uint32_t id)
 {
 	if (loader_close_module(s->loader, id) < 0)
 		return false;
@@ -102,7 +102,7 @@ static size_t find_most(const struct candidate *all, size_t nr, size_t *ret_nr)
 	return best;
 }
 
-static void make_room(struct supply *s)
+static void make_room(struct resolver *s)
 {
 	AUTO_FREE struct candidate *all = calloc(s->nr_open + 1, sizeof(*all));
 	size_t nr = 0, first, nr_user;
@@ -125,7 +125,7 @@ static void make_room(struct supply *s)
 
 /* --- one file --- */
 
-void supply_opened(struct supply *s, uint32_t module, const struct broker_file_reply *reply)
+void resolve_opened(struct resolver *s, uint32_t module, const struct broker_file_reply *reply)
 {
 	struct file *file = &s->files[module];
 
@@ -152,12 +152,12 @@ static bool is_same(const struct file *file, const struct broker_file_reply *rep
 	       file->mtime_ns == reply->mtime_ns;
 }
 
-bool supply_is_lost(const struct supply *s, uint32_t module)
+bool resolve_is_lost(const struct resolver *s, uint32_t module)
 {
 	return s->files[module].lost_until_ns > now_ns();
 }
 
-bool supply_is_open(struct supply *s, uint32_t module)
+bool resolve_is_open(struct resolver *s, uint32_t module)
 {
 	struct file *file = &s->files[module];
 	uint64_t time_ns = now_ns();
@@ -165,17 +165,17 @@ bool supply_is_open(struct supply *s, uint32_t module)
 	file->used_ns = time_ns;
 	if (file->is_open || s->engine->recorded || module < PROC_MODULE_FIRST)
 		return true;
-	if (supply_is_lost(s, module))
+	if (resolve_is_lost(s, module))
 		return false;
 	procs_find_mapper(s->engine->procs, &file->want);
-	if (time_ns >= s->no_room_until_ns && supply_ask_mapped(s, module) == 0)
+	if (time_ns >= s->no_room_until_ns && resolve_ask_mapped(s, module) == 0)
 		file->state = file->state == FILE_DONE ? FILE_AGAIN : FILE_OPENING;
 	else
 		s->engine->look_for_wants = true;
 	return false;
 }
 
-void supply_no_room(struct supply *s, uint32_t module, int status)
+void resolve_no_room(struct resolver *s, uint32_t module, int status)
 {
 	struct file *file = &s->files[module];
 
@@ -190,7 +190,7 @@ void supply_no_room(struct supply *s, uint32_t module, int status)
 	s->engine->look_for_wants = true;
 }
 
-void supply_take_again(struct supply *s, struct broker_file_reply *reply)
+void resolve_take_again(struct resolver *s, struct broker_file_reply *reply)
 {
 	uint32_t module = (uint32_t)reply->tag;
 	struct file *file = &s->files[module];
@@ -198,17 +198,17 @@ void supply_take_again(struct supply *s, struct broker_file_reply *reply)
 	if (reply->status < 0 || !is_same(file, reply) ||
 	    loader_open_again(s->loader, module, steal_fd(&reply->fd)) < 0) {
 		file->lost_until_ns = now_ns() + LOST_NS;
-		supply_file_done(s, module);
+		resolve_file_done(s, module);
 		return;
 	}
-	supply_opened(s, module, reply);
+	resolve_opened(s, module, reply);
 	if (file->has_debug)
-		supply_ask_debug(s, module);
+		resolve_ask_debug(s, module);
 	else
-		supply_file_done(s, module);
+		resolve_file_done(s, module);
 }
 
-void supply_close_idle(struct supply *s, uint64_t time_ns)
+void resolve_close_idle(struct resolver *s, uint64_t time_ns)
 {
 	/* Names that wait may be those of files which cannot be opened again. */
 	if (time_ns < s->next_look_ns || s->nr_batches >= NAMES_BATCHES_MAX)
