@@ -103,7 +103,7 @@ echo "$(wc -l <"$tmp/includes") includes keep to the table"
 
 # The circles that are left, LAYER: FILE FILE ... Who unties one, or renames a file of one, mends its line; no line is added.
 cat >"$tmp/known" <<EOF
-engine: backlog engine replay report supply supply_fetch supply_files supply_names supply_open supply_recorded
+engine: backlog engine fetch module_files module_names open_files origin_recorded replay report resolve
 perf: recording_streams recording_take
 proc: procs wants
 profile: collect profile sums
