@@ -32,6 +32,17 @@ check-oom: stacktop$(EXEEXT) tests/fail_alloc.so
 	$(srcdir)/tests/check_oom.py ./stacktop$(EXEEXT) tests/fail_alloc.so; s=$$?; test $$s = 77 || exit $$s
 .PHONY: check-oom
 
+# No function that the program does not use.
+EXTRA_DIST += tests/check_unused.sh
+unused_cppflags = $(CPPFLAGS) $(AM_CPPFLAGS) $(NCURSES_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS) \
+	$(ZSTD_CFLAGS) $(SECCOMP_CFLAGS) $(DEBUGINFOD_CFLAGS)
+unused_libs = $(NCURSES_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LZMA_LIBS) $(ZSTD_LIBS) $(SECCOMP_LIBS) \
+	$(DEMANGLE_LIBS) $(LIBS)
+check-unused: config.h
+	@CC='$(CC)' CPPFLAGS='$(unused_cppflags)' LIBS='$(unused_libs)' top_srcdir='$(top_srcdir)' \
+		$(srcdir)/tests/check_unused.sh
+.PHONY: check-unused
+
 EXTRA_DIST += \
 	tests/chains_lib.sh \
 	tests/lib.sh \
