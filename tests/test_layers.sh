@@ -105,7 +105,7 @@ echo "$(wc -l <"$tmp/includes") includes keep to the table"
 cat >"$tmp/known" <<EOF
 engine: backlog engine fetch module_files module_names open_files origin_recorded replay report resolve
 perf: recording_streams recording_take
-proc: procs wants
+proc: procs requests
 profile: collect profile sums
 ui: act events layout progress row tree ui view_callers view_functions view_tree write
 unwind: aarch64 fp stride_x86_64 walk x86_64

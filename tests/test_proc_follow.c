@@ -270,7 +270,7 @@ static void fork_shares_maps_until_they_change(void **state)
 }
 
 /* A recording begins with tasks that ran already: each has its maps told, and none of its parent's. */
-static void a_told_task_inherits_no_maps(void **state)
+static void a_reported_task_inherits_no_maps(void **state)
 {
 	struct procs *procs = *state;
 	struct record record = {.kind = RECORD_FORK,
@@ -359,7 +359,7 @@ static void unknown_processes_want_a_name_and_maps(void **state)
 
 	assert_string_equal(process->comm, ":77");
 	assert_false(process->has_maps);
-	assert_true(procs_next_maps_want(procs, 510, &pid, &start_time));
+	assert_true(procs_next_maps_request(procs, 510, &pid, &start_time));
 	assert_int_equal(pid, 77);
 	/* The scan was asked for before its first sample: it is this process all the same. */
 	procs_seen(procs, 77, 4444, "daemon", false, 490);
@@ -388,7 +388,7 @@ static void kernel_threads_have_no_maps_to_want(void **state)
 	assert_string_equal(procs_of_sample(procs, 0, 0, 120)->comm, "swapper");
 	assert_true(procs_of_sample(procs, 0, 0, 120)->is_kernel);
 	assert_string_equal(procs_of_sample(procs, -1, -1, 120)->comm, "[exiting]");
-	assert_false(procs_next_maps_want(procs, 200, &pid, &start_time));
+	assert_false(procs_next_maps_request(procs, 200, &pid, &start_time));
 	/* A kernel thread that starts a program. */
 	do_exec(procs, 50, "modprobe", 210);
 	assert_false(procs_of_sample(procs, 50, 50, 220)->is_kernel);
@@ -468,16 +468,16 @@ static void changes_of_mappings_are_bounded(void **state)
 	/* Others do not notice. */
 	do_mmap(procs, 10, 0x20000000, 0x1000, LIBC, 5, second + TIMES);
 	assert_string_equal(name_at(procs, 10, 0x20000000, second + TIMES), "libc.so.6");
-	assert_false(procs_of_sample(procs, 10, 10, second + TIMES)->is_dirty);
+	assert_false(procs_of_sample(procs, 10, 10, second + TIMES)->is_stale);
 	/* A sample asks for what has not been followed. What is skipped after the question stays doubtful. */
-	assert_true(procs_of_sample(procs, 20, 20, second + TIMES)->is_dirty);
-	assert_true(procs_next_maps_want(procs, second + TIMES, &pid, &start_time));
+	assert_true(procs_of_sample(procs, 20, 20, second + TIMES)->is_stale);
+	assert_true(procs_next_maps_request(procs, second + TIMES, &pid, &start_time));
 	assert_int_equal(pid, 20);
 	do_mmap(procs, 20, 0x30000000, 0x1000, LIBC, 5, second + TIMES + 1);
 	assert_int_equal(
 		procs_maps_text(procs, 20, shell_maps, sizeof(shell_maps) - 1, second + TIMES + 2),
 		0);
-	assert_true(procs_of_sample(procs, 20, 20, second + TIMES)->is_dirty);
+	assert_true(procs_of_sample(procs, 20, 20, second + TIMES)->is_stale);
 	assert_int_equal(module_at(procs, 20, 0x10000000, second + TIMES), PROC_MODULE_UNKNOWN);
 	/* In the next second it is followed again. */
 	do_mmap(procs, 20, 0x10000000, 0x1000, LIBC, 5, second + 2 * NS_PER_SEC);
@@ -605,7 +605,7 @@ static void something_happens(struct procs *procs, uint64_t time_ns)
 					    "/tmp/x (deleted)"};
 	pid_t pid = (pid_t)(10 + pick(12)), other = (pid_t)(10 + pick(12));
 	uint32_t path = pick(ARRAY_SIZE(paths));
-	struct module_want want;
+	struct module_request want;
 	uint64_t start_time;
 	pid_t wanted;
 
@@ -636,19 +636,19 @@ static void something_happens(struct procs *procs, uint64_t time_ns)
 		break;
 	case 7:
 		if (pick(20) == 0)
-			procs_mark_dirty(procs);
+			procs_mark_all_stale(procs);
 		break;
 	case 8:
 		if (pick(10) == 0)
 			procs_sweep(procs, time_ns - pick(200));
 		break;
 	case 9:
-		if (procs_next_module_want(procs, &want) && pick(2))
+		if (procs_next_module_request(procs, &want) && pick(2))
 			module_failed(procs, procs_module(procs, want.module), STACK_END_NO_FILE,
 				      "test", pick(4) > 0);
 		break;
 	case 10:
-		procs_next_maps_want(procs, time_ns * 1000000, &wanted, &start_time);
+		procs_next_maps_request(procs, time_ns * 1000000, &wanted, &start_time);
 		break;
 	case 11:
 		if (pick(20) == 0)
@@ -685,7 +685,7 @@ static void random_histories_do_no_harm(void **state)
 	assert_true(named > 1000);
 	for (pid_t pid = 10; pid < 22; pid++)
 		do_exit(procs, pid, pid, 10000000);
-	procs_mark_dirty(procs);
+	procs_mark_all_stale(procs);
 	procs_sweep(procs, UINT64_MAX);
 	procs_stats(procs, &stats);
 	assert_int_equal(stats.live_processes, 0);
@@ -708,7 +708,7 @@ int main(void)
 		TEST(maps_text_of_the_program_before_is_refused),
 		TEST(maps_that_cannot_be_read_leave_what_is_known),
 		TEST(fork_shares_maps_until_they_change),
-		TEST(a_told_task_inherits_no_maps),
+		TEST(a_reported_task_inherits_no_maps),
 		TEST(anonymous_and_special_memory),
 		TEST(hostile_mappings_do_no_harm),
 		TEST(unknown_processes_want_a_name_and_maps),

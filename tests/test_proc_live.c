@@ -301,7 +301,7 @@ static void wait_for_sleep(pid_t pid)
 static void a_program_is_known_from_its_exec_on(void **state)
 {
 	struct fixture *f = *state;
-	struct module_want want;
+	struct module_request want;
 	bool is_wanted = false;
 	pid_t pid;
 
@@ -314,7 +314,7 @@ static void a_program_is_known_from_its_exec_on(void **state)
 	check_maps(f, pid, pid, 3);
 	assert_memory_equal(processes_find(&f->procs->processes, pid)->process.comm, own_sleep + 5,
 			    strlen("st-sleep-"));
-	while (procs_next_module_want(f->procs, &want))
+	while (procs_next_module_request(f->procs, &want))
 		if (want.pid == pid &&
 		    strcmp(procs_module(f->procs, want.module)->name, own_sleep + 5) == 0) {
 			char path[96];

@@ -84,7 +84,7 @@ static void what_contradicts_is_another_file(void **state)
 	assert_ptr_not_equal(sampled_module(procs, 10, 0x1000), sampled_module(procs, 10, 0x3000));
 	assert_ptr_not_equal(sampled_module(procs, 10, 0x1000), sampled_module(procs, 11, 0x3000));
 	assert_int_equal(sampled_module(procs, 10, 0x3000)->build_id[0], 2);
-	assert_true(sampled_module(procs, 10, 0x3000)->told_build_id);
+	assert_true(sampled_module(procs, 10, 0x3000)->reported_build_id);
 
 	do_mmap(procs, 10, 0x5000, 0x1000, "/bin/prog", 7, 0);
 	do_mmap(procs, 10, 0x7000, 0x1000, "/bin/prog", 8, 0);
@@ -96,17 +96,17 @@ static void what_contradicts_is_another_file(void **state)
 static void nothing_of_this_machine_is_asked(void **state)
 {
 	struct procs *procs = *state;
-	struct module_want want;
+	struct module_request want;
 	uint64_t start_time;
 	pid_t pid;
 
 	procs_of_sample(procs, 4711, 4711, 1);
 	do_mmap(procs, 4711, 0x1000, 0x1000, LIBC, 9, 2);
-	procs_doubt(procs, 4711);
-	procs_mark_dirty(procs);
+	procs_mark_stale(procs, 4711);
+	procs_mark_all_stale(procs);
 	procs_of_sample(procs, 4711, 4711, 3);
-	assert_false(procs_next_maps_want(procs, 1000 * NS_PER_SEC, &pid, &start_time));
-	assert_false(procs_next_module_want(procs, &want));
+	assert_false(procs_next_maps_request(procs, 1000 * NS_PER_SEC, &pid, &start_time));
+	assert_false(procs_next_module_request(procs, &want));
 }
 
 /* Another event: the processes begin anew, the files stay as they are. */

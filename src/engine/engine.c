@@ -183,7 +183,7 @@ static void take_sample(struct engine *engine, const struct record *record,
 		}
 	}
 	if (made.end == STACK_END_NO_MAP || made.end == STACK_END_BAD_RA)
-		procs_doubt(engine->procs, (pid_t)record->pid);
+		procs_mark_stale(engine->procs, (pid_t)record->pid);
 }
 
 void engine_follow(struct engine *engine, const struct record *record)
@@ -201,7 +201,7 @@ void engine_follow(struct engine *engine, const struct record *record)
 	case RECORD_FORK:
 	case RECORD_KSYMBOL:
 		if (procs_apply(engine->procs, record) < 0)
-			procs_mark_dirty(engine->procs);
+			procs_mark_all_stale(engine->procs);
 		break;
 	default:
 		break;
@@ -412,7 +412,7 @@ static bool any_ready(const struct pollfd *fds, uint32_t nr)
 
 static bool would_want(void *procs, const struct record *record)
 {
-	return procs_would_want(procs, record);
+	return procs_would_request(procs, record);
 }
 
 /* A wait that began at SINCE_NS is over. Others could run if it was one. */

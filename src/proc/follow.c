@@ -47,14 +47,14 @@ static struct mapping mapping_of(const struct procs *procs, const struct record_
 	};
 }
 
-bool procs_would_want(const struct procs *procs, const struct record *record)
+bool procs_would_request(const struct procs *procs, const struct record *record)
 {
 	struct mapping mapping;
 
 	if (record->kind != RECORD_MMAP || !record->mmap.is_exec || (pid_t)record->pid <= 0)
 		return false;
 	mapping = mapping_of(procs, &record->mmap);
-	return modules_would_want(procs->modules, &mapping);
+	return modules_would_request(procs->modules, &mapping);
 }
 
 /*
@@ -71,7 +71,7 @@ static bool is_too_busy(struct procs *procs, struct process_entry *entry, uint64
 	}
 	if (entry->nr_changes < CHANGES_PER_SEC_MAX)
 		return false;
-	entry->process.is_dirty = true;
+	entry->process.is_stale = true;
 	entry->skipped_ns = time_ns;
 	procs_skip_map(procs, entry, &procs->maps_skipped);
 	return true;
@@ -142,7 +142,7 @@ static struct process_entry *exec(struct procs *procs, struct process_entry *ent
 	}
 	entry->since_ns = time_ns;
 	entry->process.is_kernel = false;
-	entry->process.is_dirty = is_read && old->process.is_dirty;
+	entry->process.is_stale = is_read && old->process.is_stale;
 	entry->process.has_maps = true;
 	entry->maps_ns = is_read ? old->maps_ns : 0;
 	entry->asked_ns = 0;
@@ -177,7 +177,7 @@ static void inherit(struct process_entry *child, const struct process_entry *par
 {
 	child->process.has_maps = parent->process.has_maps;
 	/* Maps read after the fork may be those of a program that the parent became. */
-	child->process.is_dirty = parent->process.is_dirty || is_older(time_ns, parent->maps_ns);
+	child->process.is_stale = parent->process.is_stale || is_older(time_ns, parent->maps_ns);
 }
 
 static int apply_fork(struct procs *procs, const struct record *record)

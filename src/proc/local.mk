@@ -8,7 +8,7 @@ libproc_a_SOURCES = \
 	src/proc/processes.c src/proc/processes.h \
 	src/proc/procs.c src/proc/procs.h \
 	src/proc/space.c src/proc/space.h \
-	src/proc/wants.c
+	src/proc/requests.c
 
 UNIT_TESTS += tests/test_proc_space
 tests_test_proc_space_SOURCES = tests/test_proc_space.c
@@ -25,11 +25,11 @@ tests_test_proc_follow_SOURCES = tests/test_proc_follow.c tests/proc_util.h
 tests_test_proc_follow_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_proc_follow_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
 
-UNIT_TESTS += tests/test_proc_wants
-tests_test_proc_wants_SOURCES = tests/test_proc_wants.c tests/proc_util.h \
+UNIT_TESTS += tests/test_proc_requests
+tests_test_proc_requests_SOURCES = tests/test_proc_requests.c tests/proc_util.h \
 	tests/unwind_elf.c tests/unwind_elf.h
-tests_test_proc_wants_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
-tests_test_proc_wants_LDADD = $(LINK_PROC) $(LIBELF_LIBS) $(CMOCKA_LIBS)
+tests_test_proc_requests_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_proc_requests_LDADD = $(LINK_PROC) $(LIBELF_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_proc_live
 tests_test_proc_live_SOURCES = tests/test_proc_live.c

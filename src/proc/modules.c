@@ -26,20 +26,20 @@
 #define FAILS_FREE  8u /* fails without a pause: then 2, 4 ... mappings are let pass */
 #define FAILS_MAX   18u
 
-enum want_state {
-	WANT_NOT,    /* not a file, or never mapped */
-	WANT_QUEUED, /* in the queue */
-	WANT_ASKED,  /* handed out, no answer yet */
-	WANT_FAILED, /* did not come, may be tried where it is mapped next */
-	WANT_DONE,   /* came, or never will */
+enum request_state {
+	REQUEST_NONE,	/* not a file, or never mapped */
+	REQUEST_QUEUED, /* in the queue */
+	REQUEST_ASKED,	/* handed out, no answer yet */
+	REQUEST_FAILED, /* did not come, may be tried where it is mapped next */
+	REQUEST_DONE,	/* came, or never will */
 };
 
 struct entry {
 	struct module module;
-	struct modules *modules;  /* whose it is */
-	struct module_want where; /* the newest place */
-	pid_t asked_pid;	  /* whom it was tried from last */
-	enum want_state want;
+	struct modules *modules;     /* whose it is */
+	struct module_request where; /* the newest place */
+	pid_t asked_pid;	     /* whom it was tried from last */
+	enum request_state request;
 	uint32_t nr_fails, nr_skip;
 	uint32_t next_same;	  /* another identity with the same hash */
 	uint32_t prev, next;	  /* in the queue */
@@ -186,12 +186,12 @@ static void queue_push(struct modules *modules, struct entry *entry)
 	else
 		modules->last = id;
 	modules->first = id;
-	entry->want = WANT_QUEUED;
+	entry->request = REQUEST_QUEUED;
 	entry->module.unwind.state = STACK_END_PENDING;
 	entry->module.why = NULL;
 }
 
-bool modules_next_want(struct modules *modules, struct module_want *ret)
+bool modules_next_request(struct modules *modules, struct module_request *ret)
 {
 	struct entry *entry;
 
@@ -199,19 +199,19 @@ bool modules_next_want(struct modules *modules, struct module_want *ret)
 		return false;
 	entry = modules->entries[modules->first];
 	queue_remove(modules, entry);
-	entry->want = WANT_ASKED;
+	entry->request = REQUEST_ASKED;
 	entry->asked_pid = entry->where.pid;
 	*ret = entry->where;
 	return true;
 }
 
-void modules_want_again(struct modules *modules, const struct module_want *want)
+void modules_request_again(struct modules *modules, const struct module_request *request)
 {
-	struct entry *entry = modules->entries[want->module];
+	struct entry *entry = modules->entries[request->module];
 
-	if (entry->want == WANT_QUEUED)
+	if (entry->request == REQUEST_QUEUED)
 		queue_remove(modules, entry);
-	entry->where = *want;
+	entry->where = *request;
 	queue_push(modules, entry);
 }
 
@@ -240,7 +240,7 @@ static bool is_same_path(const struct module *module, const struct mapping *mapp
 	if (strlen(module->raw_path) != mapping->path_len ||
 	    memcmp(module->raw_path, mapping->path, mapping->path_len) != 0)
 		return false;
-	if (module->told_build_id && mapping->build_id_bytes > 0)
+	if (module->reported_build_id && mapping->build_id_bytes > 0)
 		return is_same_build(module, mapping);
 	if (module->ino == 0 || mapping->ino == 0)
 		return true;
@@ -282,7 +282,7 @@ static struct entry *modules_more(struct modules *modules)
 	entry = modules_add(modules, "[more files]", "[more files]", STACK_END_NO_FILE);
 	if (!entry)
 		return NULL;
-	entry->want = WANT_DONE;
+	entry->request = REQUEST_DONE;
 	entry->module.why = "too many files";
 	modules->more = entry->module.unwind.id;
 	return entry;
@@ -319,32 +319,32 @@ static struct entry *modules_add_file(struct modules *modules, uint64_t hash,
 	if (mapping->build_id_bytes > 0 && mapping->build_id_bytes <= sizeof(module->build_id)) {
 		memcpy(module->build_id, mapping->build_id, mapping->build_id_bytes);
 		module->build_id_bytes = mapping->build_id_bytes;
-		module->told_build_id = true;
+		module->reported_build_id = true;
 	}
 	return entry;
 }
 
 /* Does a new mapping make the module wanted? */
-static bool is_wanted(struct entry *entry)
+static bool needs_opening(struct entry *entry)
 {
-	switch (entry->want) {
-	case WANT_NOT:
-	case WANT_QUEUED: /* moves to the front: the newer process lives longer */
+	switch (entry->request) {
+	case REQUEST_NONE:
+	case REQUEST_QUEUED: /* moves to the front: the newer process lives longer */
 		return true;
-	case WANT_FAILED:
+	case REQUEST_FAILED:
 		if (entry->nr_skip > 0) {
 			entry->nr_skip--;
 			return false;
 		}
 		return true;
-	case WANT_ASKED:
-	case WANT_DONE:
+	case REQUEST_ASKED:
+	case REQUEST_DONE:
 		break;
 	}
 	return false;
 }
 
-bool modules_would_want(const struct modules *modules, const struct mapping *mapping)
+bool modules_would_request(const struct modules *modules, const struct mapping *mapping)
 {
 	const struct entry *entry;
 
@@ -353,7 +353,8 @@ bool modules_would_want(const struct modules *modules, const struct mapping *map
 	entry = modules_find(modules, identity_hash(mapping), mapping);
 	if (!entry)
 		return true;
-	return entry->want == WANT_NOT || (entry->want == WANT_FAILED && entry->nr_skip == 0);
+	return entry->request == REQUEST_NONE ||
+	       (entry->request == REQUEST_FAILED && entry->nr_skip == 0);
 }
 
 struct unwind_module *modules_of_mapping(struct modules *modules, const struct mapping *mapping,
@@ -383,7 +384,7 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 	if (entry->module.ino_generation == 0)
 		entry->module.ino_generation = mapping->ino_generation;
 	entry->module.is_mapped = true;
-	entry->where = (struct module_want){
+	entry->where = (struct module_request){
 		.module = entry->module.unwind.id,
 		.pid = pid,
 		.start_time = start_time,
@@ -394,8 +395,8 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 		.min = mapping->min,
 		.seen_ns = time_ns,
 	};
-	if (!mapping->is_recorded && is_wanted(entry))
-		modules_want_again(modules, &entry->where);
+	if (!mapping->is_recorded && needs_opening(entry))
+		modules_request_again(modules, &entry->where);
 	return &entry->module.unwind;
 }
 
@@ -419,7 +420,7 @@ int module_ready(struct module *module, const void *blob, size_t len)
 	entry->modules->tables_bytes += len;
 	entry->blob = blob;
 	entry->blob_bytes = len;
-	entry->want = WANT_DONE;
+	entry->request = REQUEST_DONE;
 	module->unwind.table = table;
 	module->unwind.has_table = true;
 	module->unwind.state = STACK_END_NO_CFI;
@@ -448,10 +449,10 @@ int module_calls_ready(struct module *module, const void *blob, size_t len)
 
 static bool may_retry(const struct entry *entry)
 {
-	return entry->want == WANT_FAILED && entry->nr_fails <= RETRIES_MAX;
+	return entry->request == REQUEST_FAILED && entry->nr_fails <= RETRIES_MAX;
 }
 
-bool modules_may_retry(const struct module *module, struct module_want *ret)
+bool modules_may_retry(const struct module *module, struct module_request *ret)
 {
 	const struct entry *entry =
 		(const struct entry *)((const char *)module - offsetof(struct entry, module));
@@ -467,14 +468,14 @@ void modules_fail(struct modules *modules, struct module *module, enum stack_end
 
 	if (module->unwind.has_table)
 		return;
-	if (entry->want == WANT_QUEUED)
+	if (entry->request == REQUEST_QUEUED)
 		queue_remove(modules, entry);
 	/* Memory that a program made to put code in: .NET and others map it twice through a memfd. */
 	if (state == STACK_END_BAD_FILE && strncmp(module->path, "/memfd:", 7) == 0)
 		state = STACK_END_JIT;
 	module->unwind.state = state;
 	module->why = why;
-	entry->want = retry ? WANT_FAILED : WANT_DONE;
+	entry->request = retry ? REQUEST_FAILED : REQUEST_DONE;
 	entry->nr_fails = MIN(entry->nr_fails + 1, FAILS_MAX);
 	entry->nr_skip = entry->nr_fails > FAILS_FREE ? 1u << (entry->nr_fails - FAILS_FREE) : 0;
 	/* A newer process has mapped it meanwhile. */
@@ -503,7 +504,7 @@ static void drop_table(struct entry *entry)
 	entry->modules->tables_dropped++;
 	release_table(entry);
 	unwind->state = STACK_END_PENDING;
-	entry->want = WANT_NOT; /* the next mapping queues it */
+	entry->request = REQUEST_NONE; /* the next mapping queues it */
 }
 
 void modules_drop_unmarked(struct modules *modules)
@@ -522,7 +523,7 @@ static bool is_bad(const struct entry *entry)
 {
 	enum stack_end state = entry->module.unwind.state;
 
-	return (entry->want == WANT_FAILED || entry->want == WANT_DONE) &&
+	return (entry->request == REQUEST_FAILED || entry->request == REQUEST_DONE) &&
 	       (state == STACK_END_NO_FILE || state == STACK_END_BAD_FILE);
 }
 

@@ -31,7 +31,7 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 					 pid_t pid, uint64_t start_time, uint64_t time_ns);
 
 /* Would a mapping need its file to be opened? */
-bool modules_would_want(const struct modules *modules, const struct mapping *mapping);
+bool modules_would_request(const struct modules *modules, const struct mapping *mapping);
 
 struct module *modules_get(struct modules *modules, uint32_t id); /* NULL: no such id */
 uint32_t modules_count(const struct modules *modules);
@@ -46,13 +46,13 @@ void modules_mark(struct unwind_module *module);
 void modules_drop_unmarked(struct modules *modules);
 
 /* The next module to open and where it was last mapped; false: none. It counts as handed out. */
-bool modules_next_want(struct modules *modules, struct module_want *ret);
+bool modules_next_request(struct modules *modules, struct module_request *ret);
 /* Queue the module again, where WANT says. */
-void modules_want_again(struct modules *modules, const struct module_want *want);
+void modules_request_again(struct modules *modules, const struct module_request *request);
 /* It failed. With RETRY it is wanted when a process maps it anew ... */
 void modules_fail(struct modules *modules, struct module *module, enum stack_end state,
 		  const char *why, bool retry);
 /* ... or at once, while the tries are few: *RET is where it was tried, for another place to be filled in. */
-bool modules_may_retry(const struct module *module, struct module_want *ret);
+bool modules_may_retry(const struct module *module, struct module_request *ret);
 
 #endif

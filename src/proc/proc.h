@@ -30,12 +30,12 @@ struct module { /* one ELF file by identity; lives as long as the table of modul
 	uint64_t ino, ino_generation;
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
-	bool told_build_id;   /* by its mapping, not read from the file */
-	char name[64];	      /* last component of the path, sanitized: the object's name */
-	const char *path;     /* sanitized, at most 255 bytes: cut at the front if longer */
-	const char *raw_path; /* as it was told, to open it by, or NULL */
-	const char *why;      /* bad: a few words, static; else NULL */
-	bool is_mapped;	      /* by some process, at the last procs_mark_mapped() */
+	bool reported_build_id; /* by its mapping, not read from the file */
+	char name[64];		/* last component of the path, sanitized: the object's name */
+	const char *path;	/* sanitized, at most 255 bytes: cut at the front if longer */
+	const char *raw_path;	/* as it was told, to open it by, or NULL */
+	const char *why;	/* bad: a few words, static; else NULL */
+	bool is_mapped;		/* by some process, at the last procs_mark_mapped() */
 };
 
 struct space;
@@ -53,7 +53,7 @@ struct process {
 	pid_t pid;
 	uint64_t start_time;		   /* as in broker_process, 0: not known */
 	char comm[PROC_NAME_MAX];	   /* sanitized; ":PID" until it is known */
-	bool is_kernel, is_dead, is_dirty; /* dirty: maps doubtful after a loss */
+	bool is_kernel, is_dead, is_stale; /* dirty: maps doubtful after a loss */
 	bool has_maps;	     /* read from /proc, inherited, or seen from its exec on */
 	struct space *space; /* see process_space */
 };
@@ -82,7 +82,7 @@ int procs_apply(struct procs *procs, const struct record *record);
  * Will RECORD, which is still to be applied, make a file wanted? It should be opened soon: its
  * process may end.
  */
-bool procs_would_want(const struct procs *procs, const struct record *record);
+bool procs_would_request(const struct procs *procs, const struct record *record);
 
 /*
  * A process from the first scan of /proc (or a later one), asked for at
@@ -97,14 +97,14 @@ int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *
 void procs_scanned(struct procs *procs, uint64_t time_ns);
 /*
  * The text of /proc/PID/maps: replaces what was known up to TIME_NS, when it
- * was asked for (so it is at least as new; after procs_next_maps_want that
+ * was asked for (so it is at least as new; after procs_next_maps_request that
  * moment is known here). TEXT NULL: unreadable. 0 or -ENOMEM.
  */
 int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len, uint64_t time_ns);
 /* After a loss of sideband records: every process's maps are doubtful until read again. */
-void procs_mark_dirty(struct procs *procs);
+void procs_mark_all_stale(struct procs *procs);
 /* The maps of one process do not explain its sample (a pc in no mapping): read them again, rate-limited. */
-void procs_doubt(struct procs *procs, pid_t pid);
+void procs_mark_stale(struct procs *procs, pid_t pid);
 
 /* The process of a sample; made on the spot (nameless, without maps, wanting them) if unknown. NULL: no memory. */
 struct process *procs_of_sample(struct procs *procs, pid_t pid, pid_t tid, uint64_t time_ns);
@@ -117,7 +117,7 @@ const struct process *procs_by_index(const struct procs *procs, uint32_t index);
 const struct unwind_space *process_space(const struct process *process);
 
 /* A mapped file that is not open yet: where one process has it. */
-struct module_want {
+struct module_request {
 	uint32_t module;
 	pid_t pid;
 	uint64_t start_time;
@@ -127,12 +127,12 @@ struct module_want {
 };
 /* The next file to open, newest process first; false: none. Each is handed out once, also when no
  * process has it any more; a failure may be retried from another process that maps it (module_failed). */
-bool procs_next_module_want(struct procs *procs, struct module_want *ret);
+bool procs_next_module_request(struct procs *procs, struct module_request *ret);
 /* WANT is where a module was mapped: if that process is gone, make it another that maps the module, if there is one. */
-void procs_find_mapper(const struct procs *procs, struct module_want *want);
+void procs_find_mapper(const struct procs *procs, struct module_request *request);
 /* The next process whose maps are to be read (new without maps, or dirty and seen in a sample); rate-limited. */
-bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
-			  uint64_t *ret_start_time);
+bool procs_next_maps_request(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
+			     uint64_t *ret_start_time);
 
 /* Never NULL: an id that does not exist is PROC_MODULE_UNKNOWN. */
 struct module *procs_module(struct procs *procs, uint32_t id);

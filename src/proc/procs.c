@@ -164,7 +164,7 @@ int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *
 	if (!is_older(time_ns, entry->named_ns))
 		procs_name(entry, comm, time_ns);
 	if (!entry->process.has_maps)
-		procs_want_maps(procs, entry);
+		procs_request_maps(procs, entry);
 	return 0;
 }
 
@@ -212,8 +212,8 @@ struct process *procs_of_sample(struct procs *procs, pid_t pid, pid_t tid, uint6
 	if (!entry || processes_index(&procs->processes, entry) < 0)
 		return NULL;
 	entry->last_sample_ns = MAX(entry->last_sample_ns, time_ns);
-	if (unlikely(!entry->process.has_maps || entry->process.is_dirty))
-		procs_want_maps(procs, entry);
+	if (unlikely(!entry->process.has_maps || entry->process.is_stale))
+		procs_request_maps(procs, entry);
 	return &entry->process;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the files of this layer share behind proc.h: the tables, and the small
- * operations on a process that records (follow.c) and /proc (wants.c) have in
+ * operations on a process that records (follow.c) and /proc (requests.c) have in
  * common.
  */
 #ifndef ST_PROC_PROCS_H
@@ -56,6 +56,6 @@ int procs_map(struct procs *procs, struct space **space, const struct mapping *m
 void procs_skip_map(struct procs *procs, const struct process_entry *entry, uint64_t *counter);
 
 /* Queue a process if its maps are to be read. */
-void procs_want_maps(struct procs *procs, struct process_entry *entry);
+void procs_request_maps(struct procs *procs, struct process_entry *entry);
 
 #endif

@@ -513,14 +513,14 @@ static uint64_t *space_has(const struct space *space, const struct unwind_map *m
 
 int space_set(struct space **space, const struct unwind_map *map, uint64_t time_ns)
 {
-	uint64_t *told_ns;
+	uint64_t *reported_ns;
 
 	if (map->start >= map->end)
 		return -EINVAL;
-	told_ns = space_has(*space, map);
-	if (told_ns) {
+	reported_ns = space_has(*space, map);
+	if (reported_ns) {
 		/* Said again (mprotect): the same mapping, even in a shared space. */
-		*told_ns = MAX(*told_ns, time_ns);
+		*reported_ns = MAX(*reported_ns, time_ns);
 		return 0;
 	}
 	return space_put(space, map->start, map->end, map, time_ns);

@@ -129,9 +129,9 @@ int resolve_ask_mapped(struct resolver *s, uint32_t module)
 
 void resolve_ask_modules(struct resolver *s)
 {
-	struct module_want want;
+	struct module_request want;
 
-	while (s->nr_asked < ASKED_MAX && procs_next_module_want(s->engine->procs, &want)) {
+	while (s->nr_asked < ASKED_MAX && procs_next_module_request(s->engine->procs, &want)) {
 		struct file *file = resolve_file(s, want.module);
 
 		if (!file)

@@ -46,7 +46,7 @@ bool resolve_is_recorded(struct resolver *s, const struct module *m,
 
 	if (reply->status != LOADER_OK && reply->status != LOADER_NO_CODE)
 		return true; /* bad in any case, and that is said */
-	if (m->told_build_id)
+	if (m->reported_build_id)
 		return is_same_build(m->build_id, m->build_id_bytes, reply->build_id,
 				     reply->build_id_bytes);
 	if (told)

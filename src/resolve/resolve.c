@@ -74,7 +74,7 @@ static void ask_maps(struct resolver *s, uint64_t time_ns)
 	uint64_t start_time;
 
 	while (s->nr_asked < ASKED_MAX &&
-	       procs_next_maps_want(s->engine->procs, time_ns, &pid, &start_time))
+	       procs_next_maps_request(s->engine->procs, time_ns, &pid, &start_time))
 		ask_maps_of(s, pid, start_time, 0);
 }
 
@@ -215,7 +215,7 @@ void resolve_rescan(struct resolver *s, uint64_t time_ns)
 {
 	struct broker_file_request scan = {.kind = BROKER_SCAN};
 
-	procs_mark_dirty(s->engine->procs);
+	procs_mark_all_stale(s->engine->procs);
 	if (resolve_ask(s, &scan) == 0)
 		s->rescan_time_ns = time_ns;
 }

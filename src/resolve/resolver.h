@@ -43,7 +43,7 @@ struct file {
 	bool is_refused;	    /* what is packed in it is too large to be honest */
 	enum loader_status trouble; /* the last answer of the loader on it, LOADER_OK: none bad */
 	uint64_t asked_ns;	    /* when the broker was asked to open it */
-	struct module_want want;    /* where it was mapped, for the debuglink */
+	struct module_request want; /* where it was mapped, for the debuglink */
 	char debuglink[256];
 	enum fetch_state fetch;
 	/* live: see open_files.c */

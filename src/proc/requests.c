@@ -27,7 +27,7 @@ static bool needs_maps(const struct procs *procs, const struct process_entry *en
 	const struct process *process = &entry->process;
 
 	return !procs->is_recorded && process->pid > 0 && !process->is_dead &&
-	       !process->is_kernel && (!process->has_maps || process->is_dirty);
+	       !process->is_kernel && (!process->has_maps || process->is_stale);
 }
 
 static int queue_grow(struct procs *procs)
@@ -46,7 +46,7 @@ static int queue_grow(struct procs *procs)
 	return 0;
 }
 
-void procs_want_maps(struct procs *procs, struct process_entry *entry)
+void procs_request_maps(struct procs *procs, struct process_entry *entry)
 {
 	size_t place;
 
@@ -83,8 +83,8 @@ static void stretch_interval(struct process_entry *entry, uint64_t time_ns)
 		entry->interval_ns = MAPS_INTERVAL_MIN_NS;
 }
 
-bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
-			  uint64_t *ret_start_time)
+bool procs_next_maps_request(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
+			     uint64_t *ret_start_time)
 {
 	size_t looks = MIN(procs->nr_queue, (size_t)QUEUE_LOOKS_MAX);
 
@@ -94,7 +94,7 @@ bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
 		if (!entry || !needs_maps(procs, entry))
 			continue;
 		if (entry->asked_ns != 0 && time_ns < entry->asked_ns + entry->interval_ns) {
-			procs_want_maps(procs, entry);
+			procs_request_maps(procs, entry);
 			continue;
 		}
 		stretch_interval(entry, time_ns);
@@ -108,7 +108,7 @@ bool procs_next_maps_want(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
 	return false;
 }
 
-void procs_mark_dirty(struct procs *procs)
+void procs_mark_all_stale(struct procs *procs)
 {
 	procs->nr_losses++;
 	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
@@ -116,21 +116,21 @@ void procs_mark_dirty(struct procs *procs)
 
 		if (!entry)
 			continue;
-		entry->process.is_dirty = true;
+		entry->process.is_stale = true;
 		entry->nr_threads = 0; /* some may have come or gone unseen */
 		if (entry->leader_gone)
 			processes_bury(&procs->processes, entry, entry->last_sample_ns);
 	}
 }
 
-void procs_doubt(struct procs *procs, pid_t pid)
+void procs_mark_stale(struct procs *procs, pid_t pid)
 {
 	struct process_entry *entry = processes_find(&procs->processes, pid);
 
 	if (!entry)
 		return;
-	entry->process.is_dirty = true;
-	procs_want_maps(procs, entry);
+	entry->process.is_stale = true;
+	procs_request_maps(procs, entry);
 }
 
 /* A space made of TEXT, with what records told after it was asked for on top. NULL: no memory. */
@@ -170,7 +170,7 @@ int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len
 	space_unref(entry->process.space);
 	entry->process.space = space;
 	entry->process.has_maps = true;
-	entry->process.is_dirty =
+	entry->process.is_stale =
 		entry->asked_loss != procs->nr_losses || entry->skipped_ns > time_ns;
 	entry->maps_ns = time_ns;
 	return 0;
@@ -179,7 +179,7 @@ int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len
 /* --- files --- */
 
 /* Another living process than NOT_PID that maps the module, into WANT. */
-static bool find_mapper(const struct procs *procs, pid_t not_pid, struct module_want *want)
+static bool find_mapper(const struct procs *procs, pid_t not_pid, struct module_request *request)
 {
 	for (size_t i = procs->processes.nr_slots; i-- > 0;) {
 		const struct process_entry *entry = procs->processes.slots[i];
@@ -190,51 +190,52 @@ static bool find_mapper(const struct procs *procs, pid_t not_pid, struct module_
 			continue;
 		space = process_space(&entry->process);
 		map = unwind_map_from(space, 0);
-		while (map && map->module->id != want->module)
+		while (map && map->module->id != request->module)
 			map = unwind_map_from(space, map->end);
 		if (!map)
 			continue;
-		want->pid = entry->process.pid;
-		want->start_time = entry->process.start_time;
-		want->start = map->start;
-		want->end = map->end;
+		request->pid = entry->process.pid;
+		request->start_time = entry->process.start_time;
+		request->start = map->start;
+		request->end = map->end;
 		return true;
 	}
 	return false;
 }
 
-bool procs_next_module_want(struct procs *procs, struct module_want *ret)
+bool procs_next_module_request(struct procs *procs, struct module_request *ret)
 {
-	struct module_want want;
+	struct module_request request;
 
-	while (modules_next_want(procs->modules, &want)) {
-		const struct process_entry *entry = processes_find(&procs->processes, want.pid);
+	while (modules_next_request(procs->modules, &request)) {
+		const struct process_entry *entry = processes_find(&procs->processes, request.pid);
 
-		if ((!entry || entry->process.is_dead) && find_mapper(procs, want.pid, &want)) {
-			modules_want_again(procs->modules, &want);
+		if ((!entry || entry->process.is_dead) &&
+		    find_mapper(procs, request.pid, &request)) {
+			modules_request_again(procs->modules, &request);
 			continue;
 		}
 		/* Of a process that is gone too: the file may still be where it was. */
-		*ret = want;
+		*ret = request;
 		return true;
 	}
 	return false;
 }
 
-void procs_find_mapper(const struct procs *procs, struct module_want *want)
+void procs_find_mapper(const struct procs *procs, struct module_request *request)
 {
-	const struct process_entry *entry = processes_find(&procs->processes, want->pid);
+	const struct process_entry *entry = processes_find(&procs->processes, request->pid);
 
 	if (!entry || entry->process.is_dead)
-		find_mapper(procs, want->pid, want);
+		find_mapper(procs, request->pid, request);
 }
 
 void module_failed(struct procs *procs, struct module *module, enum stack_end state,
 		   const char *why, bool retry)
 {
-	struct module_want want;
+	struct module_request request;
 
 	modules_fail(procs->modules, module, state, why, retry);
-	if (modules_may_retry(module, &want) && find_mapper(procs, want.pid, &want))
-		modules_want_again(procs->modules, &want);
+	if (modules_may_retry(module, &request) && find_mapper(procs, request.pid, &request))
+		modules_request_again(procs->modules, &request);
 }

@@ -29,19 +29,19 @@ static void have_process(struct procs *procs, pid_t pid)
 	assert_int_equal(procs_seen(procs, pid, (uint64_t)pid * 10, "prog", false, 100), 0);
 }
 
-static void drop_maps_wants(struct procs *procs, uint64_t time_ns)
+static void drop_maps_requests(struct procs *procs, uint64_t time_ns)
 {
 	uint64_t start_time;
 	pid_t pid;
 
-	while (procs_next_maps_want(procs, time_ns, &pid, &start_time))
+	while (procs_next_maps_request(procs, time_ns, &pid, &start_time))
 		;
 }
 
 static void each_file_is_wanted_once_the_newest_first(void **state)
 {
 	struct procs *procs = *state;
-	struct module_want want;
+	struct module_request want;
 
 	have_process(procs, 10);
 	have_process(procs, 11);
@@ -50,7 +50,7 @@ static void each_file_is_wanted_once_the_newest_first(void **state)
 	do_mmap(procs, 11, 0x5000, 0x1000, "/lib/a.so", 1, 202);
 	do_mmap(procs, 11, 0x8000, 0x1000, "//anon", 0, 203);
 
-	assert_true(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_request(procs, &want));
 	assert_string_equal(procs_module(procs, want.module)->name, "a.so");
 	assert_int_equal(want.pid, 11); /* the newer one lives longer */
 	assert_int_equal(want.start_time, 110);
@@ -59,12 +59,12 @@ static void each_file_is_wanted_once_the_newest_first(void **state)
 	assert_int_equal(want.ino, 1);
 	assert_int_equal(want.maj, 8);
 	assert_int_equal(want.min, 1);
-	assert_true(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_request(procs, &want));
 	assert_string_equal(procs_module(procs, want.module)->name, "libc.so.6");
-	assert_false(procs_next_module_want(procs, &want));
+	assert_false(procs_next_module_request(procs, &want));
 	/* Handed out: not again while the answer is due. */
 	do_mmap(procs, 11, 0x20000, 0x1000, LIBC, 2, 204);
-	assert_false(procs_next_module_want(procs, &want));
+	assert_false(procs_next_module_request(procs, &want));
 	assert_int_equal(procs_module(procs, want.module)->unwind.state, STACK_END_PENDING);
 }
 
@@ -76,25 +76,25 @@ static void new_files_are_seen_beforehand(void **state)
 	struct record anon = mmap_of(10, 0x1000, 0x1000, "//anon", 0, 200);
 	struct record data = mmap_of(10, 0x1000, 0x1000, "/lib/b.so", 2, 200);
 	struct record comm = {.kind = RECORD_COMM, .pid = 10, .tid = 10};
-	struct module_want want;
+	struct module_request want;
 	struct procs_stats stats;
 
 	data.mmap.is_exec = false;
 	have_process(procs, 10);
-	assert_true(procs_would_want(procs, &file));
-	assert_true(procs_would_want(procs, &file)); /* asking changes nothing */
-	assert_false(procs_would_want(procs, &anon));
-	assert_false(procs_would_want(procs, &data));
-	assert_false(procs_would_want(procs, &comm));
+	assert_true(procs_would_request(procs, &file));
+	assert_true(procs_would_request(procs, &file)); /* asking changes nothing */
+	assert_false(procs_would_request(procs, &anon));
+	assert_false(procs_would_request(procs, &data));
+	assert_false(procs_would_request(procs, &comm));
 	procs_stats(procs, &stats);
 	assert_int_equal(stats.modules, 0);
 	assert_int_equal(procs_apply(procs, &file), 0);
-	assert_true(procs_next_module_want(procs, &want));
-	assert_false(procs_would_want(procs, &file));
+	assert_true(procs_next_module_request(procs, &want));
+	assert_false(procs_would_request(procs, &file));
 	module_failed(procs, procs_module(procs, want.module), STACK_END_NO_FILE, "gone", true);
-	assert_true(procs_would_want(procs, &file));
+	assert_true(procs_would_request(procs, &file));
 	module_failed(procs, procs_module(procs, want.module), STACK_END_BAD_FILE, "bad", false);
-	assert_false(procs_would_want(procs, &file));
+	assert_false(procs_would_request(procs, &file));
 }
 
 static void identity_is_device_inode_and_generation(void **state)
@@ -193,13 +193,13 @@ static void records_with_a_build_id_go_by_it(void **state)
 static void a_file_whose_process_ended_is_asked_of_another(void **state)
 {
 	struct procs *procs = *state;
-	struct module_want want;
+	struct module_request want;
 
 	have_process(procs, 10);
 	do_mmap(procs, 10, 0x1000, 0x1000, "/lib/a.so", 1, 200);
 	do_fork(procs, 10, 20, 210);
 	do_exit(procs, 10, 10, 220);
-	assert_true(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_request(procs, &want));
 	assert_int_equal(want.pid, 20); /* the child inherited it */
 	assert_int_equal(want.start, 0x1000);
 
@@ -208,14 +208,14 @@ static void a_file_whose_process_ended_is_asked_of_another(void **state)
 	do_exec(procs, 21, "short", 231);
 	do_mmap(procs, 21, 0x9000, 0x1000, "/tmp/short", 3, 232);
 	do_exit(procs, 21, 21, 233);
-	assert_true(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_request(procs, &want));
 	assert_int_equal(want.pid, 21);
 	assert_int_equal(want.seen_ns, 232);
 	assert_int_equal(procs_nr_modules(procs), PROC_MODULE_FIRST + 2);
 	assert_string_equal(procs_module(procs, PROC_MODULE_FIRST + 1)->raw_path, "/tmp/short");
 	/* The reason stands in the module until somebody maps it anew. */
 	module_failed(procs, procs_module(procs, want.module), STACK_END_NO_FILE, "gone", true);
-	assert_false(procs_next_module_want(procs, &want));
+	assert_false(procs_next_module_request(procs, &want));
 	assert_int_equal(procs_module(procs, PROC_MODULE_FIRST + 1)->unwind.state,
 			 STACK_END_NO_FILE);
 	assert_non_null(procs_module(procs, PROC_MODULE_FIRST + 1)->why);
@@ -223,14 +223,14 @@ static void a_file_whose_process_ended_is_asked_of_another(void **state)
 	assert_int_equal(procs_module(procs, PROC_MODULE_FIRST + 1)->unwind.state,
 			 STACK_END_PENDING);
 	assert_null(procs_module(procs, PROC_MODULE_FIRST + 1)->why);
-	assert_true(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_request(procs, &want));
 	assert_int_equal(want.pid, 20);
 }
 
 static void failures_are_tried_elsewhere_a_few_times(void **state)
 {
 	struct procs *procs = *state;
-	struct module_want want;
+	struct module_request want;
 	struct module *module = NULL;
 	int tries = 0;
 
@@ -238,14 +238,14 @@ static void failures_are_tried_elsewhere_a_few_times(void **state)
 		have_process(procs, pid);
 		do_mmap(procs, pid, 0x1000, 0x1000, "/lib/a.so", 1, 200);
 	}
-	while (procs_next_module_want(procs, &want)) {
+	while (procs_next_module_request(procs, &want)) {
 		pid_t tried = want.pid;
 
 		tries++;
 		assert_true(tries < 10);
 		module = procs_module(procs, want.module);
 		module_failed(procs, module, STACK_END_NO_FILE, "gone", true);
-		if (procs_next_module_want(procs, &want)) {
+		if (procs_next_module_request(procs, &want)) {
 			assert_int_not_equal(want.pid, tried);
 			tries++;
 			module_failed(procs, module, STACK_END_NO_FILE, "gone", true);
@@ -260,7 +260,7 @@ static void failures_are_tried_elsewhere_a_few_times(void **state)
 	tries = 0;
 	for (int i = 0; i < 20000; i++) {
 		do_mmap(procs, 10, 0x100000 + (uint64_t)i * 0x2000, 0x1000, "/lib/a.so", 1, 300);
-		while (procs_next_module_want(procs, &want)) {
+		while (procs_next_module_request(procs, &want)) {
 			tries++;
 			module_failed(procs, module, STACK_END_NO_FILE, "gone", true);
 		}
@@ -272,15 +272,15 @@ static void a_final_failure_is_final(void **state)
 {
 	struct procs *procs = *state;
 	struct procs_stats stats;
-	struct module_want want;
+	struct module_request want;
 
 	have_process(procs, 10);
 	do_mmap(procs, 10, 0x1000, 0x1000, "/lib/a.so", 1, 200);
-	assert_true(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_request(procs, &want));
 	module_failed(procs, procs_module(procs, want.module), STACK_END_BAD_FILE, "not ELF",
 		      false);
 	do_mmap(procs, 10, 0x9000, 0x1000, "/lib/a.so", 1, 201);
-	assert_false(procs_next_module_want(procs, &want));
+	assert_false(procs_next_module_request(procs, &want));
 	assert_int_equal(procs_module(procs, want.module)->unwind.state, STACK_END_BAD_FILE);
 	procs_stats(procs, &stats);
 	assert_int_equal(stats.modules, 1);
@@ -288,14 +288,14 @@ static void a_final_failure_is_final(void **state)
 
 	/* A memfd that is no ELF is a program's own code. */
 	do_mmap(procs, 10, 0x20000, 0x1000, "/memfd:doublemapper (deleted)", 2, 210);
-	assert_true(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_request(procs, &want));
 	module_failed(procs, procs_module(procs, want.module), STACK_END_BAD_FILE, "not ELF",
 		      false);
 	assert_int_equal(procs_module(procs, want.module)->unwind.state, STACK_END_JIT);
 
 	/* Code of another machine is unwound nowhere here, and its file is good. */
 	do_mmap(procs, 10, 0x30000, 0x1000, "/lib32/a.so", 3, 220);
-	assert_true(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_request(procs, &want));
 	module_failed(procs, procs_module(procs, want.module), STACK_END_ARCH, "other machine",
 		      false);
 	procs_stats(procs, &stats);
@@ -306,13 +306,13 @@ static void a_final_failure_is_final(void **state)
 static void a_bad_table_is_refused_and_stays_the_callers(void **state)
 {
 	struct procs *procs = *state;
-	struct module_want want;
+	struct module_request want;
 	struct module *module;
 	void *blob = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	have_process(procs, 10);
 	do_mmap(procs, 10, 0x1000, 0x1000, "/lib/a.so", 1, 200);
-	assert_true(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_request(procs, &want));
 	module = procs_module(procs, want.module);
 	assert_int_equal(module_ready(module, blob, 4096), -EBADMSG);
 	assert_false(module->unwind.has_table);
@@ -340,7 +340,7 @@ static void tables_come_and_go_when_nobody_maps_the_file(void **state)
 	struct unwind_elf elf;
 	struct cfi_stats cfi_stats;
 	struct procs_stats stats;
-	struct module_want want;
+	struct module_request want;
 	struct module *module, *first = NULL;
 	size_t len = 0, nr_made = 0;
 	char path[64];
@@ -354,7 +354,7 @@ static void tables_come_and_go_when_nobody_maps_the_file(void **state)
 	have_process(procs, 10);
 	have_process(procs, 11);
 	do_mmap(procs, 11, 0x5000, 0x1000, "/lib/kept.so", 9, 150);
-	assert_true(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_request(procs, &want));
 	first = procs_module(procs, want.module);
 	assert_int_equal(module_ready(first, mapped(blob, len), len), 0);
 	assert_true(first->unwind.has_table);
@@ -363,7 +363,7 @@ static void tables_come_and_go_when_nobody_maps_the_file(void **state)
 	do {
 		snprintf(path, sizeof(path), "/tmp/conftest-%zu", nr_made++);
 		do_mmap(procs, 10, 0x1000, 0x1000, path, 1000 + nr_made, 200 + nr_made);
-		assert_true(procs_next_module_want(procs, &want));
+		assert_true(procs_next_module_request(procs, &want));
 		module = procs_module(procs, want.module);
 		assert_int_equal(module_ready(module, mapped(blob, len), len), 0);
 		procs_sweep(procs, 100);
@@ -375,9 +375,9 @@ static void tables_come_and_go_when_nobody_maps_the_file(void **state)
 	assert_int_equal(stats.tables_bytes, 2 * len);
 	assert_true(first->unwind.has_table);
 	assert_true(module->unwind.has_table);
-	assert_false(procs_next_module_want(procs, &want));
+	assert_false(procs_next_module_request(procs, &want));
 	do_mmap(procs, 10, 0x9000, 0x1000, "/tmp/conftest-0", 1001, 900000);
-	assert_true(procs_next_module_want(procs, &want));
+	assert_true(procs_next_module_request(procs, &want));
 	assert_string_equal(procs_module(procs, want.module)->name, "conftest-0");
 	assert_false(procs_module(procs, want.module)->unwind.has_table);
 	free(blob);
@@ -387,7 +387,7 @@ static void files_are_bounded(void **state)
 {
 	struct procs *procs = *state;
 	struct procs_stats stats;
-	struct module_want want;
+	struct module_request want;
 	char path[64];
 	uint32_t nr = 0;
 
@@ -401,7 +401,7 @@ static void files_are_bounded(void **state)
 	/* Known ones are still found, and all can be asked for once. */
 	do_mmap(procs, 10, 0x10000000, 0x1000, "/tmp/conftest-5", 1005, 90000 * MS);
 	assert_string_equal(name_at(procs, 10, 0x10000000, 90001 * MS), "conftest-5");
-	while (procs_next_module_want(procs, &want))
+	while (procs_next_module_request(procs, &want))
 		nr++;
 	assert_int_equal(nr, 65535 - PROC_MODULE_FIRST);
 	procs_stats(procs, &stats);
@@ -416,14 +416,14 @@ static void new_processes_are_read_at_once_then_seldom(void **state)
 	int asked = 0;
 
 	have_process(procs, 10);
-	assert_true(procs_next_maps_want(procs, 1000 * MS, &pid, &start_time));
+	assert_true(procs_next_maps_request(procs, 1000 * MS, &pid, &start_time));
 	assert_int_equal(pid, 10);
 	assert_int_equal(start_time, 100);
-	assert_false(procs_next_maps_want(procs, 1001 * MS, &pid, &start_time));
+	assert_false(procs_next_maps_request(procs, 1001 * MS, &pid, &start_time));
 	/* Never readable, always sampled: ten samples a millisecond for a minute. */
 	for (uint64_t t = 1001; t < 61000; t++) {
 		procs_of_sample(procs, 10, 10, t * MS);
-		if (procs_next_maps_want(procs, t * MS, &pid, &start_time)) {
+		if (procs_next_maps_request(procs, t * MS, &pid, &start_time)) {
 			asked++;
 			procs_maps_text(procs, 10, NULL, 0, t * MS);
 		}
@@ -443,28 +443,29 @@ static void after_a_loss_only_sampled_processes_are_read(void **state)
 		have_process(procs, pid);
 		procs_maps_text(procs, pid, text, sizeof(text) - 1, 100 * MS);
 	}
-	drop_maps_wants(procs, 100 * MS);
+	drop_maps_requests(procs, 100 * MS);
 	procs_of_sample(procs, 12, 12, 150 * MS);
-	assert_false(procs_next_maps_want(procs, 150 * MS, &pid, &start_time));
-	procs_mark_dirty(procs);
-	assert_false(procs_next_maps_want(procs, 1000 * MS, &pid, &start_time));
+	assert_false(procs_next_maps_request(procs, 150 * MS, &pid, &start_time));
+	procs_mark_all_stale(procs);
+	assert_false(procs_next_maps_request(procs, 1000 * MS, &pid, &start_time));
 	procs_of_sample(procs, 13, 13, 1000 * MS);
 	procs_of_sample(procs, 15, 15, 1000 * MS);
 	procs_of_sample(procs, 13, 13, 1000 * MS);
-	assert_true(procs_next_maps_want(procs, 1000 * MS, &pid, &start_time));
+	assert_true(procs_next_maps_request(procs, 1000 * MS, &pid, &start_time));
 	assert_int_equal(pid, 13);
-	assert_true(procs_next_maps_want(procs, 1000 * MS, &pid, &start_time));
+	assert_true(procs_next_maps_request(procs, 1000 * MS, &pid, &start_time));
 	assert_int_equal(pid, 15);
-	assert_false(procs_next_maps_want(procs, 1000 * MS, &pid, &start_time));
+	assert_false(procs_next_maps_request(procs, 1000 * MS, &pid, &start_time));
 
 	/* Another loss between question and answer: the answer does not settle it. */
-	procs_mark_dirty(procs);
+	procs_mark_all_stale(procs);
 	procs_maps_text(procs, 13, text, sizeof(text) - 1, 1000 * MS);
-	assert_true(procs_of_sample(procs, 13, 13, 1100 * MS)->is_dirty);
-	assert_false(procs_next_maps_want(procs, 1100 * MS, &pid, &start_time)); /* 250 ms apart */
-	assert_true(procs_next_maps_want(procs, 1300 * MS, &pid, &start_time));
+	assert_true(procs_of_sample(procs, 13, 13, 1100 * MS)->is_stale);
+	assert_false(
+		procs_next_maps_request(procs, 1100 * MS, &pid, &start_time)); /* 250 ms apart */
+	assert_true(procs_next_maps_request(procs, 1300 * MS, &pid, &start_time));
 	procs_maps_text(procs, 13, text, sizeof(text) - 1, 1300 * MS);
-	assert_false(procs_of_sample(procs, 13, 13, 1400 * MS)->is_dirty);
+	assert_false(procs_of_sample(procs, 13, 13, 1400 * MS)->is_stale);
 	procs_stats(procs, &stats);
 	assert_int_equal(stats.maps_reread, 2);
 }
@@ -477,7 +478,7 @@ static void an_answer_is_as_old_as_its_question(void **state)
 	pid_t pid;
 
 	have_process(procs, 10);
-	assert_true(procs_next_maps_want(procs, 1000, &pid, &start_time));
+	assert_true(procs_next_maps_request(procs, 1000, &pid, &start_time));
 	/* Perhaps after /proc was read: the answer, whenever it comes, does not speak of it. */
 	do_mmap(procs, 10, 0x9000, 0x1000, "/lib/b.so", 6, 1500);
 	procs_maps_text(procs, 10, text, sizeof(text) - 1, 2000);
@@ -485,7 +486,7 @@ static void an_answer_is_as_old_as_its_question(void **state)
 	assert_string_equal(name_at(procs, 10, 0x1000, 2100), "a.so");
 }
 
-static void a_doubt_reads_one_process_again(void **state)
+static void a_stale_process_is_read_again(void **state)
 {
 	struct procs *procs = *state;
 	static const char text[] = "1000-2000 r-xp 0 08:01 5 /lib/a.so\n";
@@ -495,18 +496,18 @@ static void a_doubt_reads_one_process_again(void **state)
 
 	have_process(procs, 10);
 	procs_maps_text(procs, 10, text, sizeof(text) - 1, 100 * MS);
-	drop_maps_wants(procs, 100 * MS);
+	drop_maps_requests(procs, 100 * MS);
 	/* A program with code where no mapping is, at each sample of a minute. */
 	for (uint64_t t = 1000; t < 61000; t++) {
 		procs_of_sample(procs, 10, 10, t * MS);
-		procs_doubt(procs, 10);
-		if (procs_next_maps_want(procs, t * MS, &pid, &start_time)) {
+		procs_mark_stale(procs, 10);
+		if (procs_next_maps_request(procs, t * MS, &pid, &start_time)) {
 			asked++;
 			procs_maps_text(procs, 10, text, sizeof(text) - 1, t * MS);
 		}
 	}
 	assert_in_range(asked, 20, 40);
-	procs_doubt(procs, 999);
+	procs_mark_stale(procs, 999);
 }
 
 static void many_wanting_processes_are_all_served(void **state)
@@ -520,7 +521,7 @@ static void many_wanting_processes_are_all_served(void **state)
 	for (pid = 1; pid < 1000; pid++)
 		procs_of_sample(procs, pid, pid, 100 * MS);
 	for (t = 100; t < 110; t++)
-		while (procs_next_maps_want(procs, t * MS, &pid, &start_time)) {
+		while (procs_next_maps_request(procs, t * MS, &pid, &start_time)) {
 			assert_false(seen[pid]);
 			seen[pid] = true;
 			nr++;
@@ -547,7 +548,7 @@ int main(void)
 		TEST(new_processes_are_read_at_once_then_seldom),
 		TEST(after_a_loss_only_sampled_processes_are_read),
 		TEST(an_answer_is_as_old_as_its_question),
-		TEST(a_doubt_reads_one_process_again),
+		TEST(a_stale_process_is_read_again),
 		TEST(many_wanting_processes_are_all_served),
 	};
 
