@@ -37,7 +37,7 @@ TEST_HELPERS += tests/have_perf
 tests_have_perf_SOURCES = tests/have_perf.c
 
 SCRIPT_TESTS += tests/test_main_batch.sh tests/test_main_bootstrap.sh tests/test_main_docs.sh \
-	tests/test_main_conformance.sh tests/test_main_json.sh tests/test_main_peer.sh tests/test_main_privileges.sh \
+	tests/test_main_conformance.py tests/test_main_json.sh tests/test_main_peer.sh tests/test_main_privileges.sh \
 	tests/test_main_recording.sh tests/test_main_screen.sh tests/test_main_script.sh
 
 UNIT_TESTS += tests/test_main_keys
