@@ -7,7 +7,7 @@ libmain_a_SOURCES = \
 	src/options.c src/options.h \
 	src/output.c src/output.h \
 	src/process.c src/process.h \
-	src/saver.c src/saver.h \
+	src/report_writer.c src/report_writer.h \
 	src/session.c src/session.h \
 	src/target.c src/target.h \
 	src/words.c src/words.h

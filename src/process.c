@@ -80,7 +80,7 @@ uint64_t process_rings_max_bytes(void)
 static void run_away(int signal_nr)
 {
 	(void)signal_nr;
-	process_hurry_no_more();
+	process_end_realtime();
 }
 
 /*
@@ -88,7 +88,7 @@ static void run_away(int signal_nr)
  * on a busy machine a nice value does not bring the engine to its rings in
  * time; a real-time priority does, with a limit that takes it from a runaway.
  */
-void process_hurry(void)
+void process_begin_realtime(void)
 {
 	const struct sched_param lowest = {.sched_priority = 1};
 	struct sigaction action = {.sa_handler = run_away, .sa_flags = SA_RESTART};
@@ -103,7 +103,7 @@ void process_hurry(void)
 		sched_setscheduler(0, SCHED_RR, &lowest);
 }
 
-void process_hurry_no_more(void)
+void process_end_realtime(void)
 {
 	const struct sched_param normal = {0};
 

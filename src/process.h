@@ -35,7 +35,7 @@ uint64_t process_rings_max_bytes(void);
  * priority, before the privilege for that is given up; and no more. Whichever of
  * them does not rest for five seconds loses it by SIGXCPU, which it must not block.
  */
-void process_hurry(void);
-void process_hurry_no_more(void);
+void process_begin_realtime(void);
+void process_end_realtime(void);
 
 #endif

@@ -33,7 +33,7 @@
 #include "src/out/out.h"
 #include "src/output.h"
 #include "src/process.h"
-#include "src/saver.h"
+#include "src/report_writer.h"
 #include "src/target.h"
 #include "ui/ui.h"
 
@@ -67,8 +67,8 @@ struct session {
 	struct launch *launch;
 	pid_t command_tid;
 	struct broker *broker;
-	bool broker_saves; /* root itself: files are the broker's to create */
-	struct saver *saver;
+	bool broker_writes; /* root itself: files are the broker's to create */
+	struct report_writer *writer;
 	struct output output;
 	struct engine *engine;
 	struct channel *channel;
@@ -176,8 +176,8 @@ static int start_broker(struct session *s, struct err *err)
 	};
 	AUTO_CLOSE int dir_fd = -1;
 
-	s->broker_saves = s->workers.was_root && !s->workers.by_sudo && !s->is_batch;
-	if (s->broker_saves)
+	s->broker_writes = s->workers.was_root && !s->workers.by_sudo && !s->is_batch;
+	if (s->broker_writes)
 		dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	config.save_dir_fd = dir_fd;
 	return broker_start(&config, &s->broker, err);
@@ -222,7 +222,7 @@ static int start_privileged(struct session *s, struct err *err)
 	if (r == 0)
 		r = start_broker(s, err);
 	if (r == 0 && is_live)
-		process_hurry();
+		process_begin_realtime();
 	if (r == 0)
 		r = identity_become(&s->workers, err);
 	if (r == 0 && !s->output.stream)
@@ -321,7 +321,7 @@ static void *run_engine(void *context)
 	return NULL;
 }
 
-/* The engine's thread takes no signal but that of its own limit (process_hurry). */
+/* The engine's thread takes no signal but that of its own limit (process_begin_realtime). */
 static int start_thread(struct session *s, struct err *err)
 {
 	sigset_t all, before;
@@ -335,7 +335,7 @@ static int start_thread(struct session *s, struct err *err)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = -pthread_create(&s->thread, NULL, run_engine, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	process_hurry_no_more();
+	process_end_realtime();
 	if (r < 0)
 		return err_set(err, r, "cannot start a thread: %s", strerror(-r));
 	s->has_thread = true;
@@ -368,14 +368,14 @@ static int save(void *context, const char *name, const void *data, size_t len, s
 {
 	struct session *s = context;
 
-	return saver_save(s->saver, name, data, len, err);
+	return report_writer_save(s->writer, name, data, len, err);
 }
 
 static int save_poll(void *context, struct err *err)
 {
 	struct session *s = context;
 
-	return saver_poll(s->saver, err);
+	return report_writer_poll(s->writer, err);
 }
 
 /* --- run and end --- */
@@ -409,8 +409,8 @@ static int run_screen(struct session *s, struct err *err)
 		.context = s,
 	};
 
-	s->saver = saver_new(s->broker_saves ? s->broker : NULL);
-	if (!s->saver) {
+	s->writer = report_writer_new(s->broker_writes ? s->broker : NULL);
+	if (!s->writer) {
 		err_set(err, -ENOMEM, "no memory");
 		return 1;
 	}
@@ -462,7 +462,7 @@ static void tell_trouble(struct session *s, struct err *err)
 
 static void end_session(struct session *s, struct err *err)
 {
-	saver_free(s->saver);
+	report_writer_free(s->writer);
 	if (stop_engine(s)) {
 		if (s->engine)
 			tell_trouble(s, err);

@@ -2,7 +2,7 @@
 /* Answers that no broker of ours sends: the client keeps no descriptor of them open. */
 #include "config.h"
 
-#include "src/broker/client.c"
+#include "src/broker/broker.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

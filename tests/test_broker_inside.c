@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What docs/SECURITY says of the broker and the saver, tried from inside: this program
+ * What docs/SECURITY says of the broker and the report writer, tried from inside: this program
  * becomes one by the same functions, and then does what an attacker would try there.
  */
 #include "config.h"
 
+#include "src/broker/broker_main.h"
 #include "src/broker/filter.h"
-#include "src/broker/save.h"
-#include "src/broker/server.h"
+#include "src/broker/writer.h"
 #include "tests/broker_fixture.h"
 #include "tests/inside.h"
 
@@ -172,7 +172,7 @@ static int be_broker(bool is_recorded, bool by_sudo)
 		.save_dir_fd = -1,
 	};
 
-	if (server_give_up(&config) < 0 || server_confine(&config) < 0)
+	if (broker_give_up(&config) < 0 || broker_confine(&config) < 0)
 		return INSIDE_FAILED;
 	try_identities();
 	try_writing();
@@ -274,7 +274,7 @@ static int be_reader_by_file_capabilities(void)
 	if (identity_begin(NULL) < 0)
 		return INSIDE_FAILED;
 	REFUSED(try_open(secret_path, O_RDONLY));
-	if (server_give_up(&config) < 0 || server_confine(&config) < 0)
+	if (broker_give_up(&config) < 0 || broker_confine(&config) < 0)
 		return INSIDE_FAILED;
 	REFUSED(try_open(secret_path, O_RDONLY));
 	REFUSED(try_maps(victim));
@@ -290,7 +290,7 @@ static int be_sampling_by_file_capabilities(void)
 	if (get_file_capabilities() < 0 || identity_begin(NULL) < 0)
 		return INSIDE_FAILED;
 	REFUSED(try_maps(victim));
-	if (server_give_up(&config) < 0 || server_confine(&config) < 0)
+	if (broker_give_up(&config) < 0 || broker_confine(&config) < 0)
 		return INSIDE_FAILED;
 	POSSIBLE(try_maps(victim));
 	POSSIBLE(try_open(secret_path, O_RDONLY));
@@ -305,27 +305,27 @@ static int be_reader_without_landlock(void)
 	return without_landlock() < 0 ? INSIDE_SKIPPED : be_reader_of_root();
 }
 
-static int be_saver(void)
+static int be_writer(void)
 {
 	int dir = open(their_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (dir < 0 || save_confine(dir) < 0)
+	if (dir < 0 || writer_confine(dir) < 0)
 		return INSIDE_FAILED;
 	/* No file is reached but in its folder, and there only a new one. */
 	REFUSED(try_open(victim_path, O_RDONLY));
 	REFUSED(try_open(victim_path, O_WRONLY));
 	REFUSED(try_open("/etc/passwd", O_RDONLY));
-	REFUSED(TRIED(openat(dir, new_path, SAVE_OPEN_FLAGS, SAVE_MODE)));
-	REFUSED(TRIED(openat(dir, "../../etc/stacktop-test", SAVE_OPEN_FLAGS, SAVE_MODE)));
+	REFUSED(TRIED(openat(dir, new_path, WRITER_OPEN_FLAGS, WRITER_MODE)));
+	REFUSED(TRIED(openat(dir, "../../etc/stacktop-test", WRITER_OPEN_FLAGS, WRITER_MODE)));
 	REFUSED(TRIED(openat(dir, "there", O_WRONLY | O_CLOEXEC)));
-	REFUSED(TRIED(openat(dir, "setuid", SAVE_OPEN_FLAGS, 04755)));
+	REFUSED(TRIED(openat(dir, "setuid", WRITER_OPEN_FLAGS, 04755)));
 	REFUSED(TRIED(unlinkat(dir, victim_path, 0)));
 	REFUSED(TRIED(chroot("/")));
 	REFUSED(TRIED(setresuid(NOBODY, NOBODY, NOBODY)));
 	REFUSED(TRIED(socket(AF_INET, SOCK_STREAM, 0)));
 	REFUSED(TRIED(kill(victim, 0)));
 	REFUSED(TRIED(syscall(SYS_ptrace, 16 /* PTRACE_ATTACH */, victim, NULL, NULL)));
-	POSSIBLE(TRIED(openat(dir, "stacktop-new.txt", SAVE_OPEN_FLAGS, SAVE_MODE)));
+	POSSIBLE(TRIED(openat(dir, "stacktop-new.txt", WRITER_OPEN_FLAGS, WRITER_MODE)));
 	return nr_wrong;
 }
 
@@ -388,10 +388,10 @@ static void filter_alone_keeps_files_as_they_are(void **state)
 	stays_within(be_reader_without_landlock);
 }
 
-static void saver_is_confined_to_its_folder(void **state)
+static void writer_is_confined_to_its_folder(void **state)
 {
 	(void)state;
-	stays_within(be_saver);
+	stays_within(be_writer);
 }
 
 static void write_file(const char *path, mode_t mode)
@@ -460,7 +460,7 @@ int main(void)
 		cmocka_unit_test(recording_is_read_with_the_callers_rights),
 		cmocka_unit_test(file_capabilities_serve_the_broker),
 		cmocka_unit_test(filter_alone_keeps_files_as_they_are),
-		cmocka_unit_test(saver_is_confined_to_its_folder),
+		cmocka_unit_test(writer_is_confined_to_its_folder),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -72,8 +72,8 @@ check_broker()
 	done
 }
 
-# The saver is root, and has the one folder: no other file, and no capability.
-check_saver()
+# The report writer is root, and has the one folder: no other file, and no capability.
+check_writer()
 {
 	local set fd
 	is "$1" Uid '0 0 0 0'
@@ -82,11 +82,11 @@ check_saver()
 	for set in CapInh CapPrm CapEff CapBnd CapAmb; do
 		is "$1" $set 0000000000000000
 	done
-	[ "$(readlink "/proc/$1/root")" = "$term_dir" ] || fail "$who: saver sees $(readlink "/proc/$1/root")"
+	[ "$(readlink "/proc/$1/root")" = "$term_dir" ] || fail "$who: writer sees $(readlink "/proc/$1/root")"
 	for fd in "/proc/$1/fd"/*; do
 		case $(readlink "$fd") in
 		/dev/null | socket:* | "$term_dir") ;;
-		*) [ "${fd##*/}" = 2 ] || fail "$who: saver holds $(readlink "$fd")" ;;
+		*) [ "${fd##*/}" = 2 ] || fail "$who: writer holds $(readlink "$fd")" ;;
 		esac
 	done
 }
@@ -143,9 +143,9 @@ check_family()
 		[ -z "$has_filter" ] || is "$guard" Seccomp 2
 		check_closed_to "$2" "$3" "$guard"
 		if [[ $who == @(root|'root with a user of ours'),* ]]; then
-			check_saver "$(member "$main" stacktop-saver)"
-		elif member "$main" stacktop-saver >/dev/null; then
-			fail "$who: there is a saver"
+			check_writer "$(member "$main" stacktop-writer)"
+		elif member "$main" stacktop-writer >/dev/null; then
+			fail "$who: there is a writer"
 		fi
 	fi
 }
@@ -226,7 +226,7 @@ if command -v unshare >/dev/null && unshare -m true 2>/dev/null; then
 	pass "$who"
 fi
 
-# Main, broker, loader, two guards and saver: beside a loader that is being replaced there are fewer.
+# Main, broker, loader, two guards and writer: beside a loader that is being replaced there are fewer.
 are_six()
 {
 	pids=$(family "$term_pid")

@@ -3,7 +3,7 @@
  * The write key: the rows as they are when it is pressed become text at once,
  * and their snapshot is kept for the other formats; then a name is asked for,
  * whose ending chooses the format. Who may write where is the business of the
- * saver that main gave us.
+ * writer that main gave us.
  */
 #include "config.h"
 

@@ -10,7 +10,7 @@
  *
  * Three connections: control (synchronous, engine thread: things that do not
  * hang), files (asynchronous, engine thread), save (asynchronous, main thread). The
- * last leads to a process of its own, the saver (save.h), and only where there is one.
+ * last leads to a process of its own, the report writer (writer.h), and only where there is one.
  */
 #ifndef ST_BROKER_BROKER_H
 #define ST_BROKER_BROKER_H
@@ -152,7 +152,7 @@ int broker_files_fd(const struct broker *broker); /* poll for POLLIN; -1 once th
  * one of the endings .txt, .json and .folded. No other file is ever made for a client, which may
  * have been taken over by what it reads: root's shell and tools start programs from many names.
  */
-bool broker_save_is_name(const char *name);
+bool writer_is_name(const char *name);
 /* Create NAME (as above) in the save directory, mode 0600, never over anything, with the content of MEMFD. */
 int broker_save_ask(struct broker *broker, const char *name, int memfd);
 /* Its outcome: 0 or -errno; -EPIPE when the broker went away in between. False: none for now. */

@@ -14,7 +14,7 @@ int files_open_mapped(const struct broker_file_request *request);
 int files_open_debug(const struct broker_file_request *request);
 int files_open_debuglink(const struct broker_file_request *request);
 
-/* --- what paths.c shares --- */
+/* --- what by_path.c shares --- */
 
 /*
  * What PATH leads to below ROOT, held with O_PATH, or -errno: one component after the other, and no

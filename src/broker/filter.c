@@ -212,7 +212,7 @@ static int filter_fill(scmp_filter_ctx ctx, bool has_openat2)
 	return r;
 }
 
-static const int allowed_saver[] = {
+static const int allowed_writer[] = {
 	SCMP_SYS(recvmsg),    SCMP_SYS(sendmsg),      SCMP_SYS(close),
 	SCMP_SYS(fstat),      SCMP_SYS(newfstatat),   SCMP_SYS(pread64),
 	SCMP_SYS(write),      SCMP_SYS(fsync),	      SCMP_SYS(unlinkat),
@@ -221,18 +221,18 @@ static const int allowed_saver[] = {
 	SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
 };
 
-static int fill_saver(scmp_filter_ctx ctx)
+static int fill_writer(scmp_filter_ctx ctx)
 {
 	int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
 
-	for (size_t i = 0; i < ARRAY_SIZE(allowed_saver) && r == 0; i++)
-		r = ALLOW(ctx, allowed_saver[i], 0);
+	for (size_t i = 0; i < ARRAY_SIZE(allowed_writer) && r == 0; i++)
+		r = ALLOW(ctx, allowed_writer[i], 0);
 	if (r == 0)
 		r = ALLOW(ctx, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 	if (r == 0)
 		r = ALLOW(ctx, SCMP_SYS(openat), 2,
-			  SCMP_A2(SCMP_CMP_MASKED_EQ, ARG_INT, SAVE_OPEN_FLAGS),
-			  SCMP_A3(SCMP_CMP_MASKED_EQ, ARG_INT, SAVE_MODE));
+			  SCMP_A2(SCMP_CMP_MASKED_EQ, ARG_INT, WRITER_OPEN_FLAGS),
+			  SCMP_A3(SCMP_CMP_MASKED_EQ, ARG_INT, WRITER_MODE));
 	return r;
 }
 
@@ -266,9 +266,9 @@ int filter_enter(bool has_openat2)
 	return enter(has_openat2 ? fill_reader : fill_broker);
 }
 
-int filter_enter_saver(void)
+int filter_enter_writer(void)
 {
-	return enter(fill_saver);
+	return enter(fill_writer);
 }
 
 #else
@@ -279,7 +279,7 @@ int filter_enter(bool has_openat2)
 	return 0;
 }
 
-int filter_enter_saver(void)
+int filter_enter_writer(void)
 {
 	return 0;
 }

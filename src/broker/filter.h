@@ -15,11 +15,11 @@
  */
 int filter_enter(bool has_openat2);
 
-/* How the saver creates a file, and no other way is open to it. */
-#define SAVE_OPEN_FLAGS (O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC)
-#define SAVE_MODE	0600
+/* How the report writer creates a file, and no other way is open to it. */
+#define WRITER_OPEN_FLAGS (O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC)
+#define WRITER_MODE	  0600
 
-/* The same for the saver: messages, one kind of new file, its content, and its removal. */
-int filter_enter_saver(void);
+/* The same for the report writer: messages, one kind of new file, its content, and its removal. */
+int filter_enter_writer(void);
 
 #endif

@@ -2,19 +2,19 @@ noinst_LIBRARIES += libbroker.a
 libbroker_a_SOURCES = \
 	src/broker/broker.h \
 	src/broker/children.c src/broker/children.h \
-	src/broker/client.c \
+	src/broker/broker.c \
 	src/broker/files.c src/broker/files.h \
 	src/broker/filter.c src/broker/filter.h \
 	src/broker/identity.c src/broker/identity.h \
 	src/broker/maps.c src/broker/maps.h \
-	src/broker/paths.c src/broker/paths.h \
+	src/broker/by_path.c src/broker/by_path.h \
 	src/broker/pool.c src/broker/pool.h \
 	src/broker/proc_dir.c src/broker/proc_dir.h \
 	src/broker/process.c src/broker/process.h \
 	src/broker/protocol.h \
 	src/broker/rings.c src/broker/rings.h \
-	src/broker/save.c src/broker/save.h \
-	src/broker/server.c src/broker/server.h
+	src/broker/writer.c src/broker/writer.h \
+	src/broker/broker_main.c src/broker/broker_main.h
 libbroker_a_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
 
 EXTRA_DIST += tests/broker_fixture.h
@@ -29,10 +29,10 @@ tests_test_broker_files_SOURCES = tests/test_broker_files.c
 tests_test_broker_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_broker_files_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
 
-UNIT_TESTS += tests/test_broker_paths
-tests_test_broker_paths_SOURCES = tests/test_broker_paths.c
-tests_test_broker_paths_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_test_broker_paths_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+UNIT_TESTS += tests/test_broker_by_path
+tests_test_broker_by_path_SOURCES = tests/test_broker_by_path.c
+tests_test_broker_by_path_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_by_path_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_broker_hang
 tests_test_broker_hang_SOURCES = tests/test_broker_hang.c
@@ -54,10 +54,10 @@ tests_test_broker_inside_SOURCES = tests/test_broker_inside.c
 tests_test_broker_inside_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_broker_inside_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
 
-UNIT_TESTS += tests/test_broker_save
-tests_test_broker_save_SOURCES = tests/test_broker_save.c
-tests_test_broker_save_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_test_broker_save_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+UNIT_TESTS += tests/test_broker_writer
+tests_test_broker_writer_SOURCES = tests/test_broker_writer.c
+tests_test_broker_writer_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_writer_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
 
 # The test that uses it skips without.
 if FUSE

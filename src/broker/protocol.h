@@ -14,7 +14,7 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 
-#define SAVE_NAME_MAX 200 /* bytes */
+#define WRITER_NAME_MAX 200 /* bytes */
 
 enum control_kind {
 	CONTROL_PERF_OPEN,
@@ -41,7 +41,7 @@ struct control_reply {
 };
 
 struct save_request {
-	char name[SAVE_NAME_MAX + 1];
+	char name[WRITER_NAME_MAX + 1];
 };
 
 struct save_reply {

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "src/broker/client.c"
+#include "src/broker/broker.c"
 #include "src/broker/files.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -7,16 +7,16 @@
  */
 #include "config.h"
 
-#include "src/broker/server.h"
+#include "src/broker/broker_main.h"
 
 #include "src/base/cleanup.h"
 #include "src/base/confine.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "src/broker/by_path.h"
 #include "src/broker/children.h"
 #include "src/broker/files.h"
 #include "src/broker/filter.h"
-#include "src/broker/paths.h"
 #include "src/broker/pool.h"
 #include "src/broker/proc_dir.h"
 #include "src/broker/process.h"
@@ -71,11 +71,11 @@ static int open_recorded(struct server *server, const struct broker_file_request
 {
 	switch (request->kind) {
 	case BROKER_PATH:
-		return paths_open(server->config.root_fd, request);
+		return by_path_open(server->config.root_fd, request);
 	case BROKER_DEBUG:
-		return paths_open_debug(server->config.root_fd, request);
+		return by_path_open_debug(server->config.root_fd, request);
 	case BROKER_DEBUGLINK:
-		return paths_open_debuglink(server->config.root_fd, request);
+		return by_path_open_debuglink(server->config.root_fd, request);
 	case BROKER_KALLSYMS:
 		return open_kallsyms();
 	default:
@@ -90,7 +90,7 @@ static int open_mapped(struct server *server, const struct broker_file_request *
 
 	if (fd != -ENOENT && fd != -ESTALE)
 		return fd;
-	left = paths_open_left(request, &server->config.workers);
+	left = by_path_open_left(request, &server->config.workers);
 	return left < 0 ? fd : left;
 }
 
@@ -330,7 +330,7 @@ static void raise_nofile(void)
 	}
 }
 
-int server_give_up(const struct broker_config *config)
+int broker_give_up(const struct broker_config *config)
 {
 	int r = config->is_recorded ? identity_keep_reader(&config->workers, NULL)
 				    : identity_keep_broker(&config->workers, NULL);
@@ -346,12 +346,12 @@ int server_give_up(const struct broker_config *config)
  * Landlock would also keep the broker from looking into processes, which is its work while
  * it samples; there the filter alone forbids writing.
  */
-int server_confine(const struct broker_config *config)
+int broker_confine(const struct broker_config *config)
 {
 	return filter_enter(config->is_recorded && confine_no_writing() == 0);
 }
 
-int server_main(const struct broker_config *config, const struct server_socks *socks, pid_t client)
+int broker_main(const struct broker_config *config, const struct server_socks *socks, pid_t client)
 {
 	const int keep[] = {socks->control, socks->files, socks->life,
 			    config->is_recorded ? config->root_fd : -1};
@@ -367,7 +367,7 @@ int server_main(const struct broker_config *config, const struct server_socks *s
 	process_close_all_but(keep, ARRAY_SIZE(keep));
 	process_continue_at_end(socks->life);
 	server.child_fd = set_up_signals();
-	if (server.child_fd < 0 || server_give_up(config) < 0)
+	if (server.child_fd < 0 || broker_give_up(config) < 0)
 		return STATUS_FAILED;
 	server.rings.may_lock = identity_has_ipc_lock();
 	prctl(PR_SET_NAME, "stacktop-broker");
@@ -376,7 +376,7 @@ int server_main(const struct broker_config *config, const struct server_socks *s
 	if (getppid() != client)
 		return STATUS_FAILED;
 	raise_nofile();
-	if (start_fetcher(&server) < 0 || server_confine(config) < 0)
+	if (start_fetcher(&server) < 0 || broker_confine(config) < 0)
 		return STATUS_FAILED;
 	server.pool = pool_new(work, &server, socks->files);
 	if (!server.pool)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reports on disk: see save.h. Never over a file, never through a link, never half of one.
+ * Reports on disk: see writer.h. Never over a file, never through a link, never half of one.
  * A disk that hangs holds up this process alone.
  */
 #include "config.h"
 
-#include "src/broker/save.h"
+#include "src/broker/writer.h"
 
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
@@ -22,10 +22,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SAVE_BYTES_MAX (256u << 20)
-#define CHUNK_BYTES    65536
-#define NAME_START     "stacktop-"
-#define STATUS_FAILED  71 /* EX_OSERR */
+#define WRITER_BYTES_MAX (256u << 20)
+#define CHUNK_BYTES	 65536
+#define NAME_START	 "stacktop-"
+#define STATUS_FAILED	 71 /* EX_OSERR */
 
 static bool is_plain(char c)
 {
@@ -33,12 +33,12 @@ static bool is_plain(char c)
 	       c == '.' || c == '-' || c == '_';
 }
 
-bool broker_save_is_name(const char *name)
+bool writer_is_name(const char *name)
 {
 	static const char *const endings[] = {".txt", ".json", ".folded"};
-	size_t len = strnlen(name, SAVE_NAME_MAX + 1);
+	size_t len = strnlen(name, WRITER_NAME_MAX + 1);
 
-	if (len > SAVE_NAME_MAX || strncmp(name, NAME_START, strlen(NAME_START)) != 0)
+	if (len > WRITER_NAME_MAX || strncmp(name, NAME_START, strlen(NAME_START)) != 0)
 		return false;
 	for (size_t i = 0; i < len; i++)
 		if (!is_plain(name[i]))
@@ -78,7 +78,7 @@ static int copy(int from, int to)
 		if (n == 0)
 			break;
 		done += n;
-		if (done > (off_t)SAVE_BYTES_MAX)
+		if (done > (off_t)WRITER_BYTES_MAX)
 			return -EFBIG;
 		r = write_all(to, chunk, (size_t)n);
 		if (r < 0)
@@ -91,9 +91,9 @@ static int save_file(int dir, const char *name, int memfd)
 {
 	int fd, r;
 
-	if (!broker_save_is_name(name))
+	if (!writer_is_name(name))
 		return -EINVAL;
-	fd = openat(dir, name, SAVE_OPEN_FLAGS, SAVE_MODE);
+	fd = openat(dir, name, WRITER_OPEN_FLAGS, WRITER_MODE);
 	if (fd < 0)
 		return -errno;
 	r = copy(memfd, fd);
@@ -138,16 +138,16 @@ static int enter_folder(int dir)
 	return fchdir(dir) < 0 || chroot(".") < 0 ? -errno : 0;
 }
 
-int save_confine(int dir)
+int writer_confine(int dir)
 {
 	int r = enter_folder(dir);
 
 	if (r == 0)
 		r = identity_drop(NULL);
-	return r < 0 ? r : filter_enter_saver();
+	return r < 0 ? r : filter_enter_writer();
 }
 
-int save_main(int dir, int sock)
+int writer_main(int dir, int sock)
 {
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP};
 	const int keep[] = {dir, sock};
@@ -158,8 +158,8 @@ int save_main(int dir, int sock)
 	process_default_signals();
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
-	prctl(PR_SET_NAME, "stacktop-saver");
-	if (save_confine(dir) < 0)
+	prctl(PR_SET_NAME, "stacktop-writer");
+	if (writer_confine(dir) < 0)
 		return STATUS_FAILED;
 	return serve(dir, sock);
 }

@@ -6,8 +6,8 @@
  * path the files of processes that are gone, as the workers could. Any of these
  * calls may hang; they run on the broker's worker threads.
  */
-#ifndef ST_BROKER_PATHS_H
-#define ST_BROKER_PATHS_H
+#ifndef ST_BROKER_BY_PATH_H
+#define ST_BROKER_BY_PATH_H
 
 #include "src/broker/broker.h"
 #include "src/broker/identity.h"
@@ -16,18 +16,18 @@
  * Answer BROKER_PATH, BROKER_DEBUG and BROKER_DEBUGLINK below ROOT (a descriptor of the folder): a
  * descriptor or -errno.
  */
-int paths_open(int root, const struct broker_file_request *request);
-int paths_open_debug(int root, const struct broker_file_request *request);
-int paths_open_debuglink(int root, const struct broker_file_request *request);
+int by_path_open(int root, const struct broker_file_request *request);
+int by_path_open_debug(int root, const struct broker_file_request *request);
+int by_path_open_debuglink(int root, const struct broker_file_request *request);
 
 /*
  * Answer BROKER_MAPPED of a process that has ended: what stands at the path now,
  * if it has the number of the file that was mapped and has not changed since, and
  * if WHO may read it. A descriptor or -errno.
  */
-int paths_open_left(const struct broker_file_request *request, const struct identity *who);
+int by_path_open_left(const struct broker_file_request *request, const struct identity *who);
 
 /* What PATH leads to below ROOT, held with O_PATH, or -errno; HAS_OPENAT2: the kernel keeps it below. */
-int paths_hold(int root, const char *path, bool has_openat2);
+int by_path_hold(int root, const char *path, bool has_openat2);
 
 #endif

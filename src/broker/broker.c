@@ -6,14 +6,15 @@
  */
 #include "config.h"
 
+#include "src/broker/broker.h"
+
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
-#include "src/broker/broker.h"
+#include "src/broker/broker_main.h"
 #include "src/broker/protocol.h"
-#include "src/broker/save.h"
-#include "src/broker/server.h"
+#include "src/broker/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +94,7 @@ static int start_saver(struct broker *broker, int dir)
 		return r;
 	pid = fork();
 	if (pid == 0)
-		_exit(save_main(dir, there));
+		_exit(writer_main(dir, there));
 	close_conn(&there);
 	return pid < 0 ? -errno : 0;
 }
@@ -111,7 +112,7 @@ static int start_server(struct broker *broker, const struct broker_config *confi
 	if (r == 0) {
 		broker->pid = fork();
 		if (broker->pid == 0)
-			_exit(server_main(config, &there, client));
+			_exit(broker_main(config, &there, client));
 		r = broker->pid < 0 ? -errno : 0;
 	}
 	close_socks(&there);
@@ -466,7 +467,7 @@ int broker_save_ask(struct broker *broker, const char *name, int memfd)
 	if (len >= sizeof(request.name))
 		return -ENAMETOOLONG;
 	memcpy(request.name, name, len);
-	if (!broker_save_is_name(name))
+	if (!writer_is_name(name))
 		return -EINVAL;
 	if (broker->save < 0)
 		return -EPIPE;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The saver: a process that writes reports of root's, and nothing else. It is root, so that
+ * The report writer: a process that writes reports of root's, and nothing else. It is root, so that
  * the files are root's, but has no capability and can reach no file outside its
  * folder; the broker, which opens what targets make, need not be root then.
  */
-#ifndef ST_BROKER_SAVE_H
-#define ST_BROKER_SAVE_H
+#ifndef ST_BROKER_WRITER_H
+#define ST_BROKER_WRITER_H
 
 #include "src/broker/protocol.h"
 
@@ -13,8 +13,8 @@
  * Serve SOCK until its other end is closed: each request makes one file in the folder DIR.
  * What is being written then is finished. Closes every other descriptor. Returns an exit status.
  */
-int save_main(int dir, int sock);
+int writer_main(int dir, int sock);
 /* How it gives up everything but making files in DIR; not undone by anything. 0 or -errno. */
-int save_confine(int dir);
+int writer_confine(int dir);
 
 #endif

@@ -181,7 +181,7 @@ static void full_disk_is_told(void **state)
 	assert_int_equal(r, 0);
 }
 
-static pid_t saver_pid(void)
+static pid_t writer_pid(void)
 {
 	char command[64], name[64] = "";
 	pid_t pid = 0;
@@ -191,7 +191,7 @@ static pid_t saver_pid(void)
 	children = fopen(command, "re");
 	while (children && fscanf(children, "%d", &pid) == 1) {
 		status_field(pid, "Name", name, sizeof(name));
-		if (strcmp(name, "stacktop-saver") == 0)
+		if (strcmp(name, "stacktop-writer") == 0)
 			break;
 		pid = 0;
 	}
@@ -201,10 +201,10 @@ static pid_t saver_pid(void)
 }
 
 /* A broker that is stopped or killed takes no report along. */
-static void saver_is_a_process_without_privileges(void **state)
+static void writer_is_a_process_without_privileges(void **state)
 {
 	int memfd = memfd_sealed("report", "hello\n", 6);
-	pid_t pid = saver_pid();
+	pid_t pid = writer_pid();
 
 	(void)state;
 	if (pid == 0)
@@ -258,7 +258,7 @@ static int run(void)
 		cmocka_unit_test(names_are_those_of_reports),
 		cmocka_unit_test(no_half_file_stays),
 		cmocka_unit_test(full_disk_is_told),
-		cmocka_unit_test(saver_is_a_process_without_privileges),
+		cmocka_unit_test(writer_is_a_process_without_privileges),
 		cmocka_unit_test(nothing_without_a_folder),
 	};
 

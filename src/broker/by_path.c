@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Files by path below a folder: see paths.h. A recording's paths were made by
+ * Files by path below a folder: see by_path.h. A recording's paths were made by
  * whoever made the recording, so what they lead to is first held with O_PATH,
  * looked at, and only then opened.
  */
 #include "config.h"
 
-#include "src/broker/paths.h"
+#include "src/broker/by_path.h"
 
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
@@ -27,7 +27,7 @@
 
 #define CTIME_STEP_NS (10 * NS_PER_MSEC) /* times of files are those of the last tick */
 
-int paths_hold(int root, const char *path, bool has_openat2)
+int by_path_hold(int root, const char *path, bool has_openat2)
 {
 	return has_openat2 ? files_open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 			   : files_open_steps(root, path);
@@ -49,7 +49,7 @@ static bool is_made_up(int fd)
 
 static int open_path(int root, const char *path)
 {
-	AUTO_CLOSE int held = paths_hold(root, path, true);
+	AUTO_CLOSE int held = by_path_hold(root, path, true);
 
 	if (held < 0)
 		return held;
@@ -79,7 +79,7 @@ static int open_left(const struct broker_file_request *request, const struct ide
 
 	if (root < 0)
 		return -errno;
-	held = paths_hold(root, request->path, true);
+	held = by_path_hold(root, request->path, true);
 	if (held < 0)
 		return held;
 	if (fstat(held, &st) < 0)
@@ -98,12 +98,12 @@ static bool has_path(const struct broker_file_request *request)
 	return request->path[0] == '/' && memchr(request->path, '\0', sizeof(request->path));
 }
 
-int paths_open(int root, const struct broker_file_request *request)
+int by_path_open(int root, const struct broker_file_request *request)
 {
 	return has_path(request) ? open_path(root, request->path) : -EINVAL;
 }
 
-int paths_open_left(const struct broker_file_request *request, const struct identity *who)
+int by_path_open_left(const struct broker_file_request *request, const struct identity *who)
 {
 	int r;
 
@@ -117,14 +117,14 @@ int paths_open_left(const struct broker_file_request *request, const struct iden
 	return r;
 }
 
-int paths_open_debug(int root, const struct broker_file_request *request)
+int by_path_open_debug(int root, const struct broker_file_request *request)
 {
 	char path[FILES_DEBUG_PATH_MAX];
 
 	return files_debug_path(request, path, sizeof(path)) ? open_path(root, path) : -EINVAL;
 }
 
-int paths_open_debuglink(int root, const struct broker_file_request *request)
+int by_path_open_debuglink(int root, const struct broker_file_request *request)
 {
 	size_t folder;
 	int r = -ENOENT;
