@@ -7,7 +7,7 @@
 
 #include "src/engine/internal.h"
 #include "src/perf/attr.h"
-#include "src/perf/intake.h"
+#include "src/perf/drain.h"
 #include "tests/perf_bytes.h"
 #include "tests/proc_util.h"
 

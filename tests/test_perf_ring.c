@@ -7,7 +7,7 @@
 
 #include "src/base/util.h"
 #include "src/perf/attr.h"
-#include "src/perf/intake.h"
+#include "src/perf/drain.h"
 #include "tests/perf_bytes.h"
 
 #include <setjmp.h>

@@ -13,8 +13,8 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/perf/cpus.h"
-#include "src/perf/fill.h"
-#include "src/perf/intake.h"
+#include "src/perf/event_open.h"
+#include "src/perf/drain.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,12 +3,12 @@ libperf_a_SOURCES = \
 	src/perf/attr.c src/perf/attr.h \
 	src/perf/cpus.c src/perf/cpus.h \
 	src/perf/event.c src/perf/event.h \
-	src/perf/fill.c src/perf/fill.h \
-	src/perf/intake.c src/perf/intake.h \
+	src/perf/event_open.c src/perf/event_open.h \
+	src/perf/drain.c src/perf/drain.h \
 	src/perf/live.c src/perf/live.h \
-	src/perf/order.c src/perf/order.h \
-	src/perf/plan.c src/perf/plan.h \
-	src/perf/reach.h \
+	src/perf/reorder_index.c src/perf/reorder_index.h \
+	src/perf/event_config.c src/perf/event_config.h \
+	src/perf/copy_limit.h \
 	src/perf/record.c src/perf/record.h \
 	src/perf/recording.c src/perf/recording.h \
 	src/perf/recording_attr.c src/perf/recording_attr.h \
@@ -24,9 +24,9 @@ libperf_a_SOURCES = \
 	src/perf/recording_take.c \
 	src/perf/ring.c src/perf/ring.h \
 	src/perf/sample.c src/perf/sample.h \
-	src/perf/set.c src/perf/set.h \
+	src/perf/event_list.c src/perf/event_list.h \
 	src/perf/source.h \
-	src/perf/stage.c src/perf/stage.h \
+	src/perf/reorder.c src/perf/reorder.h \
 	src/perf/tasks.c src/perf/tasks.h
 libperf_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 
@@ -40,10 +40,10 @@ tests_test_perf_live_SOURCES = tests/test_perf_live.c
 tests_test_perf_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_perf_live_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
 
-UNIT_TESTS += tests/test_perf_plan
-tests_test_perf_plan_SOURCES = tests/test_perf_plan.c
-tests_test_perf_plan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_test_perf_plan_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+UNIT_TESTS += tests/test_perf_event_config
+tests_test_perf_event_config_SOURCES = tests/test_perf_event_config.c
+tests_test_perf_event_config_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_event_config_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_perf_record
 tests_test_perf_record_SOURCES = tests/test_perf_record.c tests/perf_bytes.h
@@ -85,9 +85,9 @@ tests_test_perf_ring_SOURCES = tests/test_perf_ring.c tests/perf_bytes.h
 tests_test_perf_ring_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_perf_ring_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
 
-UNIT_TESTS += tests/test_perf_stage
-tests_test_perf_stage_SOURCES = tests/test_perf_stage.c
-tests_test_perf_stage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_test_perf_stage_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
+UNIT_TESTS += tests/test_perf_reorder
+tests_test_perf_reorder_SOURCES = tests/test_perf_reorder.c
+tests_test_perf_reorder_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_perf_reorder_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
 
 ROOT_TESTS += tests/root_perf_hotplug.sh

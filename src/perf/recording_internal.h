@@ -3,7 +3,7 @@
 #ifndef ST_PERF_RECORDING_INTERNAL_H
 #define ST_PERF_RECORDING_INTERNAL_H
 
-#include "src/perf/order.h"
+#include "src/perf/reorder_index.h"
 #include "src/perf/recording.h"
 #include "src/perf/recording_feed.h"
 #include "src/perf/recording_head.h"

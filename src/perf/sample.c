@@ -3,7 +3,7 @@
  * Samples in the ring: see sample.h. Most stacks are shallower than the copy
  * that was asked for; the rest of it is old ring content, and not copying that
  * saves most of the memory traffic of large copies. Above the root of a stack
- * there may be kilobytes more (reach.h).
+ * there may be kilobytes more (copy_limit.h).
  */
 #include "config.h"
 

@@ -7,7 +7,7 @@
 #ifndef ST_PERF_SAMPLE_H
 #define ST_PERF_SAMPLE_H
 
-#include "src/perf/reach.h"
+#include "src/perf/copy_limit.h"
 #include "src/perf/record.h"
 #include "src/perf/ring.h"
 

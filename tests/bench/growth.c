@@ -18,7 +18,7 @@
 #include "src/engine/engine.h"
 #include "src/model/snapshot.h"
 #include "src/perf/attr.h"
-#include "src/perf/intake.h"
+#include "src/perf/drain.h"
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
 #include "tests/oracle/samples.h"

@@ -3,8 +3,8 @@
 #ifndef ST_PERF_FILL_H
 #define ST_PERF_FILL_H
 
-#include "src/perf/plan.h"
-#include "src/perf/set.h"
+#include "src/perf/event_config.h"
+#include "src/perf/event_list.h"
 #include "src/perf/tasks.h"
 
 struct fill_request {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Planning: see plan.h. A refusal of the kernel says little (EINVAL for a flag
+ * Planning: see event_config.h. A refusal of the kernel says little (EINVAL for a flag
  * that is too new, EACCES for kernel samples), so each is answered by asking
  * for less of what may have caused it, youngest feature first.
  */
 #include "config.h"
 
-#include "src/perf/plan.h"
+#include "src/perf/event_config.h"
 
 #include "src/base/util.h"
 #include "src/perf/cpus.h"

@@ -2,7 +2,7 @@
 /*
  * The order of records in time: an index of 16 bytes a record that is sorted
  * and handed out up to a horizon. Knows where a record lies only as a number;
- * whose bytes they are is its user's business (stage.h, recording.c).
+ * whose bytes they are is its user's business (reorder.h, recording.c).
  */
 #ifndef ST_PERF_ORDER_H
 #define ST_PERF_ORDER_H

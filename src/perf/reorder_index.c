@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The order of records in time: see order.h. The index is sorted by merging its
+ * The order of records in time: see reorder_index.h. The index is sorted by merging its
  * ascending runs: each ring is a run or nearly one, so that a few passes over
  * small memory do.
  */
 #include "config.h"
 
-#include "src/perf/order.h"
+#include "src/perf/reorder_index.h"
 
 #include "src/base/util.h"
 #include "src/base/vec.h"

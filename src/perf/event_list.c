@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Event sets: see set.h. For CPU targets the one event of a CPU holds its ring.
+ * Event sets: see event_list.h. For CPU targets the one event of a CPU holds its ring.
  * For tasks a dummy event on the opener's own thread holds it, and the tasks'
  * events are directed there: tasks end, and an ended task's descriptor would
  * wake its poller for ever.
  */
 #include "config.h"
 
-#include "src/perf/set.h"
+#include "src/perf/event_list.h"
 
 #include "src/base/util.h"
 #include "src/base/vec.h"

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "src/base/util.h"
-#include "src/perf/stage.h"
+#include "src/perf/reorder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From rings to the stage: see intake.h. Runs on the engine thread, once a round for each set. */
+/* From rings to the stage: see drain.h. Runs on the engine thread, once a round for each set. */
 #include "config.h"
 
-#include "src/perf/intake.h"
+#include "src/perf/drain.h"
 
 #include "src/base/util.h"
 #include "src/perf/sample.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The stage: see stage.h. Only the index (order.h) is sorted, the records stay where they are. */
+/* The stage: see reorder.h. Only the index (reorder_index.h) is sorted, the records stay where they are. */
 #include "config.h"
 
-#include "src/perf/stage.h"
+#include "src/perf/reorder.h"
 
 #include "src/base/util.h"
-#include "src/perf/order.h"
+#include "src/perf/reorder_index.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Opening whole sets: see fill.h. */
+/* Opening whole sets: see event_open.h. */
 #include "config.h"
 
-#include "src/perf/fill.h"
+#include "src/perf/event_open.h"
 
 #include "src/base/io.h"
 #include "src/perf/attr.h"

@@ -6,11 +6,11 @@
 #ifndef ST_PERF_INTAKE_H
 #define ST_PERF_INTAKE_H
 
-#include "src/perf/reach.h"
+#include "src/perf/copy_limit.h"
 #include "src/perf/record.h"
-#include "src/perf/set.h"
+#include "src/perf/event_list.h"
 #include "src/perf/source.h"
-#include "src/perf/stage.h"
+#include "src/perf/reorder.h"
 #include "src/perf/tasks.h"
 
 /* Formats of records on the stage: the sideband's, then one for each mode. */
