@@ -23,30 +23,30 @@ static struct perf_event_mmap_page page;
 static uint8_t data[RING_BYTES];
 
 static struct perf_event_attr attr;
-static struct intake intake;
-static struct event_set set;
-static struct set_ring ring;
+static struct drain drain;
+static struct event_list list;
+static struct event_ring ring;
 static struct engine *engine;
 
 static int set_up(void **state)
 {
-	struct attr_plan plan = {.freq_hz = 1000,
-				 .mode = STACK_MODE_LBR,
-				 .max_stack = 127,
-				 .features = ATTR_FEATURES_ALL};
+	struct event_config config = {.freq_hz = 1000,
+				      .mode = STACK_MODE_LBR,
+				      .max_stack = 127,
+				      .features = ATTR_FEATURES_ALL};
 	struct module *module;
 
 	(void)state;
-	attr_sampling(&plan, 1, &attr);
+	attr_sampling(&config, 1, &attr);
 	memset(&page, 0, sizeof(page));
 	page.data_head = page.data_tail = RING_BYTES - 200; /* the first record wraps */
 	ring.ring = ring_over(&page, data, RING_BYTES);
 	ring.ring.tail = page.data_tail;
-	set = (struct event_set){
-		.rings = &ring, .nr_rings = 1, .format = INTAKE_SAMPLES + STACK_MODE_LBR};
-	memset(&intake, 0, sizeof(intake));
-	intake.stage = stage_new(1 << 20, 0);
-	attr_format(&attr, plan.mode, &intake.formats[set.format]);
+	list = (struct event_list){
+		.rings = &ring, .nr_rings = 1, .format = DRAIN_SAMPLES + STACK_MODE_LBR};
+	memset(&drain, 0, sizeof(drain));
+	drain.reorder = reorder_new(1 << 20, 0);
+	attr_format(&attr, config.mode, &drain.formats[list.format]);
 
 	engine = calloc(1, sizeof(*engine));
 	engine->procs = procs_new();
@@ -61,7 +61,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	stage_free(intake.stage);
+	reorder_free(drain.reorder);
 	stitch_free(engine->stitch);
 	lbr_free(engine->lbr);
 	procs_free(engine->procs);
@@ -118,17 +118,17 @@ static void ring_write(const struct sample *s)
 /* The next sample of the ring, taken apart. */
 static const struct process *next_sample(struct stack_input *ret_input)
 {
-	static struct staged staged;
+	static struct reordered reordered;
 	static struct record record;
 	const struct process *process;
 
-	stage_begin(intake.stage);
-	assert_int_equal(intake_drain(&intake, &set), 1);
-	stage_order(intake.stage, UINT64_MAX);
-	assert_true(stage_next(intake.stage, &staged));
-	assert_int_equal(
-		record_decode(&intake.formats[staged.format], staged.raw, staged.bytes, &record),
-		0);
+	reorder_begin(drain.reorder);
+	assert_int_equal(drain_rings(&drain, &list), 1);
+	reorder_open(drain.reorder, UINT64_MAX);
+	assert_true(reorder_next(drain.reorder, &reordered));
+	assert_int_equal(record_decode(&drain.formats[reordered.format], reordered.raw,
+				       reordered.bytes, &record),
+			 0);
 	process = procs_of_sample(engine->procs, PID, PID, record.time_ns);
 	stack_input_of(engine, process, &record, ret_input);
 	return process;

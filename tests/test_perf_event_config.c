@@ -174,17 +174,17 @@ static void a_machine_that_takes_everything(void **state)
 	struct live_config config = config_on(&m);
 	int nr_fds = count_fds();
 	struct live *live = open_live(&config);
-	const struct source_granted *granted = live_granted(live);
+	const struct effective_config *effective = live_effective(live);
 	struct perf_event_attr *attr = &m.last_sampling;
 
 	(void)state;
-	assert_string_equal(granted->notice, "");
-	assert_string_equal(granted->event.name, "cycles");
-	assert_int_equal(granted->freq_hz, 999);
-	assert_int_equal(granted->stack_bytes, 16384);
-	assert_false(granted->user_only);
-	assert_int_equal(granted->cpus_sampled, granted->cpus_online);
-	assert_int_equal(m.nr_rings, 2 * granted->cpus_online);
+	assert_string_equal(effective->notice, "");
+	assert_string_equal(effective->event.name, "cycles");
+	assert_int_equal(effective->freq_hz, 999);
+	assert_int_equal(effective->stack_bytes, 16384);
+	assert_false(effective->user_only);
+	assert_int_equal(effective->cpus_sampled, effective->cpus_online);
+	assert_int_equal(m.nr_rings, 2 * effective->cpus_online);
 	assert_true(m.nr_mapped_calls >= 2);
 
 	assert_true(attr->freq && attr->sample_freq == 999);
@@ -253,7 +253,7 @@ static void clocks_sample_by_period(void **state)
 	config.period = 123456;
 	live = open_live(&config);
 	assert_int_equal(m.last_sampling.sample_period, 123456);
-	assert_int_equal(live_granted(live)->period, 123456);
+	assert_int_equal(live_effective(live)->period, 123456);
 	live_close(live);
 }
 
@@ -271,7 +271,7 @@ static void old_kernels_get_fewer_features(void **state)
 		m.no_hw_index = bits & 4;
 		config.mode = STACK_MODE_LBR;
 		live = open_live(&config);
-		assert_string_equal(live_granted(live)->notice, "");
+		assert_string_equal(live_effective(live)->notice, "");
 		source_stats(live_source(live), &stats);
 		if (m.no_format_lost)
 			assert_false(stats.lost_read_known);
@@ -294,9 +294,9 @@ static void without_a_pmu_the_default_becomes_cpu_clock(void **state)
 	(void)state;
 	m.no_cycles = true;
 	live = open_live(&config);
-	assert_string_equal(live_granted(live)->event.name, "cpu-clock");
-	assert_non_null(strstr(live_granted(live)->notice, "no cycles"));
-	assert_non_null(strstr(live_granted(live)->notice, "cpu-clock"));
+	assert_string_equal(live_effective(live)->event.name, "cpu-clock");
+	assert_non_null(strstr(live_effective(live)->notice, "no cycles"));
+	assert_non_null(strstr(live_effective(live)->notice, "cpu-clock"));
 	assert_int_equal(m.last_sampling.config, PERF_COUNT_SW_CPU_CLOCK);
 	assert_int_equal(m.last_sampling.sample_period, 1000000000 / 999);
 	live_close(live);
@@ -336,8 +336,8 @@ static void as_precise_as_the_machine_can(void **state)
 		assert_int_equal(event_parse(cases[i].word, &config.event, NULL), 0);
 		live = open_live(&config);
 		assert_int_equal(m.last_sampling.precise_ip, cases[i].precise);
-		assert_string_equal(live_granted(live)->event.name, cases[i].name);
-		assert_string_equal(live_granted(live)->notice, cases[i].notice);
+		assert_string_equal(live_effective(live)->event.name, cases[i].name);
+		assert_string_equal(live_effective(live)->notice, cases[i].notice);
 		live_close(live);
 	}
 }
@@ -352,14 +352,14 @@ static void without_privilege_user_code_only(void **state)
 	m.no_kernel = true;
 	m.no_namespaces = true;
 	live = open_live(&config);
-	assert_true(live_granted(live)->user_only);
-	assert_non_null(strstr(live_granted(live)->notice, "kernel.perf_event_paranoid"));
+	assert_true(live_effective(live)->user_only);
+	assert_non_null(strstr(live_effective(live)->notice, "kernel.perf_event_paranoid"));
 	assert_true(m.last_sampling.exclude_kernel);
 	assert_false(m.last_sideband.namespaces);
 	live_close(live);
 	config.user_only = true; /* asked for: nothing to tell */
 	live = open_live(&config);
-	assert_string_equal(live_granted(live)->notice, "");
+	assert_string_equal(live_effective(live)->notice, "");
 	live_close(live);
 	/* A kernel event has nothing left without the kernel. */
 	config.user_only = false;
@@ -426,23 +426,23 @@ static void rings_are_halved_until_they_fit(void **state)
 
 	(void)state;
 	live = open_live(&config);
-	full = live_granted(live)->rings_bytes;
+	full = live_effective(live)->rings_bytes;
 	/* 250 ms at 999 Hz of 16 KB stacks, on each CPU; powers of two. */
-	assert_true(full / live_granted(live)->cpus_online >= 4u << 20);
+	assert_true(full / live_effective(live)->cpus_online >= 4u << 20);
 	live_close(live);
 	m.max_ring_pages = (64u << 10) / page;
 	live = open_live(&config);
-	assert_int_equal(live_granted(live)->rings_bytes,
-			 2 * live_granted(live)->cpus_online * (64u << 10));
-	assert_non_null(strstr(live_granted(live)->notice, "sysctl kernel.perf_event_mlock_kb="));
+	assert_int_equal(live_effective(live)->rings_bytes,
+			 2 * live_effective(live)->cpus_online * (64u << 10));
+	assert_non_null(strstr(live_effective(live)->notice, "sysctl kernel.perf_event_mlock_kb="));
 	live_close(live);
 	m.max_ring_pages = 2; /* not even two samples */
 	expect_error(&config, -EPERM, "rings", "ulimit -l");
 	m.max_ring_pages = 0;
 	config.rings_max_bytes = 1u << 20;
 	live = open_live(&config);
-	assert_in_range(live_granted(live)->rings_bytes -
-				(uint64_t)live_granted(live)->cpus_online * (512u << 10),
+	assert_in_range(live_effective(live)->rings_bytes -
+				(uint64_t)live_effective(live)->cpus_online * (512u << 10),
 			1, 1u << 20);
 	live_close(live);
 }
@@ -460,8 +460,8 @@ static void the_kernels_rate_limit(void **state)
 	config.mode = STACK_MODE_FP;
 	config.freq_hz = limit * 2;
 	live = open_live(&config);
-	assert_int_equal(live_granted(live)->freq_hz, limit);
-	assert_non_null(strstr(live_granted(live)->notice, "perf_event_max_sample_rate"));
+	assert_int_equal(live_effective(live)->freq_hz, limit);
+	assert_non_null(strstr(live_effective(live)->notice, "perf_event_max_sample_rate"));
 	live_close(live);
 }
 
@@ -477,32 +477,32 @@ static void rates_that_can_be_followed(void **state)
 	config.freq_hz = 1000000;
 	config.stack_bytes = LIVE_STACK_BYTES_MAX;
 	live = open_live(&config);
-	rate_hz = live_granted(live)->freq_hz;
+	rate_hz = live_effective(live)->freq_hz;
 	assert_in_range(rate_hz, 999, (256 << 20) / LIVE_STACK_BYTES_MAX);
 	assert_int_equal(m.last_sampling.sample_freq, rate_hz);
-	assert_non_null(strstr(live_granted(live)->notice, "with stacks of 64 KB"));
+	assert_non_null(strstr(live_effective(live)->notice, "with stacks of 64 KB"));
 	live_close(live);
 
 	m.no_cycles = true; /* a clock instead, which nothing else limits */
 	config.mode = STACK_MODE_FP;
 	live = open_live(&config);
-	assert_in_range(live_granted(live)->freq_hz, 999, 32768);
-	assert_non_null(strstr(live_granted(live)->notice, "cannot be followed"));
+	assert_in_range(live_effective(live)->freq_hz, 999, 32768);
+	assert_non_null(strstr(live_effective(live)->notice, "cannot be followed"));
 	live_close(live);
 
 	assert_int_equal(event_parse("cpu-clock", &config.event, NULL), 0);
 	config.freq_hz = 0;
 	config.period = 1;
 	live = open_live(&config);
-	assert_in_range(live_granted(live)->period, 1000000000 / 32768, 1000000);
-	assert_int_equal(m.last_sampling.sample_period, live_granted(live)->period);
-	assert_non_null(strstr(live_granted(live)->notice, "cannot be followed"));
+	assert_in_range(live_effective(live)->period, 1000000000 / 32768, 1000000);
+	assert_int_equal(m.last_sampling.sample_period, live_effective(live)->period);
+	assert_non_null(strstr(live_effective(live)->notice, "cannot be followed"));
 	live_close(live);
 
 	assert_int_equal(event_parse("page-faults", &config.event, NULL), 0);
 	live = open_live(&config);
-	assert_int_equal(live_granted(live)->period, 1);
-	assert_string_equal(live_granted(live)->notice, "");
+	assert_int_equal(live_effective(live)->period, 1);
+	assert_string_equal(live_effective(live)->notice, "");
 	live_close(live);
 }
 
@@ -519,13 +519,13 @@ static void a_cpu_that_left_meanwhile_is_passed_over(void **state)
 	m.cpu_gone = cpus[0];
 	if (nr > 1) {
 		live = open_live(&config);
-		assert_int_equal(live_granted(live)->cpus_sampled, nr - 1);
-		assert_int_equal(live_granted(live)->cpus_online, nr);
+		assert_int_equal(live_effective(live)->cpus_sampled, nr - 1);
+		assert_int_equal(live_effective(live)->cpus_online, nr);
 		/* It came back: opened when the machine is looked at again. */
 		assert_false(live_follow_cpus(live));
 		m.cpu_gone = -1;
 		assert_true(live_follow_cpus(live));
-		assert_int_equal(live_granted(live)->cpus_sampled, nr);
+		assert_int_equal(live_effective(live)->cpus_sampled, nr);
 		assert_false(live_follow_cpus(live));
 		live_close(live);
 	}
@@ -546,8 +546,8 @@ static void cpus_asked_for(void **state)
 	config.nr_cpus = 1;
 	live = open_live(&config);
 	free(cpus); /* copied */
-	assert_int_equal(live_granted(live)->cpus_sampled, 1);
-	assert_int_equal(live_granted(live)->cpus_online, nr);
+	assert_int_equal(live_effective(live)->cpus_sampled, 1);
+	assert_int_equal(live_effective(live)->cpus_online, nr);
 	assert_false(live_follow_cpus(live));
 	live_close(live);
 	config.cpus = none;
@@ -560,7 +560,7 @@ static void a_failed_change_of_mode_changes_nothing(void **state)
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
 	struct live *live = open_live(&config);
-	struct source_granted before = *live_granted(live);
+	struct effective_config before = *live_effective(live);
 	struct pollfd fds_before[64], fds_after[64];
 	uint32_t nr_poll = live_pollfds(live, false, fds_before, ARRAY_SIZE(fds_before));
 	int nr_fds = count_fds();
@@ -580,23 +580,23 @@ static void a_failed_change_of_mode_changes_nothing(void **state)
 	m.max_ring_pages = 0;
 	m.refuse_all = -EMFILE;
 	assert_int_equal(live_set_mode(live, STACK_MODE_FP, 0, &err), -EMFILE);
-	assert_memory_equal(live_granted(live), &before, sizeof(before));
+	assert_memory_equal(live_effective(live), &before, sizeof(before));
 	assert_int_equal(live_pollfds(live, false, fds_after, ARRAY_SIZE(fds_after)), nr_poll);
 	assert_memory_equal(fds_before, fds_after, nr_poll * sizeof(fds_before[0]));
 	assert_int_equal(count_fds(), nr_fds);
 
 	m.refuse_all = 0;
 	assert_int_equal(live_set_mode(live, STACK_MODE_FP, 0, &err), 0);
-	assert_int_equal(live_granted(live)->mode, STACK_MODE_FP);
-	assert_int_equal(live_granted(live)->stack_bytes, 16384); /* for the way back */
+	assert_int_equal(live_effective(live)->mode, STACK_MODE_FP);
+	assert_int_equal(live_effective(live)->stack_bytes, 16384); /* for the way back */
 	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 32768, &err), 0);
 	assert_int_equal(live_set_mode(live, STACK_MODE_FP, 0, &err), 0);
 	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 0, &err), 0);
 	assert_int_equal(m.last_sampling.sample_stack_user, 32768);
 	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 100, &err), 0);
-	assert_int_equal(live_granted(live)->stack_bytes, LIVE_STACK_BYTES_MIN);
+	assert_int_equal(live_effective(live)->stack_bytes, LIVE_STACK_BYTES_MIN);
 	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 1u << 20, &err), 0);
-	assert_int_equal(live_granted(live)->stack_bytes, LIVE_STACK_BYTES_MAX);
+	assert_int_equal(live_effective(live)->stack_bytes, LIVE_STACK_BYTES_MAX);
 	assert_int_equal(count_fds(), nr_fds);
 	live_close(live);
 }

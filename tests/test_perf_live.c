@@ -169,8 +169,8 @@ static void check_spinner(enum stack_mode mode)
 	stop(seen.of);
 	source_stats(live_source(live), &stats);
 	print_message("mode %s event %s: %lu samples, %lu of the spinner, notice '%s'\n",
-		      stack_mode_name(mode), live_granted(live)->event.name, seen.samples,
-		      seen.samples_of, live_granted(live)->notice);
+		      stack_mode_name(mode), live_effective(live)->event.name, seen.samples,
+		      seen.samples_of, live_effective(live)->notice);
 	assert_in_range(seen.samples_of, 20, (now_ns() - start_ns) / NS_PER_MSEC * 3 / 2);
 	assert_int_equal(seen.out_of_order, stats.late_records);
 	assert_none_lost(&stats, &seen);
@@ -179,7 +179,7 @@ static void check_spinner(enum stack_mode mode)
 	assert_int_equal(stats.bad_records, 0);
 	assert_int_equal(stats.dropped, 0);
 	assert_int_equal(seen.by_mode[mode], seen.samples);
-	assert_int_equal(live_granted(live)->cpus_sampled, live_granted(live)->cpus_online);
+	assert_int_equal(live_effective(live)->cpus_sampled, live_effective(live)->cpus_online);
 	if (mode == STACK_MODE_DWARF) {
 		assert_true(seen.with_stack > seen.samples_of * 9 / 10);
 		assert_true(seen.with_regs > seen.samples_of * 9 / 10);
@@ -224,15 +224,15 @@ static void modes_are_swapped(void **state)
 
 		if (live_set_mode(live, steps[i].mode, steps[i].stack_bytes, &err) < 0)
 			fail_msg("%s", err.text);
-		assert_int_equal(live_granted(live)->mode, steps[i].mode);
+		assert_int_equal(live_effective(live)->mode, steps[i].mode);
 		if (steps[i].stack_bytes)
-			assert_int_equal(live_granted(live)->stack_bytes, steps[i].stack_bytes);
+			assert_int_equal(live_effective(live)->stack_bytes, steps[i].stack_bytes);
 		run_rounds(live, 10, &seen);
 		assert_true(seen.by_mode[steps[i].mode] > before);
 	}
 	if (live_set_mode(live, STACK_MODE_LBR, 0, &err) < 0) {
 		assert_non_null(strstr(err.text, "lbr: "));
-		assert_int_equal(live_granted(live)->mode, STACK_MODE_FP);
+		assert_int_equal(live_effective(live)->mode, STACK_MODE_FP);
 		run_rounds(live, 5, &seen);
 	}
 	run_until(live, &seen.samples_of, 100, &seen);
@@ -644,20 +644,20 @@ static void cpus_are_followed(void **state)
 		skip();
 	cpu = (int)strtol(cpu_text, NULL, 10);
 	live = open_or_skip(&config);
-	nr_cpus = live_granted(live)->cpus_sampled;
+	nr_cpus = live_effective(live)->cpus_sampled;
 	spinners[0] = start_spinner();
 	spinners[1] = start_spinner();
 	assert_false(live_follow_cpus(live));
 	assert_true(samples_on(live, cpu) > 0);
 	set_online(cpu, '0');
 	assert_true(live_follow_cpus(live));
-	assert_int_equal(live_granted(live)->cpus_sampled, nr_cpus - 1);
+	assert_int_equal(live_effective(live)->cpus_sampled, nr_cpus - 1);
 	samples_on(live, cpu);
 	assert_int_equal(samples_on(live, cpu), 0);
 	assert_false(live_follow_cpus(live));
 	set_online(cpu, '1');
 	assert_true(live_follow_cpus(live));
-	assert_int_equal(live_granted(live)->cpus_sampled, nr_cpus);
+	assert_int_equal(live_effective(live)->cpus_sampled, nr_cpus);
 	assert_true(samples_on(live, cpu) > 0);
 	/* Gone and back between two looks: the events are silent, as the next two looks tell. */
 	assert_false(live_follow_cpus(live));
@@ -668,7 +668,7 @@ static void cpus_are_followed(void **state)
 		sleep_ms(20);
 		assert_true(live_follow_cpus(live));
 	}
-	assert_int_equal(live_granted(live)->cpus_sampled, nr_cpus);
+	assert_int_equal(live_effective(live)->cpus_sampled, nr_cpus);
 	assert_true(samples_on(live, cpu) > 0);
 	assert_false(live_follow_cpus(live));
 	stop(spinners[0]);

@@ -459,7 +459,7 @@ static void samples_find_their_event(void **state)
 		assert_string_equal(info->events[0].name, "cycles");
 		assert_true(info->events[1].is_dummy);
 		assert_string_equal(info->events[2].name, "instructions");
-		assert_string_equal(source_granted(recording_source(rec))->event.name, "cycles");
+		assert_string_equal(source_effective(recording_source(rec))->event.name, "cycles");
 		for (uint64_t i = 0; i < 30; i++) {
 			assert_true(im_next(rec, &record));
 			assert_int_equal(record.time_ns, 100 + i);
@@ -473,7 +473,7 @@ static void samples_find_their_event(void **state)
 		assert_false(im_next(rec, &record));
 		assert_int_equal(info->events[2].nr_samples, 20);
 		recording_select(rec, 2);
-		assert_string_equal(source_granted(recording_source(rec))->event.name,
+		assert_string_equal(source_effective(recording_source(rec))->event.name,
 				    "instructions");
 		recording_close(rec);
 		im_done(&im);
@@ -505,7 +505,7 @@ static void modes_follow_the_fields(void **state)
 		im_whole_file(&im, &attr, 1);
 		rec = im_open(&im);
 		assert_int_equal(recording_info(rec)->events[0].format.mode, cases[i].mode);
-		assert_int_equal(source_granted(recording_source(rec))->mode, cases[i].mode);
+		assert_int_equal(source_effective(recording_source(rec))->mode, cases[i].mode);
 		recording_close(rec);
 		im_done(&im);
 	}

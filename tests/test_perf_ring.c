@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * From a ring to the stage, on rings in plain memory: records that wrap at
- * every place, sizes that lie, stacks that are not worth copying, a full stage.
+ * From a ring to the reorder, on rings in plain memory: records that wrap at
+ * every place, sizes that lie, stacks that are not worth copying, a full reorder buffer.
  */
 #include "config.h"
 
@@ -31,17 +31,17 @@ static void ring_write(const void *bytes, size_t len)
 	page.data_head += len;
 }
 
-/* An intake with one set of one ring that starts at position START. */
+/* A drain with one list of one ring that starts at position START. */
 struct world {
-	struct intake intake;
-	struct event_set set;
-	struct set_ring ring;
+	struct drain drain;
+	struct event_list list;
+	struct event_ring ring;
 };
 
-static void world_init(struct world *world, uint64_t start, enum intake_format format,
-		       size_t stage_bytes)
+static void world_init(struct world *world, uint64_t start, enum drain_format format,
+		       size_t buffer_bytes)
 {
-	struct attr_plan plan = {
+	struct event_config config = {
 		.freq_hz = 1000,
 		.mode = STACK_MODE_DWARF,
 		.stack_bytes = 16384,
@@ -56,43 +56,43 @@ static void world_init(struct world *world, uint64_t start, enum intake_format f
 	page.data_tail = start;
 	world->ring.ring = ring_over(&page, data, RING_BYTES);
 	world->ring.ring.tail = start;
-	world->set.rings = &world->ring;
-	world->set.nr_rings = 1;
-	world->set.format = (uint8_t)format;
-	world->intake.stage = stage_new(stage_bytes, 0);
-	attr_sampling(&plan, 1, &attr);
-	attr_format(&attr, plan.mode, &world->intake.formats[INTAKE_SAMPLES]);
-	world->intake.formats[INTAKE_SAMPLES].stack_is_trimmed = true;
+	world->list.rings = &world->ring;
+	world->list.nr_rings = 1;
+	world->list.format = (uint8_t)format;
+	world->drain.reorder = reorder_new(buffer_bytes, 0);
+	attr_sampling(&config, 1, &attr);
+	attr_format(&attr, config.mode, &world->drain.formats[DRAIN_SAMPLES]);
+	world->drain.formats[DRAIN_SAMPLES].stack_is_trimmed = true;
 	attr_sideband(&ATTR_FEATURES_ALL, false, &attr);
-	attr_format(&attr, STACK_MODE_FP, &world->intake.formats[INTAKE_SIDEBAND]);
+	attr_format(&attr, STACK_MODE_FP, &world->drain.formats[DRAIN_SIDEBAND]);
 }
 
 static void world_done(struct world *world)
 {
-	stage_free(world->intake.stage);
+	reorder_free(world->drain.reorder);
 }
 
 static int drain(struct world *world)
 {
 	int nr;
 
-	stage_begin(world->intake.stage);
-	nr = intake_drain(&world->intake, &world->set);
-	stage_order(world->intake.stage, UINT64_MAX);
+	reorder_begin(world->drain.reorder);
+	nr = drain_rings(&world->drain, &world->list);
+	reorder_open(world->drain.reorder, UINT64_MAX);
 	assert_int_equal(page.data_tail, world->ring.ring.tail);
 	return nr;
 }
 
 static bool next(struct world *world, struct record *ret)
 {
-	struct staged staged;
+	struct reordered reordered;
 
-	if (!stage_next(world->intake.stage, &staged))
+	if (!reorder_next(world->drain.reorder, &reordered))
 		return false;
-	assert_int_equal((uintptr_t)staged.raw % 8, 0);
-	assert_int_equal(
-		record_decode(&world->intake.formats[staged.format], staged.raw, staged.bytes, ret),
-		0);
+	assert_int_equal((uintptr_t)reordered.raw % 8, 0);
+	assert_int_equal(record_decode(&world->drain.formats[reordered.format], reordered.raw,
+				       reordered.bytes, ret),
+			 0);
 	return true;
 }
 
@@ -195,7 +195,7 @@ static void records_wrap_at_every_place(void **state)
 		struct world world;
 		struct record record;
 
-		world_init(&world, 3ull * RING_BYTES - back, INTAKE_SAMPLES, 1 << 20);
+		world_init(&world, 3ull * RING_BYTES - back, DRAIN_SAMPLES, 1 << 20);
 		ring_write(sample.data, sample.len);
 		ring_write(comm.data, comm.len);
 		assert_int_equal(drain(&world), 2);
@@ -224,13 +224,13 @@ static void stacks_are_trimmed_to_what_is_valid(void **state)
 		struct world world;
 		struct record record;
 
-		world_init(&world, RING_BYTES - 512, INTAKE_SAMPLES, 1 << 20);
+		world_init(&world, RING_BYTES - 512, DRAIN_SAMPLES, 1 << 20);
 		make_sample(&b, 1000, 3, 16384, dyns[i]);
 		ring_write(b.data, b.len);
 		assert_int_equal(drain(&world), 1);
 		assert_true(next(&world, &record));
 		check_stack(&record, 16384, dyn);
-		assert_in_range(world.intake.stats.bytes, dyn, dyn + 320);
+		assert_in_range(world.drain.stats.bytes, dyn, dyn + 320);
 		world_done(&world);
 	}
 }
@@ -259,40 +259,40 @@ static void stacks_are_limited_to_what_is_read(void **state)
 	static struct bytes b;
 	struct world world;
 	struct record record;
-	struct reach *reach = &world.intake.reach;
+	struct copy_limits *limits = &world.drain.copy_limits;
 	uint64_t sp = FIRST_REG + attr_sp_word;
 
 	(void)state;
-	world_init(&world, RING_BYTES - 512, INTAKE_SAMPLES, 1 << 20);
+	world_init(&world, RING_BYTES - 512, DRAIN_SAMPLES, 1 << 20);
 	assert_int_equal(copied_bytes(&world), 8000);
-	reach_note(reach, 12, sp, sp + 2000); /* another thread */
+	copy_limit_note(limits, 12, sp, sp + 2000); /* another thread */
 	assert_int_equal(copied_bytes(&world), 8000);
-	reach_note(reach, 11, sp - 100, sp + 2000);
-	assert_int_equal(copied_bytes(&world), 2000 + REACH_SLACK_BYTES);
-	reach_note(reach, 11, sp, sp + 1000); /* a smaller one inside of it */
-	assert_int_equal(copied_bytes(&world), 2000 + REACH_SLACK_BYTES);
-	reach_note(reach, 11, sp + 2000, sp + 2504); /* that stack is left */
-	assert_int_equal(copied_bytes(&world), 2504 + REACH_SLACK_BYTES);
-	reach_note(reach, 11, sp - 4000, sp - 1000); /* one below this */
-	assert_int_equal(copied_bytes(&world), 2504 + REACH_SLACK_BYTES);
-	world.intake.reach.threads[11].end = sp;
+	copy_limit_note(limits, 11, sp - 100, sp + 2000);
+	assert_int_equal(copied_bytes(&world), 2000 + COPY_LIMIT_SLACK_BYTES);
+	copy_limit_note(limits, 11, sp, sp + 1000); /* a smaller one inside of it */
+	assert_int_equal(copied_bytes(&world), 2000 + COPY_LIMIT_SLACK_BYTES);
+	copy_limit_note(limits, 11, sp + 2000, sp + 2504); /* that stack is left */
+	assert_int_equal(copied_bytes(&world), 2504 + COPY_LIMIT_SLACK_BYTES);
+	copy_limit_note(limits, 11, sp - 4000, sp - 1000); /* one below this */
+	assert_int_equal(copied_bytes(&world), 2504 + COPY_LIMIT_SLACK_BYTES);
+	world.drain.copy_limits.threads[11].end = sp;
 	assert_int_equal(copied_bytes(&world), 8000);
-	reach_note(reach, 11, sp, sp + 7990);
+	copy_limit_note(limits, 11, sp, sp + 7990);
 	assert_int_equal(copied_bytes(&world), 8000);
 	/* It did not reach its root for what was left out. */
-	reach_note(reach, 11, sp, UINT64_MAX);
-	reach_note(reach, 11, sp, sp + 2000);
+	copy_limit_note(limits, 11, sp, UINT64_MAX);
+	copy_limit_note(limits, 11, sp, sp + 2000);
 	assert_int_equal(copied_bytes(&world), 8000);
 	/* Another program has another stack. */
-	reach_forget(reach, 11);
-	reach_note(reach, 11, sp, sp + 2000);
-	assert_int_equal(copied_bytes(&world), 2000 + REACH_SLACK_BYTES);
+	copy_limit_forget(limits, 11);
+	copy_limit_note(limits, 11, sp, sp + 2000);
+	assert_int_equal(copied_bytes(&world), 2000 + COPY_LIMIT_SLACK_BYTES);
 	make_comm(&b, 1000, PERF_RECORD_MISC_COMM_EXEC);
-	world.set.format = INTAKE_SIDEBAND;
+	world.list.format = DRAIN_SIDEBAND;
 	ring_write(b.data, b.len);
 	assert_int_equal(drain(&world), 1);
 	assert_true(next(&world, &record));
-	world.set.format = INTAKE_SAMPLES;
+	world.list.format = DRAIN_SAMPLES;
 	assert_int_equal(copied_bytes(&world), 8000);
 	world_done(&world);
 }
@@ -307,20 +307,20 @@ static void lying_sizes_inside_samples(void **state)
 	for (size_t word = 1; word < 40; word++) {
 		for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 			struct world world;
-			struct staged staged;
+			struct reordered reordered;
 
 			make_sample(&b, 1000, 3, 64, 32);
 			if (word * 8 + 8 > b.len)
 				continue;
-			world_init(&world, RING_BYTES - 128, INTAKE_SAMPLES, 1 << 20);
+			world_init(&world, RING_BYTES - 128, DRAIN_SAMPLES, 1 << 20);
 			memcpy(b.data + word * 8, &lies[i], sizeof(lies[i]));
 			ring_write(b.data, b.len);
 			assert_int_equal(drain(&world), 1);
-			while (stage_next(world.intake.stage, &staged)) {
+			while (reorder_next(world.drain.reorder, &reordered)) {
 				struct record record;
 
-				record_decode(&world.intake.formats[staged.format], staged.raw,
-					      staged.bytes, &record);
+				record_decode(&world.drain.formats[reordered.format], reordered.raw,
+					      reordered.bytes, &record);
 			}
 			world_done(&world);
 		}
@@ -336,7 +336,7 @@ static void short_samples(void **state)
 	for (size_t len = 8; len < 80; len += 8) {
 		struct world world;
 
-		world_init(&world, 0, INTAKE_SAMPLES, 1 << 20);
+		world_init(&world, 0, DRAIN_SAMPLES, 1 << 20);
 		make_sample(&b, 1000, 0, 0, 0);
 		b.len = len;
 		end_record(&b);
@@ -358,13 +358,13 @@ static void bad_headers_resynchronise(void **state)
 		struct world world;
 		struct record record;
 
-		world_init(&world, 0, INTAKE_SAMPLES, 1 << 20);
+		world_init(&world, 0, DRAIN_SAMPLES, 1 << 20);
 		make_comm(&b, 1000, 0);
 		ring_write(b.data, b.len);
 		memcpy(b.data + 6, &sizes[i], sizeof(sizes[i]));
 		ring_write(b.data, b.len);
 		assert_int_equal(drain(&world), 1);
-		assert_int_equal(world.intake.stats.bad_records, 1);
+		assert_int_equal(world.drain.stats.bad_records, 1);
 		assert_int_equal(page.data_tail, page.data_head);
 		assert_true(next(&world, &record));
 		make_comm(&b, 2000, 0);
@@ -381,14 +381,14 @@ static void a_head_beyond_the_ring_resynchronises(void **state)
 	struct world world;
 
 	(void)state;
-	world_init(&world, 0, INTAKE_SAMPLES, 1 << 20);
+	world_init(&world, 0, DRAIN_SAMPLES, 1 << 20);
 	page.data_head = RING_BYTES + 8;
 	assert_int_equal(drain(&world), 0);
-	assert_int_equal(world.intake.stats.bad_records, 1);
+	assert_int_equal(world.drain.stats.bad_records, 1);
 	assert_int_equal(page.data_tail, page.data_head);
 	page.data_head = 8; /* backwards */
 	assert_int_equal(drain(&world), 0);
-	assert_int_equal(world.intake.stats.bad_records, 2);
+	assert_int_equal(world.drain.stats.bad_records, 2);
 	assert_int_equal(page.data_tail, 8);
 	world_done(&world);
 }
@@ -401,7 +401,7 @@ static void losses_and_throttling_are_counted(void **state)
 	for (int is_sideband = 0; is_sideband < 2; is_sideband++) {
 		struct world world;
 
-		world_init(&world, 0, is_sideband ? INTAKE_SIDEBAND : INTAKE_SAMPLES, 1 << 20);
+		world_init(&world, 0, is_sideband ? DRAIN_SIDEBAND : DRAIN_SAMPLES, 1 << 20);
 		make_lost(&b, 1, 100);
 		ring_write(b.data, b.len);
 		make_lost(&b, 2, 23);
@@ -415,15 +415,15 @@ static void losses_and_throttling_are_counted(void **state)
 		make_throttle(&b, PERF_RECORD_UNTHROTTLE, 4000);
 		ring_write(b.data, b.len);
 		assert_int_equal(drain(&world), 6);
-		assert_int_equal(world.intake.stats.lost, is_sideband ? 0 : 123);
-		assert_int_equal(world.intake.stats.lost_sideband, is_sideband ? 123 : 0);
-		assert_int_equal(world.intake.stats.throttled, 2);
-		assert_int_equal(world.intake.stats.throttled_ns, 3000);
+		assert_int_equal(world.drain.stats.lost, is_sideband ? 0 : 123);
+		assert_int_equal(world.drain.stats.lost_sideband, is_sideband ? 123 : 0);
+		assert_int_equal(world.drain.stats.throttled, 2);
+		assert_int_equal(world.drain.stats.throttled_ns, 3000);
 		world_done(&world);
 	}
 }
 
-/* A full stage drops samples and counts them; a mapping or a name waits in its ring instead. */
+/* A full reorder buffer drops samples and counts them; a mapping or a name waits in its ring instead. */
 static void a_full_stage_drops_samples_only(void **state)
 {
 	static struct bytes b;
@@ -432,18 +432,18 @@ static void a_full_stage_drops_samples_only(void **state)
 	int nr_seen = 0;
 
 	(void)state;
-	world_init(&world, 0, INTAKE_SAMPLES, 2048);
+	world_init(&world, 0, DRAIN_SAMPLES, 2048);
 	make_sample(&b, 1000, 3, 512, 512);
 	for (int i = 0; i < 5; i++)
 		ring_write(b.data, b.len);
 	assert_int_equal(drain(&world), 5);
-	assert_int_equal(world.intake.stats.dropped, 3);
+	assert_int_equal(world.drain.stats.dropped, 3);
 	while (next(&world, &record))
 		nr_seen++;
 	assert_int_equal(nr_seen, 2);
 	world_done(&world);
 
-	world_init(&world, 0, INTAKE_SIDEBAND, 160);
+	world_init(&world, 0, DRAIN_SIDEBAND, 160);
 	make_comm(&b, 1000, 0);
 	for (int i = 0; i < 5; i++)
 		ring_write(b.data, b.len);
@@ -451,7 +451,7 @@ static void a_full_stage_drops_samples_only(void **state)
 		while (next(&world, &record))
 			nr_seen++;
 	assert_int_equal(nr_seen, 5);
-	assert_int_equal(world.intake.stats.dropped, 0);
+	assert_int_equal(world.drain.stats.dropped, 0);
 	world_done(&world);
 }
 
@@ -471,26 +471,26 @@ static void mappings_are_seen_before_they_are_taken(void **state)
 
 	(void)state;
 	for (uint64_t start = 0; start < RING_BYTES; start += 56) {
-		world_init(&world, start, INTAKE_SIDEBAND, 1 << 20);
+		world_init(&world, start, DRAIN_SIDEBAND, 1 << 20);
 		nr = 0;
 		make_comm(&b, 1, 0);
 		ring_write(b.data, b.len);
 		make_mmap2(&b, 2, "/old");
 		ring_write(b.data, b.len);
-		assert_false(intake_peek(&world.intake, &world.set, is_new, &nr));
+		assert_false(drain_peek(&world.drain, &world.list, is_new, &nr));
 		assert_int_equal(nr, 1);
-		assert_false(intake_peek(&world.intake, &world.set, is_new, &nr));
+		assert_false(drain_peek(&world.drain, &world.list, is_new, &nr));
 		assert_int_equal(nr, 1);
 		make_mmap2(&b, 3, "/new");
 		ring_write(b.data, b.len);
-		assert_true(intake_peek(&world.intake, &world.set, is_new, &nr));
+		assert_true(drain_peek(&world.drain, &world.list, is_new, &nr));
 		assert_int_equal(nr, 2);
 		assert_int_equal(page.data_tail, start);
 		assert_int_equal(drain(&world), 3);
-		assert_false(intake_peek(&world.intake, &world.set, is_new, &nr));
+		assert_false(drain_peek(&world.drain, &world.list, is_new, &nr));
 		b.data[6] = 4; /* shorter than a header */
 		ring_write(b.data, b.len);
-		assert_false(intake_peek(&world.intake, &world.set, is_new, &nr));
+		assert_false(drain_peek(&world.drain, &world.list, is_new, &nr));
 		assert_int_equal(nr, 2);
 		world_done(&world);
 	}

@@ -143,10 +143,10 @@ static void note_reach(struct engine *engine, const struct record *record,
 	if (stack->bytes == 0 || made->end == STACK_END_PENDING)
 		return;
 	if (made->end == STACK_END_ROOT)
-		source_reached(engine->source, record->tid, stack->base,
-			       stack->base + made->bytes_used);
-	else if (stack->is_cut && stack->bytes < source_granted(engine->source)->stack_bytes)
-		source_reached(engine->source, record->tid, stack->base, UINT64_MAX);
+		source_limit_copy(engine->source, record->tid, stack->base,
+				  stack->base + made->bytes_used);
+	else if (stack->is_cut && stack->bytes < source_effective(engine->source)->stack_bytes)
+		source_limit_copy(engine->source, record->tid, stack->base, UINT64_MAX);
 }
 
 /*
@@ -353,7 +353,7 @@ bool engine_obey(struct engine *engine, struct channel *channel, const struct co
 		set_mode(engine, channel, (enum stack_mode)command->value, 0);
 		break;
 	case COMMAND_STACK_BYTES:
-		set_mode(engine, channel, source_granted(engine->source)->mode,
+		set_mode(engine, channel, source_effective(engine->source)->mode,
 			 (uint32_t)command->value);
 		break;
 	case COMMAND_FREEZE:
@@ -602,8 +602,8 @@ static int new_parts(struct engine *engine, const struct engine_config *config, 
 	name_pseudo_objects(engine->profile);
 	engine->window_ns = config->window_ns;
 	profile_set_window(engine->profile, config->window_ns);
-	profile_set_mode(engine->profile, source_granted(engine->source)->mode);
-	engine->fp_ips_max = source_granted(engine->source)->max_stack;
+	profile_set_mode(engine->profile, source_effective(engine->source)->mode);
+	engine->fp_ips_max = source_effective(engine->source)->max_stack;
 	return 0;
 }
 

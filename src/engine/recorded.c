@@ -32,7 +32,7 @@ struct recorded {
 	struct source source; /* first: a struct source is what others hold */
 	struct recording *recording;
 	struct source *records; /* all that is in it */
-	struct source_granted granted;
+	struct effective_config effective;
 	char file[256];
 	char *word; /* the event asked for, or NULL */
 	struct choices choices;
@@ -109,26 +109,26 @@ static int no_such_event(const struct recorded *r, struct err *err)
 		       list[0] ? list : "none");
 }
 
-static void update_granted(struct recorded *r)
+static void update_effective(struct recorded *r)
 {
 	const struct recording_info *info = recording_info(r->recording);
-	struct source_granted *granted = &r->granted;
+	struct effective_config *effective = &r->effective;
 	/* Of a pipe events may still be to come: until its first sample this is what it looks like. */
 	uint32_t shown = r->event == CHOICE_NONE ? find_event(r) : r->event;
 	const struct recording_event *event;
 
-	granted->max_stack = MAX_STACK;
-	granted->cpus_online = info->cpus_online;
-	granted->cpus_sampled = info->cpus_online;
+	effective->max_stack = MAX_STACK;
+	effective->cpus_online = info->cpus_online;
+	effective->cpus_sampled = info->cpus_online;
 	if (shown == CHOICE_NONE)
 		return;
 	event = choices_first(&r->choices, shown);
-	snprintf(granted->event.name, sizeof(granted->event.name), "%s",
+	snprintf(effective->event.name, sizeof(effective->event.name), "%s",
 		 choices_name(&r->choices, shown));
-	granted->mode = event->format.mode;
-	granted->stack_bytes = event->stack_bytes;
-	granted->freq_hz = event->is_freq ? event->freq_or_period : 0;
-	granted->period = event->is_freq ? 0 : event->freq_or_period;
+	effective->mode = event->format.mode;
+	effective->stack_bytes = event->stack_bytes;
+	effective->freq_hz = event->is_freq ? event->freq_or_period : 0;
+	effective->period = event->is_freq ? 0 : event->freq_or_period;
 }
 
 int recorded_show(struct recorded *r, uint32_t event, struct err *err)
@@ -151,7 +151,7 @@ int recorded_show(struct recorded *r, uint32_t event, struct err *err)
 	r->other_samples = 0;
 	r->is_stopped = r->is_ended = false;
 	r->nr_parts = 0;
-	update_granted(r);
+	update_effective(r);
 	return 0;
 }
 
@@ -247,7 +247,7 @@ static bool op_next(struct source *source, struct record *ret)
 			return true;
 		if (r->event == CHOICE_NONE) { /* of a pipe: the events have come by now */
 			r->event = find_fullest_ahead(r, ret->sample.event);
-			update_granted(r);
+			update_effective(r);
 		}
 		if (choices_has(&r->choices, r->event, ret->sample.event))
 			return true;
@@ -263,12 +263,12 @@ static void op_stats(struct source *source, struct source_stats *ret)
 	source_stats(recorded_of(source)->records, ret);
 }
 
-static const struct source_granted *op_granted(struct source *source)
+static const struct effective_config *op_effective(struct source *source)
 {
 	struct recorded *r = recorded_of(source);
 
-	update_granted(r);
-	return &r->granted;
+	update_effective(r);
+	return &r->effective;
 }
 
 static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
@@ -277,13 +277,13 @@ static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t sta
 	struct recorded *r = recorded_of(source);
 
 	(void)mode;
-	if (stack_bytes > 0 && r->granted.mode == STACK_MODE_DWARF)
+	if (stack_bytes > 0 && r->effective.mode == STACK_MODE_DWARF)
 		return err_set(err, -EROFS,
 			       "a recording: the size of its stack copies is what it is");
 	if (stack_bytes > 0)
 		return err_set(err, -EROFS, "a recording: there are no stack copies in it");
 	return err_set(err, -EROFS, "a recording: its stacks were recorded as %s",
-		       stack_mode_name(r->granted.mode));
+		       stack_mode_name(r->effective.mode));
 }
 
 static bool op_follow(struct source *source)
@@ -319,7 +319,7 @@ static const struct source_ops recorded_ops = {
 	.drain = op_drain,
 	.next = op_next,
 	.stats = op_stats,
-	.granted = op_granted,
+	.effective = op_effective,
 	.set_mode = op_set_mode,
 	.follow = op_follow,
 	.pollfds = op_pollfds,
@@ -358,7 +358,7 @@ int recorded_new(const struct recorded_config *config, struct recorded **ret, st
 		op_close(&r->source);
 		return -ENOENT;
 	}
-	update_granted(r);
+	update_effective(r);
 	*ret = r;
 	return 0;
 }

@@ -225,7 +225,7 @@ add_notice(char *out, size_t size, const char *format, ...)
 /* The worst first: a narrow screen shows the beginning. */
 static void make_notice(const struct engine *engine, char *out, size_t size)
 {
-	const struct source_granted *granted = source_granted(engine->source);
+	const struct effective_config *effective = source_effective(engine->source);
 	char files[NOTICE_FILES_MAX], fetches[NOTICE_FILES_MAX];
 	struct procs_stats procs;
 
@@ -264,8 +264,8 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 		add_notice(out, size, "too many ELF files: no names from new ones, start again");
 	if (resolve_no_room_seen(engine->resolver))
 		add_notice(out, size, "too many open files: raise ulimit -n, then start again");
-	if (granted->notice[0])
-		add_notice(out, size, "%s", granted->notice);
+	if (effective->notice[0])
+		add_notice(out, size, "%s", effective->notice);
 	resolve_fetches(engine->resolver, fetches, sizeof(fetches));
 	if (fetches[0])
 		add_notice(out, size, "%s", fetches);
@@ -278,24 +278,24 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 
 static void fill_settings(struct engine *engine, struct snapshot *s, uint32_t *left)
 {
-	const struct source_granted *granted = source_granted(engine->source);
+	const struct effective_config *effective = source_effective(engine->source);
 	char notice[ERR_TEXT_MAX];
 
 	make_notice(engine, notice, sizeof(notice));
 	s->settings = (struct snap_settings){
-		.mode = granted->mode,
-		.stack_bytes = granted->stack_bytes,
-		.event = add_text(s, left, granted->event.name),
+		.mode = effective->mode,
+		.stack_bytes = effective->stack_bytes,
+		.event = add_text(s, left, effective->event.name),
 		.target = add_text(s, left, engine->target),
 		.notice = add_text(s, left, notice),
-		.freq_asked_hz = (double)granted->freq_hz,
-		.period = granted->freq_hz ? 0 : granted->period,
+		.freq_asked_hz = (double)effective->freq_hz,
+		.period = effective->freq_hz ? 0 : effective->period,
 		.freq_achieved_hz = engine->cost.freq_achieved_hz,
-		.cpus_online = granted->cpus_online,
-		.cpus_sampled = granted->cpus_sampled,
+		.cpus_online = effective->cpus_online,
+		.cpus_sampled = effective->cpus_sampled,
 		.window_s = (double)engine->window_ns / (double)NS_PER_SEC,
 		.frozen = engine->frozen,
-		.user_only = granted->user_only,
+		.user_only = effective->user_only,
 		.is_over = engine->is_over,
 	};
 }
@@ -379,7 +379,7 @@ struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
 	fill_health(engine, time_ns, &s->health);
 	if (engine->samples)
 		s->samples = samples_take(engine->samples, engine->profile,
-					  source_granted(engine->source)->event.name,
+					  source_effective(engine->source)->event.name,
 					  samples_overdue_ns(engine));
 	if (engine->samples && !s->samples)
 		return snapshot_free(s);

@@ -48,28 +48,28 @@ static void attr_common(struct perf_event_attr *attr, const struct attr_features
 	attr->clockid = CLOCK_MONOTONIC;
 }
 
-static void attr_rate(const struct attr_plan *plan, struct perf_event_attr *attr)
+static void attr_rate(const struct event_config *config, struct perf_event_attr *attr)
 {
-	if (plan->period) {
-		attr->sample_period = plan->period;
-	} else if (event_is_clock(&plan->event)) {
+	if (config->period) {
+		attr->sample_period = config->period;
+	} else if (event_is_clock(&config->event)) {
 		/* A clock's frequency mode only adapts; its period is nanoseconds and exact. */
-		attr->sample_period = NS_PER_SEC / plan->freq_hz;
+		attr->sample_period = NS_PER_SEC / config->freq_hz;
 	} else {
 		attr->freq = 1;
-		attr->sample_freq = plan->freq_hz;
+		attr->sample_freq = config->freq_hz;
 	}
 }
 
-static void attr_stack(const struct attr_plan *plan, struct perf_event_attr *attr)
+static void attr_stack(const struct event_config *config, struct perf_event_attr *attr)
 {
 	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
-	attr->sample_max_stack = (uint16_t)plan->max_stack;
-	switch (plan->mode) {
+	attr->sample_max_stack = (uint16_t)config->max_stack;
+	switch (config->mode) {
 	case STACK_MODE_DWARF:
 		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		attr->sample_regs_user = attr_regs_mask;
-		attr->sample_stack_user = plan->stack_bytes;
+		attr->sample_stack_user = config->stack_bytes;
 		attr->exclude_callchain_user = 1;
 		break;
 	case STACK_MODE_LBR:
@@ -77,7 +77,7 @@ static void attr_stack(const struct attr_plan *plan, struct perf_event_attr *att
 		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
 					   PERF_SAMPLE_BRANCH_NO_FLAGS |
 					   PERF_SAMPLE_BRANCH_NO_CYCLES;
-		if (plan->features.hw_index)
+		if (config->features.hw_index)
 			attr->branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;
 		/* Where the program was when a sample comes from the kernel. */
 		attr->sample_regs_user = REG_PC;
@@ -91,28 +91,30 @@ static void attr_stack(const struct attr_plan *plan, struct perf_event_attr *att
 	}
 }
 
-void attr_sampling(const struct attr_plan *plan, uint32_t watermark, struct perf_event_attr *ret)
+void attr_sampling(const struct event_config *config, uint32_t watermark,
+		   struct perf_event_attr *ret)
 {
-	attr_common(ret, &plan->features);
-	ret->type = plan->event.type;
-	ret->config = plan->event.config;
+	attr_common(ret, &config->features);
+	ret->type = config->event.type;
+	ret->config = config->event.config;
 	ret->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
-	ret->precise_ip = plan->event.precise & 3;
-	attr_rate(plan, ret);
-	attr_stack(plan, ret);
+	ret->precise_ip = config->event.precise & 3;
+	attr_rate(config, ret);
+	attr_stack(config, ret);
 	ret->disabled = 1;
-	ret->inherit = plan->inherit;
-	ret->enable_on_exec = plan->enable_on_exec;
-	if (plan->event.type == PERF_TYPE_TRACEPOINT) {
+	ret->inherit = config->inherit;
+	ret->enable_on_exec = config->enable_on_exec;
+	if (config->event.type == PERF_TYPE_TRACEPOINT) {
 		/* It fires in the kernel: exclude_kernel would leave nothing of it. */
-		ret->exclude_callchain_kernel = plan->exclude_kernel || plan->event.exclude_kernel;
+		ret->exclude_callchain_kernel =
+			config->exclude_kernel || config->event.exclude_kernel;
 	} else {
-		ret->exclude_kernel = plan->exclude_kernel || plan->event.exclude_kernel;
+		ret->exclude_kernel = config->exclude_kernel || config->event.exclude_kernel;
 		ret->exclude_hv = ret->exclude_kernel;
 	}
-	ret->exclude_user = plan->event.exclude_user;
+	ret->exclude_user = config->event.exclude_user;
 	/* Clocks tick in the idle task too; some hardware PMUs refuse the flag and need it not. */
-	ret->exclude_idle = plan->event.type == PERF_TYPE_SOFTWARE;
+	ret->exclude_idle = config->event.type == PERF_TYPE_SOFTWARE;
 	ret->watermark = 1;
 	ret->wakeup_watermark = watermark;
 }
@@ -134,7 +136,7 @@ void attr_sideband(const struct attr_features *features, bool inherit, struct pe
 {
 	/* wakeup_events would count samples only; a watermark of one byte wakes at every record. */
 	attr_dummy(features, 1, ret);
-	/* Tells whether the event still lives: see set_ring_is_dead. */
+	/* Tells whether the event still lives: see event_ring_is_dead. */
 	ret->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED;
 	ret->inherit = inherit;
 	/* No build_id: identity must compare with the device and inode of /proc/PID/maps. */
@@ -181,13 +183,13 @@ bool attr_give_up_feature(const struct perf_event_attr *attr, struct attr_featur
 	return true;
 }
 
-uint32_t attr_sample_bytes(const struct attr_plan *plan)
+uint32_t attr_sample_bytes(const struct event_config *config)
 {
-	uint32_t bytes = SAMPLE_FIXED_BYTES + plan->max_stack * (uint32_t)sizeof(uint64_t);
+	uint32_t bytes = SAMPLE_FIXED_BYTES + config->max_stack * (uint32_t)sizeof(uint64_t);
 
-	if (plan->mode == STACK_MODE_DWARF)
-		bytes += plan->stack_bytes;
-	if (plan->mode == STACK_MODE_LBR)
+	if (config->mode == STACK_MODE_DWARF)
+		bytes += config->stack_bytes;
+	if (config->mode == STACK_MODE_LBR)
 		bytes += BRANCHES_MAX * (uint32_t)sizeof(struct perf_branch_entry);
 	return MIN(bytes, (uint32_t)RECORD_BYTES_MAX);
 }

@@ -24,8 +24,8 @@ struct attr_features {
 
 #define ATTR_FEATURES_ALL ((struct attr_features){true, true, true, true})
 
-/* The sampling events of one set. */
-struct attr_plan {
+/* How the sampling events of one list are configured. */
+struct event_config {
 	struct event_spec event;
 	uint64_t freq_hz, period; /* exactly one is not 0 */
 	enum stack_mode mode;
@@ -38,7 +38,8 @@ struct attr_plan {
 };
 
 /* A sampling event, disabled, that wakes its poller every WATERMARK bytes. */
-void attr_sampling(const struct attr_plan *plan, uint32_t watermark, struct perf_event_attr *ret);
+void attr_sampling(const struct event_config *config, uint32_t watermark,
+		   struct perf_event_attr *ret);
 /* A dummy event, enabled, that records what tasks do and wakes its poller at each record. */
 void attr_sideband(const struct attr_features *features, bool inherit, struct perf_event_attr *ret);
 /* A dummy event that records nothing and only holds a ring for others. */
@@ -55,7 +56,7 @@ void attr_format(const struct perf_event_attr *attr, enum stack_mode mode,
 bool attr_give_up_feature(const struct perf_event_attr *attr, struct attr_features *features);
 
 /* Bytes that one sample takes in the ring at most (callchain included). */
-uint32_t attr_sample_bytes(const struct attr_plan *plan);
+uint32_t attr_sample_bytes(const struct event_config *config);
 
 /* PERF_REG_X86_* etc. that unwinding needs. */
 extern const uint64_t attr_regs_mask;

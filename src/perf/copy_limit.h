@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How far up its stack each thread was read to its root: what lies above (the
- * environment, frames of nobody) need not be copied out of the ring. Knows
+ * Stack copy limits: how far up its stack each thread was read to its root. What lies above (the
+ * environment, memory that is no frame) need not be copied out of the ring. Knows
  * addresses and threads only.
  *
  * A thread whose stack pointer is below that place is on the same stack or on
@@ -9,55 +9,56 @@
  * stacks copied whole from then on. Forgetting is always safe, so threads share
  * a few slots.
  */
-#ifndef ST_PERF_REACH_H
-#define ST_PERF_REACH_H
+#ifndef ST_PERF_COPY_LIMIT_H
+#define ST_PERF_COPY_LIMIT_H
 
 #include <stdint.h>
 
-#define REACH_SLOTS	  1024u
-#define REACH_SLACK_BYTES 1024u
-#define REACH_ALL	  UINT64_MAX
+#define COPY_LIMIT_SLOTS       1024u
+#define COPY_LIMIT_SLACK_BYTES 1024u
+#define COPY_LIMIT_NONE	       UINT64_MAX
 
-struct reach {
-	struct reach_thread {
+struct copy_limits {
+	struct copy_limit {
 		uint32_t tid;
 		uint64_t end; /* 0: not known */
-	} threads[REACH_SLOTS];
+	} threads[COPY_LIMIT_SLOTS];
 };
 
-static inline struct reach_thread *reach_slot(struct reach *reach, uint32_t tid)
+static inline struct copy_limit *copy_limit_slot(struct copy_limits *limits, uint32_t tid)
 {
-	return &reach->threads[tid % REACH_SLOTS];
+	return &limits->threads[tid % COPY_LIMIT_SLOTS];
 }
 
-/* Bytes from SP on that the stack of TID is needed for; REACH_ALL: all there are. A multiple of 8. */
-static inline uint64_t reach_bytes(const struct reach *reach, uint32_t tid, uint64_t sp)
+/* Bytes from SP on that the stack of TID is needed for; COPY_LIMIT_NONE: all there are. A multiple of 8. */
+static inline uint64_t copy_limit_bytes(const struct copy_limits *limits, uint32_t tid, uint64_t sp)
 {
-	const struct reach_thread *thread = &reach->threads[tid % REACH_SLOTS];
+	const struct copy_limit *thread = &limits->threads[tid % COPY_LIMIT_SLOTS];
 
 	if (thread->tid != tid || thread->end <= sp)
-		return REACH_ALL;
-	return (thread->end - sp + REACH_SLACK_BYTES) & ~(uint64_t)7;
+		return COPY_LIMIT_NONE;
+	return (thread->end - sp + COPY_LIMIT_SLACK_BYTES) & ~(uint64_t)7;
 }
 
 /*
  * A stack of TID, copied from SP on, was read to its root and below END, or
- * (REACH_ALL) was not, for what was left out.
+ * (COPY_LIMIT_NONE) was not, for what was left out.
  */
-static inline void reach_note(struct reach *reach, uint32_t tid, uint64_t sp, uint64_t end)
+static inline void copy_limit_note(struct copy_limits *limits, uint32_t tid, uint64_t sp,
+				   uint64_t end)
 {
-	struct reach_thread *thread = reach_slot(reach, tid);
+	struct copy_limit *thread = copy_limit_slot(limits, tid);
 
 	if (thread->tid != tid || thread->end <= sp)
-		*thread = (struct reach_thread){.tid = tid, .end = end};
+		*thread = (struct copy_limit){.tid = tid, .end = end};
 	else if (thread->end < end)
 		thread->end = end;
 }
 
 /* TID has other stacks now. */
-static inline void reach_forget(struct reach *reach, uint32_t tid)
+static inline void copy_limit_forget(struct copy_limits *limits, uint32_t tid)
 {
-	struct reach_thread *thread = reach_slot(reach, tid);
+	struct copy_limit *thread = copy_limit_slot(limits, tid);
 
 	if (thread->tid == tid)
 		thread->end = 0;

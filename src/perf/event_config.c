@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Planning: see event_config.h. A refusal of the kernel says little (EINVAL for a flag
+ * Event configs: see event_config.h. A refusal of the kernel says little (EINVAL for a flag
  * that is too new, EACCES for kernel samples), so each is answered by asking
  * for less of what may have caused it, youngest feature first.
  */
@@ -44,86 +44,86 @@ static uint64_t kernel_max_rate(void)
 	return rate > 0 ? (uint64_t)rate : 1;
 }
 
-static uint64_t followed_max_rate(const struct attr_plan *plan)
+static uint64_t followed_max_rate(const struct event_config *config)
 {
-	uint64_t rate = COPY_MAX_BYTES / attr_sample_bytes(plan);
+	uint64_t rate = COPY_MAX_BYTES / attr_sample_bytes(config);
 
-	return event_is_clock(&plan->event) ? MIN(rate, CLOCK_MAX_HZ) : rate;
+	return event_is_clock(&config->event) ? MIN(rate, CLOCK_MAX_HZ) : rate;
 }
 
-static void limit_rate(struct attr_plan *plan)
+static void limit_rate(struct event_config *config)
 {
-	uint64_t rate = followed_max_rate(plan);
+	uint64_t rate = followed_max_rate(config);
 
-	if (plan->freq_hz)
-		plan->freq_hz = MIN(plan->freq_hz, rate);
-	else if (event_is_clock(&plan->event))
-		plan->period = MAX(plan->period, NS_PER_SEC / rate);
+	if (config->freq_hz)
+		config->freq_hz = MIN(config->freq_hz, rate);
+	else if (event_is_clock(&config->event))
+		config->period = MAX(config->period, NS_PER_SEC / rate);
 }
 
-struct attr_plan plan_make(const struct live_config *config, enum stack_mode mode,
-			   uint32_t stack_bytes, const struct attr_features *features)
+struct event_config event_config_make(const struct live_config *asked, enum stack_mode mode,
+				      uint32_t stack_bytes, const struct attr_features *features)
 {
 	int64_t max_stack = sysctl_read(MAX_STACK_PATH, MAX_STACK_DEFAULT);
-	struct attr_plan plan = {
-		.event = config->event,
+	struct event_config config = {
+		.event = asked->event,
 		.mode = mode,
-		.exclude_kernel = config->user_only,
-		.inherit = config->tids != NULL,
+		.exclude_kernel = asked->user_only,
+		.inherit = asked->tids != NULL,
 		.features = *features,
 	};
 
-	if (config->freq_hz)
-		plan.freq_hz = MIN(config->freq_hz, kernel_max_rate());
+	if (asked->freq_hz)
+		config.freq_hz = MIN(asked->freq_hz, kernel_max_rate());
 	else
-		plan.period = MAX(config->period, 1ull);
-	plan.max_stack = max_stack > 0 ? (uint32_t)MIN(max_stack, (int64_t)MAX_STACK_LIMIT)
-				       : MAX_STACK_DEFAULT;
+		config.period = MAX(asked->period, 1ull);
+	config.max_stack = max_stack > 0 ? (uint32_t)MIN(max_stack, (int64_t)MAX_STACK_LIMIT)
+					 : MAX_STACK_DEFAULT;
 	if (stack_bytes == 0)
 		stack_bytes = LIVE_STACK_BYTES_DEFAULT;
 	stack_bytes = MIN(MAX(stack_bytes, LIVE_STACK_BYTES_MIN), LIVE_STACK_BYTES_MAX);
-	plan.stack_bytes = stack_bytes & ~7u;
-	limit_rate(&plan);
-	return plan;
+	config.stack_bytes = stack_bytes & ~7u;
+	limit_rate(&config);
+	return config;
 }
 
 /* --- trying --- */
 
 /* Ask for less after CODE. False: nothing left to give up. */
-static bool degrade(struct attr_plan *plan, const struct perf_event_attr *attr, int code)
+static bool degrade(struct event_config *config, const struct perf_event_attr *attr, int code)
 {
 	switch (code) {
 	case -EINVAL:
-		if (attr_give_up_feature(attr, &plan->features) ||
-		    event_lower_precision(&plan->event))
+		if (attr_give_up_feature(attr, &config->features) ||
+		    event_lower_precision(&config->event))
 			return true;
 		/* The kernel lowers its limit by itself when sampling takes long. */
-		if (plan->freq_hz > kernel_max_rate()) {
-			plan->freq_hz = kernel_max_rate();
+		if (config->freq_hz > kernel_max_rate()) {
+			config->freq_hz = kernel_max_rate();
 			return true;
 		}
 		return false;
 	case -ENOENT:
 	case -EOPNOTSUPP:
 	case -ENODEV:
-		if (event_lower_precision(&plan->event))
+		if (event_lower_precision(&config->event))
 			return true;
 		/* No PMU here (a VM): time is the next best meaning of the default. */
-		if (!plan->event.is_default || plan->event.type != PERF_TYPE_HARDWARE ||
-		    plan->mode == STACK_MODE_LBR)
+		if (!config->event.is_default || config->event.type != PERF_TYPE_HARDWARE ||
+		    config->mode == STACK_MODE_LBR)
 			return false;
-		plan->event.type = PERF_TYPE_SOFTWARE;
-		plan->event.config = PERF_COUNT_SW_CPU_CLOCK;
-		snprintf(plan->event.name, sizeof(plan->event.name), "cpu-clock");
-		limit_rate(plan);
+		config->event.type = PERF_TYPE_SOFTWARE;
+		config->event.config = PERF_COUNT_SW_CPU_CLOCK;
+		snprintf(config->event.name, sizeof(config->event.name), "cpu-clock");
+		limit_rate(config);
 		return true;
 	case -EACCES:
 	case -EPERM:
 		/* A tracepoint or a :k event is nothing without the kernel. */
-		if (plan->exclude_kernel || plan->event.exclude_user ||
-		    plan->event.type == PERF_TYPE_TRACEPOINT)
+		if (config->exclude_kernel || config->event.exclude_user ||
+		    config->event.type == PERF_TYPE_TRACEPOINT)
 			return false;
-		plan->exclude_kernel = true;
+		config->exclude_kernel = true;
 		return true;
 	default:
 		return false;
@@ -141,10 +141,11 @@ static int try_open(const struct perf_opener *opener, const struct perf_event_at
 	return 0;
 }
 
-/* One target; *PLAN changes on success only. */
-static int probe_one(const struct perf_opener *opener, pid_t tid, int cpu, struct attr_plan *plan)
+/* One target; *CONFIG changes on success only. */
+static int probe_one(const struct perf_opener *opener, pid_t tid, int cpu,
+		     struct event_config *config)
 {
-	struct attr_plan trial = *plan;
+	struct event_config trial = *config;
 
 	for (;;) {
 		struct perf_event_attr attr;
@@ -153,7 +154,7 @@ static int probe_one(const struct perf_opener *opener, pid_t tid, int cpu, struc
 		attr_sampling(&trial, 1, &attr);
 		r = try_open(opener, &attr, tid, cpu);
 		if (r == 0) {
-			*plan = trial;
+			*config = trial;
 			return 0;
 		}
 		if (!degrade(&trial, &attr, r))
@@ -183,17 +184,17 @@ static int probe_one_sideband(const struct perf_opener *opener, pid_t tid, int c
 	}
 }
 
-static size_t nr_trials(const struct plan_targets *targets)
+static size_t nr_trials(const struct event_targets *targets)
 {
 	return targets->tids ? targets->nr_tids : targets->nr_cpus;
 }
 
-static pid_t trial_tid(const struct plan_targets *targets, size_t i)
+static pid_t trial_tid(const struct event_targets *targets, size_t i)
 {
 	return targets->tids ? targets->tids[i] : -1;
 }
 
-static int trial_cpu(const struct plan_targets *targets, size_t i)
+static int trial_cpu(const struct event_targets *targets, size_t i)
 {
 	return targets->cpus[targets->tids ? 0 : i];
 }
@@ -202,28 +203,29 @@ static int trial_cpu(const struct plan_targets *targets, size_t i)
  * The first target that opens decides, but a task may have ended, belong to
  * somebody else or hang in an exec, and a CPU may have left: then the next.
  */
-static bool is_of_target(const struct plan_targets *targets, int code)
+static bool is_of_target(const struct event_targets *targets, int code)
 {
 	if (!targets->tids)
 		return code == -ENODEV;
 	return code == -ESRCH || code == -EACCES || code == -EPERM || code == -EBUSY;
 }
 
-int plan_probe(const struct perf_opener *opener, const struct plan_targets *targets,
-	       struct attr_plan *plan, struct err *err)
+int event_config_probe(const struct perf_opener *opener, const struct event_targets *targets,
+		       struct event_config *config, struct err *err)
 {
 	int r = targets->tids ? -ESRCH : -ENODEV;
 
 	for (size_t i = 0; i < nr_trials(targets); i++) {
-		r = probe_one(opener, trial_tid(targets, i), trial_cpu(targets, i), plan);
+		r = probe_one(opener, trial_tid(targets, i), trial_cpu(targets, i), config);
 		if (!is_of_target(targets, r))
 			break;
 	}
-	return r < 0 ? plan_explain(r, plan, targets, err) : 0;
+	return r < 0 ? event_config_explain(r, config, targets, err) : 0;
 }
 
-int plan_probe_sideband(const struct perf_opener *opener, const struct plan_targets *targets,
-			struct attr_features *features, struct err *err)
+int event_config_probe_sideband(const struct perf_opener *opener,
+				const struct event_targets *targets, struct attr_features *features,
+				struct err *err)
 {
 	int r = targets->tids ? -ESRCH : -ENODEV;
 
@@ -233,7 +235,7 @@ int plan_probe_sideband(const struct perf_opener *opener, const struct plan_targ
 		if (!is_of_target(targets, r))
 			break;
 	}
-	return r < 0 ? plan_explain(r, NULL, targets, err) : 0;
+	return r < 0 ? event_config_explain(r, NULL, targets, err) : 0;
 }
 
 /* --- explaining --- */
@@ -270,19 +272,19 @@ static bool is_foreign(pid_t tid)
 	return stat(path, &st) == 0 && st.st_uid != geteuid();
 }
 
-static void say_what_is_refused(int code, const struct attr_plan *plan,
-				const struct plan_targets *targets, int paranoid, struct err *err)
+static void say_what_is_refused(int code, const struct event_config *config,
+				const struct event_targets *targets, int paranoid, struct err *err)
 {
-	if (plan && plan->event.exclude_user)
+	if (config && config->event.exclude_user)
 		err_set(err, code,
 			"event '%s': not allowed to sample the kernel "
 			"(kernel.perf_event_paranoid is %d)",
-			plan->event.name, paranoid);
-	else if (plan && plan->event.type == PERF_TYPE_TRACEPOINT)
+			config->event.name, paranoid);
+	else if (config && config->event.type == PERF_TYPE_TRACEPOINT)
 		err_set(err, code,
 			"event '%s': not allowed to use tracepoints (kernel.perf_event_paranoid "
 			"is %d)",
-			plan->event.name, paranoid);
+			config->event.name, paranoid);
 	else if (targets->tids)
 		err_set(err, code,
 			"not allowed to sample any process (kernel.perf_event_paranoid is %d)",
@@ -293,13 +295,13 @@ static void say_what_is_refused(int code, const struct attr_plan *plan,
 			paranoid);
 }
 
-static int explain_permission(int code, const struct attr_plan *plan,
-			      const struct plan_targets *targets, struct err *err)
+static int explain_permission(int code, const struct event_config *config,
+			      const struct event_targets *targets, struct err *err)
 {
 	int paranoid = (int)sysctl_read(PARANOID_PATH, 2);
-	int needed = paranoid_needed(plan ? &plan->event : NULL, targets->tids);
-	bool is_plain =
-		!plan || (!plan->event.exclude_user && plan->event.type != PERF_TYPE_TRACEPOINT);
+	int needed = paranoid_needed(config ? &config->event : NULL, targets->tids);
+	bool is_plain = !config ||
+			(!config->event.exclude_user && config->event.type != PERF_TYPE_TRACEPOINT);
 
 	if (code == -EACCES && targets->tids && is_foreign(targets->tids[0])) {
 		err_set(err, code, "not allowed to sample task %d: it is not this user's",
@@ -309,7 +311,7 @@ static int explain_permission(int code, const struct attr_plan *plan,
 	}
 	/* User code of own tasks is allowed up to 2: then the level is not the reason. */
 	if (code == -EACCES && paranoid > (targets->tids && is_plain ? 2 : needed)) {
-		say_what_is_refused(code, plan, targets, paranoid, err);
+		say_what_is_refused(code, config, targets, paranoid, err);
 		err_hint(err, "use sudo, or: sudo sysctl kernel.perf_event_paranoid=%d, or, %s",
 			 needed, SETCAP_RECIPE);
 		return code;
@@ -321,18 +323,18 @@ static int explain_permission(int code, const struct attr_plan *plan,
 	return code;
 }
 
-static int explain_event(int code, const struct attr_plan *plan, struct err *err)
+static int explain_event(int code, const struct event_config *config, struct err *err)
 {
-	if (plan && plan->mode == STACK_MODE_LBR) {
+	if (config && config->mode == STACK_MODE_LBR) {
 		err_set(err, code, "lbr: this CPU (or VM) has no call-stack branch records");
 		err_hint(err, "use dwarf or fp");
-	} else if (plan && code == -EINVAL) {
+	} else if (config && code == -EINVAL) {
 		err_set(err, code, "event '%s': the kernel does not take it for sampling",
-			plan->event.name);
+			config->event.name);
 		err_hint(err, "try -e cpu-clock");
-	} else if (plan) {
+	} else if (config) {
 		err_set(err, code, "event '%s': this CPU (or VM) does not have it",
-			plan->event.name);
+			config->event.name);
 		err_hint(err, "try -e cpu-clock");
 	} else {
 		err_set(err, code, "perf_event_open: %s", strerror(-code));
@@ -341,18 +343,18 @@ static int explain_event(int code, const struct attr_plan *plan, struct err *err
 	return code;
 }
 
-int plan_explain(int code, const struct attr_plan *plan, const struct plan_targets *targets,
-		 struct err *err)
+int event_config_explain(int code, const struct event_config *config,
+			 const struct event_targets *targets, struct err *err)
 {
 	switch (code) {
 	case -EACCES:
 	case -EPERM:
-		return explain_permission(code, plan, targets, err);
+		return explain_permission(code, config, targets, err);
 	case -EINVAL:
 	case -ENOENT:
 	case -EOPNOTSUPP:
 	case -ENODEV:
-		return explain_event(code, plan, err);
+		return explain_event(code, config, err);
 	case -ENOSYS:
 		err_set(err, code, "this system has no perf_event_open");
 		err_hint(err,
@@ -382,7 +384,7 @@ int plan_explain(int code, const struct attr_plan *plan, const struct plan_targe
 	}
 }
 
-int plan_explain_ring(int code, size_t pages, struct err *err)
+int event_config_explain_ring(int code, size_t pages, struct err *err)
 {
 	err_set(err, code, "no room for rings of %zu KB per CPU: %s",
 		pages * (size_t)sysconf(_SC_PAGESIZE) / 1024, strerror(-code));
@@ -403,26 +405,26 @@ static size_t pages_for(uint64_t bytes)
 	return (size_t)pages;
 }
 
-size_t plan_ring_pages_min(const struct attr_plan *plan)
+size_t event_config_ring_pages_min(const struct event_config *config)
 {
-	return pages_for(2ull * attr_sample_bytes(plan));
+	return pages_for(2ull * attr_sample_bytes(config));
 }
 
-size_t plan_ring_pages(const struct attr_plan *plan, uint64_t stall_ns, uint64_t max_bytes,
-		       size_t nr_cpus)
+size_t event_config_ring_pages(const struct event_config *config, uint64_t stall_ns,
+			       uint64_t max_bytes, size_t nr_cpus)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t rate_hz = plan->freq_hz ? plan->freq_hz : PERIOD_RATE_HZ;
+	uint64_t rate_hz = config->freq_hz ? config->freq_hz : PERIOD_RATE_HZ;
 	uint64_t share = max_bytes / MAX(nr_cpus, (size_t)1);
-	size_t pages, min_pages = plan_ring_pages_min(plan);
+	size_t pages, min_pages = event_config_ring_pages_min(config);
 
-	if (!plan->freq_hz && event_is_clock(&plan->event))
-		rate_hz = NS_PER_SEC / plan->period + 1;
+	if (!config->freq_hz && event_is_clock(&config->event))
+		rate_hz = NS_PER_SEC / config->period + 1;
 	/* Rates are below 1e9 and stalls are seconds at most: no overflow in milliseconds. */
 	rate_hz = MIN(rate_hz, 1000000ull);
 	stall_ns = MIN(stall_ns, 10 * NS_PER_SEC);
-	pages = pages_for(rate_hz * (stall_ns / NS_PER_MSEC) / 1000 * attr_sample_bytes(plan) +
-			  attr_sample_bytes(plan));
+	pages = pages_for(rate_hz * (stall_ns / NS_PER_MSEC) / 1000 * attr_sample_bytes(config) +
+			  attr_sample_bytes(config));
 	while (pages > min_pages && share && pages * page > share)
 		pages /= 2;
 	return MAX(pages, min_pages);
@@ -445,46 +447,46 @@ append(char *out, size_t out_size, const char *format, ...)
 	va_end(args);
 }
 
-static void tell_rate(const struct live_config *config, const struct attr_plan *plan, char *out,
+static void tell_rate(const struct live_config *asked, const struct event_config *config, char *out,
 		      size_t out_size)
 {
-	uint64_t rate = plan->freq_hz ? plan->freq_hz : NS_PER_SEC / plan->period;
+	uint64_t rate = config->freq_hz ? config->freq_hz : NS_PER_SEC / config->period;
 	char stacks[48] = "";
 
-	if (plan->freq_hz ? plan->freq_hz >= config->freq_hz : plan->period <= config->period)
+	if (config->freq_hz ? config->freq_hz >= asked->freq_hz : config->period <= asked->period)
 		return;
-	if (plan->freq_hz && plan->freq_hz >= kernel_max_rate()) {
+	if (config->freq_hz && config->freq_hz >= kernel_max_rate()) {
 		append(out, out_size,
 		       "%" PRIu64 " Hz is the kernel's limit: sudo sysctl "
 		       "kernel.perf_event_max_sample_rate=%" PRIu64,
-		       plan->freq_hz, config->freq_hz);
+		       config->freq_hz, asked->freq_hz);
 		return;
 	}
-	if (plan->mode == STACK_MODE_DWARF)
+	if (config->mode == STACK_MODE_DWARF)
 		snprintf(stacks, sizeof(stacks), " with stacks of %.3g KB",
-			 plan->stack_bytes / 1024.0);
+			 config->stack_bytes / 1024.0);
 	append(out, out_size, "more than %" PRIu64 " Hz%s cannot be followed", rate, stacks);
 }
 
-void plan_notice(const struct live_config *config, const struct attr_plan *plan,
-		 uint64_t rings_wanted_kb, uint32_t nr_refused, char *out, size_t out_size)
+void event_config_notice(const struct live_config *asked, const struct event_config *config,
+			 uint64_t rings_wanted_kb, uint32_t nr_refused, char *out, size_t out_size)
 {
 	out[0] = '\0';
-	if (plan->exclude_kernel && !config->user_only)
+	if (config->exclude_kernel && !asked->user_only)
 		append(out, out_size,
 		       "user code only: sudo sysctl kernel.perf_event_paranoid=%d (is %d) for the kernel",
-		       paranoid_needed(&plan->event, config->tids),
+		       paranoid_needed(&config->event, asked->tids),
 		       (int)sysctl_read(PARANOID_PATH, 2));
 	if (nr_refused)
 		append(out, out_size, "%u task%s left out, not this user's: use sudo", nr_refused,
 		       nr_refused > 1 ? "s" : "");
-	tell_rate(config, plan, out, out_size);
+	tell_rate(asked, config, out, out_size);
 	if (rings_wanted_kb)
 		append(out, out_size,
 		       "rings smaller than wanted: sudo sysctl kernel.perf_event_mlock_kb=%llu",
 		       (unsigned long long)rings_wanted_kb);
-	if (plan->event.type != config->event.type ||
-	    (plan->event.precise < config->event.precise && !config->event.is_best_precise))
+	if (config->event.type != asked->event.type ||
+	    (config->event.precise < asked->event.precise && !asked->event.is_best_precise))
 		append(out, out_size, "no %s on this CPU (or VM): sampling by %s",
-		       config->event.name, plan->event.name);
+		       asked->event.name, config->event.name);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The live source: see live.h. Two sets of events: the sideband (what tasks do:
+ * The live source: see live.h. Two lists of events: the sideband (what tasks do:
  * fork, exec, mmap, exit), which lives as long as the source, and the samples,
- * which a change of mode replaces. Each set has rings of its own, so that a
+ * which a change of mode replaces. Each list has rings of its own, so that a
  * flood of stacks cannot lose a mapping. Runs on the engine thread only.
  */
 #include "config.h"
@@ -13,8 +13,8 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/perf/cpus.h"
-#include "src/perf/event_open.h"
 #include "src/perf/drain.h"
+#include "src/perf/event_open.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,12 +40,12 @@ struct live {
 	struct live_config config;
 	int *cpus; /* those in config, or NULL */
 	pid_t *tids;
-	struct source_granted granted;
+	struct effective_config effective;
 	struct attr_features features;
-	struct attr_plan plan; /* of the samples in force */
-	struct event_set sideband, samples;
+	struct event_config event_config; /* of the samples in force */
+	struct event_list sideband, samples;
 	bool rings_halved, sideband_halved;
-	struct intake intake;
+	struct drain drain;
 	uint64_t lost_read_closed; /* PERF_FORMAT_LOST of events closed since */
 };
 
@@ -82,23 +82,23 @@ static int op_drain(struct source *source, uint64_t time_ns)
 	uint64_t slack = time_ns == UINT64_MAX ? 0 : MIN(time_ns, (uint64_t)HORIZON_SLACK_NS);
 	int nr;
 
-	stage_begin(live->intake.stage);
-	nr = intake_drain(&live->intake, &live->sideband);
-	nr += intake_drain(&live->intake, &live->samples);
-	stage_order(live->intake.stage, time_ns - slack);
+	reorder_begin(live->drain.reorder);
+	nr = drain_rings(&live->drain, &live->sideband);
+	nr += drain_rings(&live->drain, &live->samples);
+	reorder_open(live->drain.reorder, time_ns - slack);
 	return nr;
 }
 
 static bool op_next(struct source *source, struct record *ret)
 {
 	struct live *live = live_of(source);
-	struct staged staged;
+	struct reordered reordered;
 
-	while (stage_next(live->intake.stage, &staged)) {
-		if (record_decode(&live->intake.formats[staged.format], staged.raw, staged.bytes,
-				  ret) == 0)
+	while (reorder_next(live->drain.reorder, &reordered)) {
+		if (record_decode(&live->drain.formats[reordered.format], reordered.raw,
+				  reordered.bytes, ret) == 0)
 			return true;
-		live->intake.stats.bad_records++;
+		live->drain.stats.bad_records++;
 	}
 	return false;
 }
@@ -107,12 +107,12 @@ static void op_stats(struct source *source, struct source_stats *ret)
 {
 	struct live *live = live_of(source);
 
-	*ret = live->intake.stats;
-	ret->late_records = stage_late(live->intake.stage);
+	*ret = live->drain.stats;
+	ret->late_records = reorder_late(live->drain.reorder);
 	ret->lost_read_known = live->features.format_lost;
 	ret->lost_read = live->lost_read_closed;
 	if (live->features.format_lost)
-		ret->lost_read += set_read_lost(&live->samples, -1);
+		ret->lost_read += event_list_read_lost(&live->samples, -1);
 }
 
 static void op_close(struct source *source)
@@ -120,9 +120,9 @@ static void op_close(struct source *source)
 	live_close(live_of(source));
 }
 
-static const struct source_granted *op_granted(struct source *source)
+static const struct effective_config *op_effective(struct source *source)
 {
-	return live_granted(live_of(source));
+	return live_effective(live_of(source));
 }
 
 static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
@@ -146,12 +146,12 @@ static bool op_peek(struct source *source, source_wants_fn wants, void *context)
 {
 	struct live *live = live_of(source);
 
-	return intake_peek(&live->intake, &live->sideband, wants, context);
+	return drain_peek(&live->drain, &live->sideband, wants, context);
 }
 
-static void op_reached(struct source *source, uint32_t tid, uint64_t sp, uint64_t end)
+static void op_limit_copy(struct source *source, uint32_t tid, uint64_t sp, uint64_t end)
 {
-	reach_note(&live_of(source)->intake.reach, tid, sp, end);
+	copy_limit_note(&live_of(source)->drain.copy_limits, tid, sp, end);
 }
 
 static bool op_is_over(struct source *source)
@@ -163,12 +163,12 @@ static const struct source_ops live_ops = {
 	.drain = op_drain,
 	.next = op_next,
 	.stats = op_stats,
-	.granted = op_granted,
+	.effective = op_effective,
 	.set_mode = op_set_mode,
 	.follow = op_follow,
 	.pollfds = op_pollfds,
 	.peek = op_peek,
-	.reached = op_reached,
+	.limit_copy = op_limit_copy,
 	.is_over = op_is_over,
 	.close = op_close,
 };
@@ -198,21 +198,21 @@ static int wanted_cpus(const struct live *live, int **ret, uint32_t *ret_online)
 }
 
 /*
- * SET has events on the tasks that were alive when it was opened; follow those
+ * LIST has events on the tasks that were alive when it was opened; follow those
  * that forked meanwhile, whose parents had no event yet to hand on.
  */
-static void follow_forks(struct live *live, struct event_set *set)
+static void follow_forks(struct live *live, struct event_list *list)
 {
 	for (int round = 0; round < FORK_ROUNDS_MAX; round++) {
 		bool all_open = true;
 
-		intake_drain(&live->intake, &live->sideband);
-		for (size_t i = 0; i < live->intake.tasks.nr; i++) {
-			struct task *task = &live->intake.tasks.list[i];
+		drain_rings(&live->drain, &live->sideband);
+		for (size_t i = 0; i < live->drain.tasks.nr; i++) {
+			struct task *task = &live->drain.tasks.list[i];
 
 			if (task->opened_ns != 0)
 				continue;
-			set_add_task(set, task->tid);
+			event_list_add_task(list, task->tid);
 			task->opened_ns = now_ns();
 			all_open = false;
 		}
@@ -221,58 +221,60 @@ static void follow_forks(struct live *live, struct event_set *set)
 	}
 }
 
-static int open_sideband(struct live *live, const struct plan_targets *targets, struct err *err)
+static int open_sideband(struct live *live, const struct event_targets *targets, struct err *err)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	struct fill_request request = {
+	struct event_open_request request = {
 		.targets = targets,
 		.pages = SIDEBAND_RING_BYTES / page_bytes,
 		.min_pages = SIDEBAND_RING_BYTES_MIN / page_bytes,
-		.tasks = &live->intake.tasks,
+		.tasks = &live->drain.tasks,
 	};
 	struct perf_event_attr attr;
-	int r = plan_probe_sideband(&live->config.opener, targets, &live->features, err);
+	int r = event_config_probe_sideband(&live->config.opener, targets, &live->features, err);
 
 	if (r < 0)
 		return r;
 	attr_sideband(&live->features, targets->tids, &attr);
-	r = fill_set(&live->sideband, &live->config.opener, &attr, &request, &live->rings_halved,
-		     err);
+	r = event_list_open(&live->sideband, &live->config.opener, &attr, &request,
+			    &live->rings_halved, err);
 	if (r < 0)
 		return r;
 	live->sideband_halved = live->rings_halved;
-	live->sideband.format = INTAKE_SIDEBAND;
-	attr_format(&attr, STACK_MODE_FP, &live->intake.formats[INTAKE_SIDEBAND]);
+	live->sideband.format = DRAIN_SIDEBAND;
+	attr_format(&attr, STACK_MODE_FP, &live->drain.formats[DRAIN_SIDEBAND]);
 	return 0;
 }
 
-/* Open (not yet counting) a set of samples in MODE. On success *RET_PLAN says what it is. */
+/* Open (not yet counting) an event list of samples in MODE. On success *RET_CONFIG says what it is. */
 static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_bytes,
-			const struct plan_targets *targets, struct event_set *ret_set,
-			struct attr_plan *ret_plan, struct err *err)
+			const struct event_targets *targets, struct event_list *ret_list,
+			struct event_config *ret_config, struct err *err)
 {
-	struct attr_plan plan = plan_make(&live->config, mode, stack_bytes, &live->features);
-	struct record_format *format = &live->intake.formats[INTAKE_SAMPLES + mode];
-	struct fill_request request = {
-		.targets = targets, .plan = &plan, .tasks = &live->intake.tasks};
+	struct event_config config =
+		event_config_make(&live->config, mode, stack_bytes, &live->features);
+	struct record_format *format = &live->drain.formats[DRAIN_SAMPLES + mode];
+	struct event_open_request request = {
+		.targets = targets, .config = &config, .tasks = &live->drain.tasks};
 	struct perf_event_attr attr;
 	int r;
 
-	plan.enable_on_exec = live->config.start_on_exec && !live->intake.exec_seen;
-	r = plan_probe(&live->config.opener, targets, &plan, err);
+	config.enable_on_exec = live->config.start_on_exec && !live->drain.exec_seen;
+	r = event_config_probe(&live->config.opener, targets, &config, err);
 	if (r < 0)
 		return r;
-	request.pages = plan_ring_pages(&plan, live->config.stall_ns, live->config.rings_max_bytes,
-					targets->nr_cpus);
-	request.min_pages = plan_ring_pages_min(&plan);
-	attr_sampling(&plan, 0, &attr);
-	r = fill_set(ret_set, &live->config.opener, &attr, &request, &live->rings_halved, err);
+	request.pages = event_config_ring_pages(&config, live->config.stall_ns,
+						live->config.rings_max_bytes, targets->nr_cpus);
+	request.min_pages = event_config_ring_pages_min(&config);
+	attr_sampling(&config, 0, &attr);
+	r = event_list_open(ret_list, &live->config.opener, &attr, &request, &live->rings_halved,
+			    err);
 	if (r < 0)
 		return r;
-	ret_set->format = (uint8_t)(INTAKE_SAMPLES + mode);
+	ret_list->format = (uint8_t)(DRAIN_SAMPLES + mode);
 	attr_format(&attr, mode, format);
 	format->stack_is_trimmed = true;
-	*ret_plan = plan;
+	*ret_config = config;
 	return 0;
 }
 
@@ -283,37 +285,38 @@ static uint64_t rings_wanted_kb(const struct live *live)
 
 	if (!live->rings_halved)
 		return 0;
-	pages = plan_ring_pages(&live->plan, live->config.stall_ns, live->config.rings_max_bytes,
-				live->samples.nr_rings);
+	pages = event_config_ring_pages(&live->event_config, live->config.stall_ns,
+					live->config.rings_max_bytes, live->samples.nr_rings);
 	return ((1 + pages) * page_bytes + page_bytes + SIDEBAND_RING_BYTES) / 1024;
 }
 
-/* After a set of samples came into force. */
-static void update_granted(struct live *live)
+/* After an event list of samples came into force. */
+static void update_effective(struct live *live)
 {
-	struct source_granted *granted = &live->granted;
-	const struct attr_plan *plan = &live->plan;
+	struct effective_config *effective = &live->effective;
+	const struct event_config *config = &live->event_config;
 
-	granted->event = plan->event;
-	granted->freq_hz = plan->freq_hz;
-	granted->period = plan->period;
-	granted->mode = plan->mode;
-	granted->stack_bytes = plan->stack_bytes;
-	granted->max_stack = plan->max_stack;
-	granted->user_only = plan->exclude_kernel;
-	granted->cpus_sampled = (uint32_t)live->samples.nr_rings;
-	granted->rings_bytes = set_ring_bytes(&live->samples) + set_ring_bytes(&live->sideband);
-	plan_notice(&live->config, plan, rings_wanted_kb(live), live->samples.nr_refused,
-		    granted->notice, sizeof(granted->notice));
+	effective->event = config->event;
+	effective->freq_hz = config->freq_hz;
+	effective->period = config->period;
+	effective->mode = config->mode;
+	effective->stack_bytes = config->stack_bytes;
+	effective->max_stack = config->max_stack;
+	effective->user_only = config->exclude_kernel;
+	effective->cpus_sampled = (uint32_t)live->samples.nr_rings;
+	effective->rings_bytes =
+		event_list_ring_bytes(&live->samples) + event_list_ring_bytes(&live->sideband);
+	event_config_notice(&live->config, config, rings_wanted_kb(live), live->samples.nr_refused,
+			    effective->notice, sizeof(effective->notice));
 }
 
 /* Room for two full drains: a record is dropped only when nobody consumes them. */
-static void bound_stage(struct live *live, uint64_t extra_bytes)
+static void bound_reorder(struct live *live, uint64_t extra_bytes)
 {
-	uint64_t sideband = set_ring_bytes(&live->sideband);
-	uint64_t samples = set_ring_bytes(&live->samples) + extra_bytes;
+	uint64_t sideband = event_list_ring_bytes(&live->sideband);
+	uint64_t samples = event_list_ring_bytes(&live->samples) + extra_bytes;
 
-	stage_bound(live->intake.stage, 2 * (sideband + samples), 2 * sideband);
+	reorder_bound(live->drain.reorder, 2 * (sideband + samples), 2 * sideband);
 }
 
 /* Each once: two events on one task would count it twice. */
@@ -339,7 +342,7 @@ static int copy_tids(struct live *live, const struct live_config *config)
 static int copy_config(struct live *live, const struct live_config *config)
 {
 	live->config = *config;
-	live->intake.follows_tasks = config->tids != NULL;
+	live->drain.follows_tasks = config->tids != NULL;
 	if (config->cpus) {
 		live->cpus = calloc(config->nr_cpus + 1, sizeof(*live->cpus));
 		if (!live->cpus)
@@ -382,8 +385,8 @@ static int open_all(struct live *live, struct err *err)
 {
 	const struct live_config *config = &live->config;
 	AUTO_FREE int *cpus = NULL;
-	struct plan_targets targets = {.tids = live->tids, .nr_tids = config->nr_tids};
-	int nr = wanted_cpus(live, &cpus, &live->granted.cpus_online);
+	struct event_targets targets = {.tids = live->tids, .nr_tids = config->nr_tids};
+	int nr = wanted_cpus(live, &cpus, &live->effective.cpus_online);
 	int r = check_cpus(config, err);
 
 	if (r < 0)
@@ -398,15 +401,15 @@ static int open_all(struct live *live, struct err *err)
 	if (r < 0)
 		return r;
 	r = open_samples(live, config->mode, config->stack_bytes, &targets, &live->samples,
-			 &live->plan, err);
+			 &live->event_config, err);
 	if (r < 0)
 		return r;
-	bound_stage(live, 0);
+	bound_reorder(live, 0);
 	if (live->tids)
 		follow_forks(live, &live->samples);
-	if (!live->plan.enable_on_exec)
-		set_enable(&live->samples, -1);
-	update_granted(live);
+	if (!live->event_config.enable_on_exec)
+		event_list_enable(&live->samples, -1);
+	update_effective(live);
 	return 0;
 }
 
@@ -418,10 +421,10 @@ int live_open(const struct live_config *config, struct live **ret, struct err *e
 	if (live) {
 		live->source.ops = &live_ops;
 		live->features = ATTR_FEATURES_ALL;
-		live->intake.stage = stage_new(0, 0);
+		live->drain.reorder = reorder_new(0, 0);
 		r = copy_config(live, config);
 	}
-	if (r < 0 || !live->intake.stage)
+	if (r < 0 || !live->drain.reorder)
 		r = err_set(err, -ENOMEM, "out of memory");
 	else
 		r = open_all(live, err);
@@ -437,10 +440,10 @@ void live_close(struct live *live)
 {
 	if (!live)
 		return;
-	set_done(&live->samples);
-	set_done(&live->sideband);
-	stage_free(live->intake.stage);
-	tasks_done(&live->intake.tasks);
+	event_list_done(&live->samples);
+	event_list_done(&live->sideband);
+	reorder_free(live->drain.reorder);
+	tasks_done(&live->drain.tasks);
 	free(live->cpus);
 	free(live->tids);
 	free(live);
@@ -451,9 +454,9 @@ struct source *live_source(struct live *live)
 	return &live->source;
 }
 
-const struct source_granted *live_granted(const struct live *live)
+const struct effective_config *live_effective(const struct live *live)
 {
-	return &live->granted;
+	return &live->effective;
 }
 
 /* --- changing the mode --- */
@@ -466,85 +469,86 @@ static void account_closing(struct live *live, int cpu)
 {
 	if (!live->features.format_lost)
 		return;
-	live->lost_read_closed += set_read_lost(&live->samples, cpu);
-	live->intake.stats.lost += set_lost_untold(&live->samples, cpu);
+	live->lost_read_closed += event_list_read_lost(&live->samples, cpu);
+	live->drain.stats.lost += event_list_lost_unreported(&live->samples, cpu);
 }
 
-/* What a set of samples has to be opened on now. The caller frees both lists. */
-static int current_targets(const struct live *live, struct plan_targets *ret)
+/* What an event list of samples has to be opened on now. The caller frees both lists. */
+static int current_targets(const struct live *live, struct event_targets *ret)
 {
-	const struct event_set *sideband = &live->sideband;
+	const struct event_list *sideband = &live->sideband;
 	AUTO_FREE int *cpus = calloc(sideband->nr_rings + 1, sizeof(*cpus));
-	AUTO_FREE pid_t *tids = calloc(live->intake.tasks.nr + 1, sizeof(*tids));
+	AUTO_FREE pid_t *tids = calloc(live->drain.tasks.nr + 1, sizeof(*tids));
 
 	if (!cpus || !tids)
 		return -ENOMEM;
 	for (size_t i = 0; i < sideband->nr_rings; i++)
 		cpus[i] = sideband->rings[i].cpu;
-	for (size_t i = 0; i < live->intake.tasks.nr; i++)
-		tids[i] = live->intake.tasks.list[i].tid;
-	*ret = (struct plan_targets){.nr_cpus = sideband->nr_rings};
+	for (size_t i = 0; i < live->drain.tasks.nr; i++)
+		tids[i] = live->drain.tasks.list[i].tid;
+	*ret = (struct event_targets){.nr_cpus = sideband->nr_rings};
 	ret->cpus = steal_ptr(cpus);
 	if (live->tids) {
 		ret->tids = steal_ptr(tids);
-		ret->nr_tids = live->intake.tasks.nr;
+		ret->nr_tids = live->drain.tasks.nr;
 	}
 	return 0;
 }
 
-static void free_targets(struct plan_targets *targets)
+static void free_targets(struct event_targets *targets)
 {
 	free((void *)(uintptr_t)targets->cpus);
 	free((void *)(uintptr_t)targets->tids);
 }
 
-/* Put SET in force instead of the samples so far, which go to the stage to the last one. */
-static void swap_samples(struct live *live, struct event_set *set, const struct attr_plan *plan)
+/* Put LIST in force instead of the samples so far, which go to the reorder buffer to the last one. */
+static void swap_samples(struct live *live, struct event_list *list,
+			 const struct event_config *config)
 {
-	bound_stage(live, set_ring_bytes(set));
+	bound_reorder(live, event_list_ring_bytes(list));
 	if (live->tids)
-		follow_forks(live, set);
-	for (size_t i = 0; i < set->nr_rings; i++) {
-		if (!plan->enable_on_exec)
-			set_enable(set, set->rings[i].cpu);
-		set_disable(&live->samples, set->rings[i].cpu);
+		follow_forks(live, list);
+	for (size_t i = 0; i < list->nr_rings; i++) {
+		if (!config->enable_on_exec)
+			event_list_enable(list, list->rings[i].cpu);
+		event_list_disable(&live->samples, list->rings[i].cpu);
 	}
-	set_disable(&live->samples, -1);
-	intake_drain(&live->intake, &live->samples);
+	event_list_disable(&live->samples, -1);
+	drain_rings(&live->drain, &live->samples);
 	account_closing(live, -1);
-	set_done(&live->samples);
-	live->samples = *set;
-	live->plan = *plan;
-	live->features = plan->features;
-	bound_stage(live, 0);
-	update_granted(live);
+	event_list_done(&live->samples);
+	live->samples = *list;
+	live->event_config = *config;
+	live->features = config->features;
+	bound_reorder(live, 0);
+	update_effective(live);
 }
 
 int live_set_mode(struct live *live, enum stack_mode mode, uint32_t stack_bytes, struct err *err)
 {
-	struct plan_targets targets = {0};
-	struct event_set set = {0};
-	struct attr_plan plan;
+	struct event_targets targets = {0};
+	struct event_list list = {0};
+	struct event_config config;
 	bool halved_before = live->rings_halved;
 	int r;
 
 	/* Make room in the rings: what is lost here is still told by a LOST record in them. */
-	intake_drain(&live->intake, &live->sideband);
-	intake_drain(&live->intake, &live->samples);
+	drain_rings(&live->drain, &live->sideband);
+	drain_rings(&live->drain, &live->samples);
 	r = current_targets(live, &targets);
 	if (r < 0)
 		return err_set(err, r, "out of memory");
 	live->rings_halved = live->sideband_halved;
-	for (size_t i = 0; i < live->intake.tasks.nr; i++)
-		live->intake.tasks.list[i].opened_ns = 0;
-	r = open_samples(live, mode, stack_bytes ? stack_bytes : live->plan.stack_bytes, &targets,
-			 &set, &plan, err);
+	for (size_t i = 0; i < live->drain.tasks.nr; i++)
+		live->drain.tasks.list[i].opened_ns = 0;
+	r = open_samples(live, mode, stack_bytes ? stack_bytes : live->event_config.stack_bytes,
+			 &targets, &list, &config, err);
 	free_targets(&targets);
 	if (r < 0) {
 		live->rings_halved = halved_before;
 		return r;
 	}
-	swap_samples(live, &set, &plan);
+	swap_samples(live, &list, &config);
 	return 0;
 }
 
@@ -553,24 +557,24 @@ int live_set_mode(struct live *live, enum stack_mode mode, uint32_t stack_bytes,
 /* CPU has left, or has come back with events that went silent: close what it had. */
 static void leave_cpu(struct live *live, int cpu)
 {
-	if (set_has_cpu(&live->samples, cpu)) {
-		intake_drain(&live->intake, &live->samples);
+	if (event_list_has_cpu(&live->samples, cpu)) {
+		drain_rings(&live->drain, &live->samples);
 		account_closing(live, cpu);
-		set_remove_cpu(&live->samples, cpu);
+		event_list_remove_cpu(&live->samples, cpu);
 	}
-	intake_drain(&live->intake, &live->sideband);
-	set_remove_cpu(&live->sideband, cpu);
+	drain_rings(&live->drain, &live->sideband);
+	event_list_remove_cpu(&live->sideband, cpu);
 }
 
 static int join_cpu_tasks(struct live *live, int cpu)
 {
-	struct plan_targets targets = {0};
+	struct event_targets targets = {0};
 	int r = current_targets(live, &targets);
 
 	if (r == 0)
-		r = set_add_cpu_tasks(&live->sideband, cpu, targets.tids, targets.nr_tids);
+		r = event_list_add_cpu_tasks(&live->sideband, cpu, targets.tids, targets.nr_tids);
 	if (r == 0)
-		r = set_add_cpu_tasks(&live->samples, cpu, targets.tids, targets.nr_tids);
+		r = event_list_add_cpu_tasks(&live->samples, cpu, targets.tids, targets.nr_tids);
 	free_targets(&targets);
 	return r;
 }
@@ -578,17 +582,17 @@ static int join_cpu_tasks(struct live *live, int cpu)
 /* Open on CPU what the sets have elsewhere. Returns 0 or -errno, with nothing open then. */
 static int join_cpu(struct live *live, int cpu)
 {
-	int r = set_add_cpu(&live->sideband, cpu);
+	int r = event_list_add_cpu(&live->sideband, cpu);
 
 	if (r == 0)
-		r = set_add_cpu(&live->samples, cpu);
+		r = event_list_add_cpu(&live->samples, cpu);
 	if (r == 0 && live->tids)
 		r = join_cpu_tasks(live, cpu);
 	if (r < 0) {
-		set_remove_cpu(&live->samples, cpu);
-		set_remove_cpu(&live->sideband, cpu);
-	} else if (!live->plan.enable_on_exec || live->intake.exec_seen) {
-		set_enable(&live->samples, cpu);
+		event_list_remove_cpu(&live->samples, cpu);
+		event_list_remove_cpu(&live->sideband, cpu);
+	} else if (!live->event_config.enable_on_exec || live->drain.exec_seen) {
+		event_list_enable(&live->samples, cpu);
 	}
 	live->config.opener.mapped(live->config.opener.context);
 	return r;
@@ -605,50 +609,51 @@ static bool list_has(const int *cpus, int nr, int cpu)
 bool live_follow_cpus(struct live *live)
 {
 	AUTO_FREE int *wanted = NULL;
-	uint32_t online = live->granted.cpus_online;
-	int nr = wanted_cpus(live, &wanted, &live->granted.cpus_online);
-	bool changed = live->granted.cpus_online != online;
+	uint32_t online = live->effective.cpus_online;
+	int nr = wanted_cpus(live, &wanted, &live->effective.cpus_online);
+	bool changed = live->effective.cpus_online != online;
 
 	if (nr < 0)
 		return false;
 	/* Events of tasks wait where they are while a CPU is away; those of the CPU itself die. */
 	for (size_t i = live->tids ? 0 : live->sideband.nr_rings; i-- > 0;) {
-		struct set_ring *ring = &live->sideband.rings[i];
+		struct event_ring *ring = &live->sideband.rings[i];
 
-		if (!list_has(wanted, nr, ring->cpu) || set_ring_is_dead(ring)) {
+		if (!list_has(wanted, nr, ring->cpu) || event_ring_is_dead(ring)) {
 			leave_cpu(live, ring->cpu);
 			changed = true;
 		}
 	}
 	for (int i = 0; i < nr; i++)
-		if (!set_has_cpu(&live->sideband, wanted[i]) && join_cpu(live, wanted[i]) == 0)
+		if (!event_list_has_cpu(&live->sideband, wanted[i]) &&
+		    join_cpu(live, wanted[i]) == 0)
 			changed = true;
 	if (changed) {
-		bound_stage(live, 0);
-		update_granted(live);
+		bound_reorder(live, 0);
+		update_effective(live);
 	}
 	return changed;
 }
 
 uint32_t live_pollfds(const struct live *live, bool is_sideband, struct pollfd *fds, uint32_t max)
 {
-	const struct event_set *set = is_sideband ? &live->sideband : &live->samples;
+	const struct event_list *list = is_sideband ? &live->sideband : &live->samples;
 	uint32_t nr = 0;
 
-	for (; nr < set->nr_rings && nr < max; nr++)
-		fds[nr] = (struct pollfd){.fd = set->rings[nr].fd, .events = POLLIN};
+	for (; nr < list->nr_rings && nr < max; nr++)
+		fds[nr] = (struct pollfd){.fd = list->rings[nr].fd, .events = POLLIN};
 	return nr;
 }
 
 /* A task's event hangs up when the task and all that inherited from it have ended. */
 bool live_is_over(const struct live *live)
 {
-	const struct event_set *set = &live->sideband;
+	const struct event_list *list = &live->sideband;
 
 	if (!live->tids)
 		return false;
-	for (size_t i = 0; i < set->nr_events; i++) {
-		struct pollfd fd = {.fd = set->events[i].fd};
+	for (size_t i = 0; i < list->nr_events; i++) {
+		struct pollfd fd = {.fd = list->events[i].fd};
 
 		if (poll(&fd, 1, 0) < 0 || !(fd.revents & POLLHUP))
 			return false;

@@ -67,7 +67,7 @@ void live_close(struct live *live);
 struct source *live_source(struct live *live);
 
 /* What is in force now. */
-const struct source_granted *live_granted(const struct live *live);
+const struct effective_config *live_effective(const struct live *live);
 
 /*
  * Swap the sampling events for ones of another mode or stack size (0: as it was); the

@@ -1,14 +1,14 @@
 noinst_LIBRARIES += libperf.a
 libperf_a_SOURCES = \
 	src/perf/attr.c src/perf/attr.h \
-	src/perf/cpus.c src/perf/cpus.h \
-	src/perf/event.c src/perf/event.h \
-	src/perf/event_open.c src/perf/event_open.h \
-	src/perf/drain.c src/perf/drain.h \
-	src/perf/live.c src/perf/live.h \
-	src/perf/reorder_index.c src/perf/reorder_index.h \
-	src/perf/event_config.c src/perf/event_config.h \
 	src/perf/copy_limit.h \
+	src/perf/cpus.c src/perf/cpus.h \
+	src/perf/drain.c src/perf/drain.h \
+	src/perf/event.c src/perf/event.h \
+	src/perf/event_config.c src/perf/event_config.h \
+	src/perf/event_list.c src/perf/event_list.h \
+	src/perf/event_open.c src/perf/event_open.h \
+	src/perf/live.c src/perf/live.h \
 	src/perf/record.c src/perf/record.h \
 	src/perf/recording.c src/perf/recording.h \
 	src/perf/recording_attr.c src/perf/recording_attr.h \
@@ -22,11 +22,11 @@ libperf_a_SOURCES = \
 	src/perf/recording_streams.c \
 	src/perf/recording_swap.c src/perf/recording_swap.h \
 	src/perf/recording_take.c \
+	src/perf/reorder.c src/perf/reorder.h \
+	src/perf/reorder_index.c src/perf/reorder_index.h \
 	src/perf/ring.c src/perf/ring.h \
 	src/perf/sample.c src/perf/sample.h \
-	src/perf/event_list.c src/perf/event_list.h \
 	src/perf/source.h \
-	src/perf/reorder.c src/perf/reorder.h \
 	src/perf/tasks.c src/perf/tasks.h
 libperf_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 

@@ -28,20 +28,20 @@ static struct recording *recording_of(struct source *source)
 /* Half of what is there goes on in its order, whatever may come behind it. */
 static void open_half(struct recording *rec)
 {
-	size_t nr = rec->order.nr;
+	size_t nr = rec->index.nr;
 
-	order_open(&rec->order, 0);
+	reorder_index_open(&rec->index, 0);
 	if (nr > 0) {
-		rec->horizon_ns = MAX(rec->horizon_ns, rec->order.entries[nr / 2].time_ns);
-		order_open(&rec->order, rec->horizon_ns);
+		rec->horizon_ns = MAX(rec->horizon_ns, rec->index.entries[nr / 2].time_ns);
+		reorder_index_open(&rec->index, rec->horizon_ns);
 	}
 }
 
 /* What the selected event was recorded with. */
-static void sync_granted(struct recording *rec)
+static void sync_effective(struct recording *rec)
 {
 	const struct recording_info *info = &rec->head.info;
-	struct source_granted *granted = &rec->granted;
+	struct effective_config *effective = &rec->effective;
 	const struct recording_event *event;
 
 	for (uint32_t i = 0; !rec->is_selected && i < info->nr_events; i++) {
@@ -51,17 +51,17 @@ static void sync_granted(struct recording *rec)
 	if (rec->selected >= info->nr_events)
 		return;
 	event = &info->events[rec->selected];
-	granted->event.type = event->type;
-	granted->event.config = event->config;
-	snprintf(granted->event.name, sizeof(granted->event.name), "%s", event->name);
-	granted->freq_hz = event->is_freq ? event->freq_or_period : 0;
-	granted->period = event->is_freq ? 0 : event->freq_or_period;
-	granted->mode = event->format.mode;
-	granted->stack_bytes = event->stack_bytes;
-	granted->user_only = event->exclude_kernel;
-	granted->max_stack = event->max_stack;
-	granted->cpus_online = info->cpus_online;
-	granted->cpus_sampled = info->cpus_online;
+	effective->event.type = event->type;
+	effective->event.config = event->config;
+	snprintf(effective->event.name, sizeof(effective->event.name), "%s", event->name);
+	effective->freq_hz = event->is_freq ? event->freq_or_period : 0;
+	effective->period = event->is_freq ? 0 : event->freq_or_period;
+	effective->mode = event->format.mode;
+	effective->stack_bytes = event->stack_bytes;
+	effective->user_only = event->exclude_kernel;
+	effective->max_stack = event->max_stack;
+	effective->cpus_online = info->cpus_online;
+	effective->cpus_sampled = info->cpus_online;
 }
 
 static int op_drain(struct source *source, uint64_t time_ns)
@@ -71,13 +71,13 @@ static int op_drain(struct source *source, uint64_t time_ns)
 	int r = 0;
 
 	if (time_ns == UINT64_MAX) { /* no more is wanted: what is there is all */
-		pool_forget(&rec->pool, &rec->order);
-		order_open(&rec->order, UINT64_MAX);
-		return (int)MIN(rec->order.nr_ready, (size_t)INT32_MAX);
+		pool_forget(&rec->pool, &rec->index);
+		reorder_index_open(&rec->index, UINT64_MAX);
+		return (int)MIN(rec->index.nr_ready, (size_t)INT32_MAX);
 	}
-	pool_forget(&rec->pool, &rec->order);
+	pool_forget(&rec->pool, &rec->index);
 	if (rec->is_full && rec->pool.nr_used > POOL_CHUNKS / 4 * 3)
-		pool_compact(&rec->pool, &rec->order);
+		pool_compact(&rec->pool, &rec->index);
 	rec->is_full = false;
 	if (!rec->is_over)
 		r = recording_take(rec);
@@ -87,15 +87,15 @@ static int op_drain(struct source *source, uint64_t time_ns)
 	else if (r < 0 && r != -EAGAIN)
 		recording_finish(rec, r);
 	if (rec->is_over)
-		order_open(&rec->order, UINT64_MAX);
+		reorder_index_open(&rec->index, UINT64_MAX);
 	else if (rec->is_full)
 		open_half(rec);
 	else if (rec->horizon_moved)
-		order_open(&rec->order, rec->horizon_ns);
+		reorder_index_open(&rec->index, rec->horizon_ns);
 	rec->horizon_moved = false;
-	sync_granted(rec);
+	sync_effective(rec);
 	/* What was skipped is something too: 0 means that there is nothing now. */
-	return (int)MIN(recording_taken(rec) - before + rec->order.nr_ready, (uint64_t)INT32_MAX);
+	return (int)MIN(recording_taken(rec) - before + rec->index.nr_ready, (uint64_t)INT32_MAX);
 }
 
 /*
@@ -249,13 +249,13 @@ static void forget_groups(struct recording_group *group)
 static bool op_next(struct source *source, struct record *ret)
 {
 	struct recording *rec = recording_of(source);
-	const struct order_entry *entry;
+	const struct reorder_entry *entry;
 
 	if (next_of_group(rec, ret))
 		return true;
 
-	while ((entry = order_next(&rec->order, rec->pool.base)) != NULL) {
-		uint32_t event = entry->tag & ORDER_TAG_MAX;
+	while ((entry = reorder_index_next(&rec->index, rec->pool.base)) != NULL) {
+		uint32_t event = entry->tag & REORDER_TAG_MAX;
 
 		if (record_decode(&rec->head.events.events[event].format,
 				  pool_at(&rec->pool, entry->word), entry->bytes, ret) < 0) {
@@ -282,12 +282,12 @@ static void op_stats(struct source *source, struct source_stats *ret)
 	struct recording *rec = recording_of(source);
 
 	*ret = rec->stats;
-	ret->late_records = rec->order.late;
+	ret->late_records = rec->index.late;
 }
 
-static const struct source_granted *op_granted(struct source *source)
+static const struct effective_config *op_effective(struct source *source)
 {
-	return &recording_of(source)->granted;
+	return &recording_of(source)->effective;
 }
 
 static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
@@ -330,7 +330,7 @@ static const struct source_ops recording_ops = {
 	.drain = op_drain,
 	.next = op_next,
 	.stats = op_stats,
-	.granted = op_granted,
+	.effective = op_effective,
 	.set_mode = op_set_mode,
 	.follow = op_follow,
 	.pollfds = op_pollfds,
@@ -386,7 +386,7 @@ int recording_open(int fd, const char *name, struct recording **ret, struct err 
 		return r;
 	}
 	recording_start(rec);
-	sync_granted(rec);
+	sync_effective(rec);
 	*ret = rec;
 	return 0;
 }
@@ -401,7 +401,7 @@ void recording_close(struct recording *rec)
 		inflate_free(rec->inflate);
 	}
 	recording_free_streams(rec);
-	order_done(&rec->order);
+	reorder_index_done(&rec->index);
 	forget_groups(&rec->group);
 	recording_head_done(&rec->head);
 	pool_done(&rec->pool);
@@ -417,7 +417,7 @@ void recording_select(struct recording *rec, uint32_t event)
 {
 	rec->selected = event;
 	rec->is_selected = true;
-	sync_granted(rec);
+	sync_effective(rec);
 }
 
 const struct recording_info *recording_info(const struct recording *rec)
@@ -457,12 +457,12 @@ int recording_count(struct recording *rec, uint64_t max_bytes, uint64_t *counts)
 
 void recording_count_ahead(const struct recording *rec, uint64_t *counts)
 {
-	const struct order *order = &rec->order;
+	const struct reorder_index *index = &rec->index;
 
 	memset(counts, 0, RECORDING_EVENTS_MAX * sizeof(*counts));
-	for (size_t i = order->next; i < order->nr; i++)
-		if (order->entries[i].tag & ORDER_SAMPLE)
-			counts[order->entries[i].tag & ORDER_TAG_MAX]++;
+	for (size_t i = index->next; i < index->nr; i++)
+		if (index->entries[i].tag & REORDER_SAMPLE)
+			counts[index->entries[i].tag & REORDER_TAG_MAX]++;
 }
 
 int recording_rewind(struct recording *rec)
@@ -474,10 +474,10 @@ int recording_rewind(struct recording *rec)
 	if (info->is_pipe)
 		rec->heads_seen = MAX(rec->heads_seen, rec->raw.offset);
 	forget_groups(&rec->group);
-	rec->order.next = rec->order.nr;
-	pool_forget(&rec->pool, &rec->order);
-	rec->order.newest_out_ns = 0;
-	rec->order.late = 0;
+	rec->index.next = rec->index.nr;
+	pool_forget(&rec->pool, &rec->index);
+	rec->index.newest_out_ns = 0;
+	rec->index.late = 0;
 	recording_start(rec);
 	if (rec->loose != POOL_NONE)
 		pool_drop(&rec->pool, rec->loose);

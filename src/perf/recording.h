@@ -95,9 +95,9 @@ int recording_open(int fd, const char *name, struct recording **ret, struct err 
  */
 int recording_add_file(struct recording *recording, int fd, uint32_t number, struct err *err);
 void recording_close(struct recording *recording);
-/* As a source it grants what EVENT was recorded with (recording_select). */
+/* As a source its effective config is what EVENT was recorded with (recording_select). */
 struct source *recording_source(struct recording *recording);
-/* Which event is shown: source_granted() tells about it. At first the first that is no dummy. */
+/* Which event is shown: source_effective() tells about it. At first the first that is no dummy. */
 void recording_select(struct recording *recording, uint32_t event);
 
 /*

@@ -3,11 +3,11 @@
 #ifndef ST_PERF_RECORDING_INTERNAL_H
 #define ST_PERF_RECORDING_INTERNAL_H
 
-#include "src/perf/reorder_index.h"
 #include "src/perf/recording.h"
 #include "src/perf/recording_feed.h"
 #include "src/perf/recording_head.h"
 #include "src/perf/recording_inflate.h"
+#include "src/perf/reorder_index.h"
 
 #include <errno.h>
 
@@ -52,7 +52,7 @@ struct recording {
 	size_t inflated_already; /* of the compressed record at raw's place, before this turn */
 	struct recording_head head;
 	struct pool pool;
-	struct order order;
+	struct reorder_index index;
 	struct feed raw, inflated;
 	struct inflate *inflate;
 	bool is_inflating; /* the record at raw's place is given to inflate */
@@ -71,14 +71,14 @@ struct recording {
 	struct source_stats stats;
 	struct recording_group group;
 	uint64_t throttled_since_ns[THROTTLED_CPUS_MAX];
-	struct source_granted granted;
+	struct effective_config effective;
 	struct err trouble;
 	bool is_bad;
 };
 
 /*
  * Read records until a part of the file is taken, and put them into
- * rec->order; rec->horizon_moved says that some may go out. Returns 1 when there
+ * rec->index; rec->horizon_moved says that some may go out. Returns 1 when there
  * is more, -EAGAIN when nothing more is there yet, -ENOBUFS when there is no
  * room, or another error after which recording_finish() is due.
  */

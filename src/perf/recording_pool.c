@@ -72,20 +72,20 @@ uint64_t pool_offset(const struct pool *pool, uint32_t word)
 	return pool->offset[chunk] + (pool->is_derived[chunk] ? 0 : in_chunk);
 }
 
-void pool_forget(struct pool *pool, struct order *order)
+void pool_forget(struct pool *pool, struct reorder_index *index)
 {
-	for (size_t i = 0; i < order->next; i++)
-		pool_drop(pool, pool_chunk_of(order->entries[i].word));
-	order_forget(order);
+	for (size_t i = 0; i < index->next; i++)
+		pool_drop(pool, pool_chunk_of(index->entries[i].word));
+	reorder_index_forget(index);
 }
 
-void pool_compact(struct pool *pool, struct order *order)
+void pool_compact(struct pool *pool, struct reorder_index *index)
 {
 	uint32_t to = POOL_NONE;
 	size_t used = 0;
 
-	for (size_t i = 0; i < order->nr; i++) {
-		struct order_entry *entry = &order->entries[i];
+	for (size_t i = 0; i < index->nr; i++) {
+		struct reorder_entry *entry = &index->entries[i];
 		uint32_t from = pool_chunk_of(entry->word);
 		uint32_t bytes = (uint32_t)align_up(entry->bytes, 8);
 

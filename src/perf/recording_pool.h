@@ -15,7 +15,7 @@
 #define POOL_CHUNKS_ALL	 (2 * POOL_CHUNKS) /* while what is needed moves together */
 #define POOL_NONE	 UINT32_MAX
 
-struct order;
+struct reorder_index;
 
 struct pool {
 	uint8_t *base;
@@ -41,7 +41,7 @@ static inline uint8_t *pool_data(const struct pool *pool, uint32_t chunk)
 	return pool->base + (size_t)chunk * POOL_CHUNK_BYTES;
 }
 
-/* A byte of the pool as what struct order_entry keeps, and back. */
+/* A byte of the pool as what struct reorder_entry keeps, and back. */
 static inline uint32_t pool_word(const struct pool *pool, const uint8_t *p)
 {
 	return (uint32_t)((size_t)(p - pool->base) / 8);
@@ -60,9 +60,9 @@ static inline uint8_t *pool_at(const struct pool *pool, uint32_t word)
 /* Where in the file the record at WORD comes from. */
 uint64_t pool_offset(const struct pool *pool, uint32_t word);
 
-/* Drop the records of ORDER that were handed out. */
-void pool_forget(struct pool *pool, struct order *order);
-/* Move all records of ORDER together, in order, so that the chunks they held become free. */
-void pool_compact(struct pool *pool, struct order *order);
+/* Drop the records of INDEX that were handed out. */
+void pool_forget(struct pool *pool, struct reorder_index *index);
+/* Move all records of INDEX together, in order, so that the chunks they held become free. */
+void pool_compact(struct pool *pool, struct reorder_index *index);
 
 #endif

@@ -123,7 +123,7 @@ static int keep(struct recording *rec, const struct feed *feed,
 		count(rec, feed, header);
 		return 0;
 	}
-	e = order_reserve(&rec->order, ENTRIES_MAX);
+	e = reorder_index_reserve(&rec->index, ENTRIES_MAX);
 	if (e < 0)
 		return e == -E2BIG ? -ENOBUFS : e;
 	raw = aligned(rec, feed, header->size);
@@ -140,12 +140,13 @@ static int keep(struct recording *rec, const struct feed *feed,
 	time_ns = recording_events_time(events, (uint32_t)event, raw, header->size);
 	word = pool_word(&rec->pool, raw);
 	rec->pool.refs[pool_chunk_of(word)]++;
-	order_add(&rec->order, (struct order_entry){
-				       .time_ns = time_ns,
-				       .word = word,
-				       .bytes = header->size,
-				       .tag = (uint16_t)(event | (is_sample ? ORDER_SAMPLE : 0)),
-			       });
+	reorder_index_add(&rec->index,
+			  (struct reorder_entry){
+				  .time_ns = time_ns,
+				  .word = word,
+				  .bytes = header->size,
+				  .tag = (uint16_t)(event | (is_sample ? REORDER_SAMPLE : 0)),
+			  });
 	rec->newest_ns = MAX(rec->newest_ns, time_ns);
 	rec->nr_kept++;
 	return 0;

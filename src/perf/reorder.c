@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The stage: see reorder.h. Only the index (reorder_index.h) is sorted, the records stay where they are. */
+/* The reorder buffer: see reorder.h. Only the index (reorder_index.h) is sorted, the records stay where they are. */
 #include "config.h"
 
 #include "src/perf/reorder.h"
@@ -22,10 +22,10 @@ struct arena {
 	size_t used, cap;
 };
 
-struct stage {
+struct reorder {
 	struct arena arenas[2];
 	unsigned int current;
-	struct order order;
+	struct reorder_index index;
 	size_t max_bytes, reserved_bytes;
 	size_t peak_used; /* since the last shrink */
 	unsigned int rounds;
@@ -64,114 +64,116 @@ static void arena_shrink(struct arena *arena, size_t keep)
 	}
 }
 
-struct stage *stage_new(size_t max_bytes, size_t reserved_bytes)
+struct reorder *reorder_new(size_t max_bytes, size_t reserved_bytes)
 {
-	struct stage *stage = calloc(1, sizeof(*stage));
+	struct reorder *reorder = calloc(1, sizeof(*reorder));
 
-	if (!stage)
+	if (!reorder)
 		return NULL;
-	stage_bound(stage, max_bytes, reserved_bytes);
-	return stage;
+	reorder_bound(reorder, max_bytes, reserved_bytes);
+	return reorder;
 }
 
-struct stage *stage_free(struct stage *stage)
+struct reorder *reorder_free(struct reorder *reorder)
 {
-	if (!stage)
+	if (!reorder)
 		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(stage->arenas); i++)
-		if (stage->arenas[i].data)
-			munmap(stage->arenas[i].data, stage->arenas[i].cap);
-	order_done(&stage->order);
-	free(stage);
+	for (size_t i = 0; i < ARRAY_SIZE(reorder->arenas); i++)
+		if (reorder->arenas[i].data)
+			munmap(reorder->arenas[i].data, reorder->arenas[i].cap);
+	reorder_index_done(&reorder->index);
+	free(reorder);
 	return NULL;
 }
 
-void stage_bound(struct stage *stage, size_t max_bytes, size_t reserved_bytes)
+void reorder_bound(struct reorder *reorder, size_t max_bytes, size_t reserved_bytes)
 {
 	/* Places are 32 bits in units of 8 bytes. */
-	stage->max_bytes = MIN(max_bytes, (size_t)UINT32_MAX);
-	stage->reserved_bytes = MIN(reserved_bytes, stage->max_bytes);
+	reorder->max_bytes = MIN(max_bytes, (size_t)UINT32_MAX);
+	reorder->reserved_bytes = MIN(reserved_bytes, reorder->max_bytes);
 }
 
-static void shrink_now_and_then(struct stage *stage)
+static void shrink_now_and_then(struct reorder *reorder)
 {
-	size_t used = stage->arenas[stage->current].used;
+	size_t used = reorder->arenas[reorder->current].used;
 
-	stage->peak_used = MAX(stage->peak_used, used);
-	if (++stage->rounds < ROUNDS_BEFORE_SHRINK)
+	reorder->peak_used = MAX(reorder->peak_used, used);
+	if (++reorder->rounds < ROUNDS_BEFORE_SHRINK)
 		return;
-	arena_shrink(&stage->arenas[!stage->current], stage->peak_used);
-	stage->rounds = 0;
-	stage->peak_used = used;
+	arena_shrink(&reorder->arenas[!reorder->current], reorder->peak_used);
+	reorder->rounds = 0;
+	reorder->peak_used = used;
 }
 
-void stage_begin(struct stage *stage)
+void reorder_begin(struct reorder *reorder)
 {
-	struct arena *from = &stage->arenas[stage->current];
-	struct arena *to = &stage->arenas[!stage->current];
+	struct arena *from = &reorder->arenas[reorder->current];
+	struct arena *to = &reorder->arenas[!reorder->current];
 	size_t left_bytes = 0;
 
-	shrink_now_and_then(stage);
-	order_forget(&stage->order);
-	for (size_t i = 0; i < stage->order.nr; i++)
-		left_bytes += stage->order.entries[i].bytes;
+	shrink_now_and_then(reorder);
+	reorder_index_forget(&reorder->index);
+	for (size_t i = 0; i < reorder->index.nr; i++)
+		left_bytes += reorder->index.entries[i].bytes;
 	/* Without memory for a move everything stays where it is; the arena is bounded. */
 	if (arena_grow(to, left_bytes) < 0)
 		return;
 	to->used = 0;
-	for (size_t i = 0; i < stage->order.nr; i++) {
-		struct order_entry *entry = &stage->order.entries[i];
+	for (size_t i = 0; i < reorder->index.nr; i++) {
+		struct reorder_entry *entry = &reorder->index.entries[i];
 
 		memcpy(to->data + to->used, from->data + (size_t)entry->word * 8, entry->bytes);
 		entry->word = (uint32_t)(to->used / 8);
 		to->used += entry->bytes;
 	}
 	from->used = 0;
-	stage->current = !stage->current;
+	reorder->current = !reorder->current;
 }
 
-uint8_t *stage_room(struct stage *stage, size_t bytes, bool is_sample)
+uint8_t *reorder_room(struct reorder *reorder, size_t bytes, bool is_sample)
 {
-	struct arena *arena = &stage->arenas[stage->current];
-	size_t max = stage->max_bytes - (is_sample ? stage->reserved_bytes : 0);
+	struct arena *arena = &reorder->arenas[reorder->current];
+	size_t max = reorder->max_bytes - (is_sample ? reorder->reserved_bytes : 0);
 
 	assert(bytes % 8 == 0 && bytes >= RECORD_BYTES_LEAST && bytes <= UINT16_MAX);
 	if (bytes > max || arena->used > max - bytes)
 		return NULL;
-	if (order_reserve(&stage->order, ENTRIES_MAX) < 0)
+	if (reorder_index_reserve(&reorder->index, ENTRIES_MAX) < 0)
 		return NULL;
 	if (arena_grow(arena, arena->used + bytes) < 0)
 		return NULL;
 	return arena->data + arena->used;
 }
 
-void stage_add(struct stage *stage, uint64_t time_ns, size_t bytes, uint8_t format, bool is_sample)
+void reorder_add(struct reorder *reorder, uint64_t time_ns, size_t bytes, uint8_t format,
+		 bool is_sample)
 {
-	struct arena *arena = &stage->arenas[stage->current];
+	struct arena *arena = &reorder->arenas[reorder->current];
 
 	assert(bytes % 8 == 0 && arena->used + bytes <= arena->cap);
-	order_add(&stage->order, (struct order_entry){
-					 .time_ns = time_ns,
-					 .word = (uint32_t)(arena->used / 8),
-					 .bytes = (uint16_t)bytes,
-					 .tag = (uint16_t)(format | (is_sample ? ORDER_SAMPLE : 0)),
-				 });
+	reorder_index_add(&reorder->index,
+			  (struct reorder_entry){
+				  .time_ns = time_ns,
+				  .word = (uint32_t)(arena->used / 8),
+				  .bytes = (uint16_t)bytes,
+				  .tag = (uint16_t)(format | (is_sample ? REORDER_SAMPLE : 0)),
+			  });
 	arena->used += bytes;
 }
 
-void stage_order(struct stage *stage, uint64_t horizon_ns)
+void reorder_open(struct reorder *reorder, uint64_t horizon_ns)
 {
-	order_open(&stage->order, horizon_ns);
+	reorder_index_open(&reorder->index, horizon_ns);
 }
 
-bool stage_next(struct stage *stage, struct staged *ret)
+bool reorder_next(struct reorder *reorder, struct reordered *ret)
 {
-	const uint8_t *base = stage->arenas[stage->current].data;
-	const struct order_entry *entry = order_next(&stage->order, base);
+	const uint8_t *base = reorder->arenas[reorder->current].data;
+	const struct reorder_entry *entry = reorder_index_next(&reorder->index, base);
 
 	if (!entry)
 		return false;
-	*ret = (struct staged){
+	*ret = (struct reordered){
 		.raw = base + (size_t)entry->word * 8,
 		.bytes = entry->bytes,
 		.format = (uint8_t)entry->tag,
@@ -179,12 +181,12 @@ bool stage_next(struct stage *stage, struct staged *ret)
 	return true;
 }
 
-size_t stage_count(const struct stage *stage)
+size_t reorder_count(const struct reorder *reorder)
 {
-	return stage->order.nr;
+	return reorder->index.nr;
 }
 
-uint64_t stage_late(const struct stage *stage)
+uint64_t reorder_late(const struct reorder *reorder)
 {
-	return stage->order.late;
+	return reorder->index.late;
 }

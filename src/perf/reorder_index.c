@@ -17,29 +17,29 @@
 
 #define PREFETCH_BYTES 1024u
 
-void order_done(struct order *order)
+void reorder_index_done(struct reorder_index *index)
 {
-	free(order->entries);
-	free(order->scratch);
-	*order = (struct order){0};
+	free(index->entries);
+	free(index->scratch);
+	*index = (struct reorder_index){0};
 }
 
-int order_reserve(struct order *order, size_t max)
+int reorder_index_reserve(struct reorder_index *index, size_t max)
 {
-	int r = vec_reserve(&order->entries, &order->cap, order->nr + 1, max);
+	int r = vec_reserve(&index->entries, &index->cap, index->nr + 1, max);
 
-	return r < 0 ? r : vec_reserve(&order->scratch, &order->cap_scratch, order->nr + 1, max);
+	return r < 0 ? r : vec_reserve(&index->scratch, &index->cap_scratch, index->nr + 1, max);
 }
 
-static inline bool comes_before(const struct order_entry *a, const struct order_entry *b)
+static inline bool comes_before(const struct reorder_entry *a, const struct reorder_entry *b)
 {
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns;
-	return a->time_ns != 0 && (a->tag & ORDER_SAMPLE) < (b->tag & ORDER_SAMPLE);
+	return a->time_ns != 0 && (a->tag & REORDER_SAMPLE) < (b->tag & REORDER_SAMPLE);
 }
 
 /* The end of the run that begins at START: as long as nothing goes down. */
-static size_t run_end(const struct order_entry *entries, size_t start, size_t nr)
+static size_t run_end(const struct reorder_entry *entries, size_t start, size_t nr)
 {
 	size_t i = start + 1;
 
@@ -49,8 +49,8 @@ static size_t run_end(const struct order_entry *entries, size_t start, size_t nr
 }
 
 /* Merge [a, b) and [b, c) of FROM to TO; at equal keys the first run first. */
-static void merge_two(const struct order_entry *from, size_t a, size_t b, size_t c,
-		      struct order_entry *to)
+static void merge_two(const struct reorder_entry *from, size_t a, size_t b, size_t c,
+		      struct reorder_entry *to)
 {
 	size_t i = a, j = b, out = a;
 
@@ -62,38 +62,38 @@ static void merge_two(const struct order_entry *from, size_t a, size_t b, size_t
 }
 
 /* One pass: each pair of neighbouring runs becomes one in the scratch. Returns the runs left. */
-static size_t merge_pass(struct order *order)
+static size_t merge_pass(struct reorder_index *index)
 {
-	size_t nr = order->nr, runs = 0;
-	struct order_entry *merged = order->scratch;
+	size_t nr = index->nr, runs = 0;
+	struct reorder_entry *merged = index->scratch;
 
 	for (size_t start = 0; start < nr; runs++) {
-		size_t middle = run_end(order->entries, start, nr);
-		size_t end = middle < nr ? run_end(order->entries, middle, nr) : nr;
+		size_t middle = run_end(index->entries, start, nr);
+		size_t end = middle < nr ? run_end(index->entries, middle, nr) : nr;
 
-		merge_two(order->entries, start, middle, end, merged);
+		merge_two(index->entries, start, middle, end, merged);
 		start = end;
 	}
-	order->scratch = order->entries;
-	order->entries = merged;
+	index->scratch = index->entries;
+	index->entries = merged;
 	return runs;
 }
 
-void order_open(struct order *order, uint64_t horizon_ns)
+void reorder_index_open(struct reorder_index *index, uint64_t horizon_ns)
 {
-	size_t nr = order->nr;
+	size_t nr = index->nr;
 
-	assert(order->next == 0);
-	if (nr > 0 && run_end(order->entries, 0, nr) < nr) {
-		size_t cap = order->cap;
+	assert(index->next == 0);
+	if (nr > 0 && run_end(index->entries, 0, nr) < nr) {
+		size_t cap = index->cap;
 
-		while (merge_pass(order) > 1)
+		while (merge_pass(index) > 1)
 			;
-		order->cap = MIN(cap, order->cap_scratch);
-		order->cap_scratch = order->cap;
+		index->cap = MIN(cap, index->cap_scratch);
+		index->cap_scratch = index->cap;
 	}
-	while (order->nr_ready < nr && order->entries[order->nr_ready].time_ns <= horizon_ns)
-		order->nr_ready++;
+	while (index->nr_ready < nr && index->entries[index->nr_ready].time_ns <= horizon_ns)
+		index->nr_ready++;
 }
 
 /*
@@ -101,7 +101,7 @@ void order_open(struct order *order, uint64_t horizon_ns)
  * their way while the record before it is worked on. Inline, or compilers find
  * that the function does nothing and drop its calls.
  */
-static inline __attribute__((always_inline)) void prefetch(const struct order_entry *entry,
+static inline __attribute__((always_inline)) void prefetch(const struct reorder_entry *entry,
 							   const uint8_t *base)
 {
 	const uint8_t *raw = base + (size_t)entry->word * 8;
@@ -111,29 +111,29 @@ static inline __attribute__((always_inline)) void prefetch(const struct order_en
 	__builtin_prefetch(raw + entry->bytes - 1);
 }
 
-const struct order_entry *order_next(struct order *order, const uint8_t *base)
+const struct reorder_entry *reorder_index_next(struct reorder_index *index, const uint8_t *base)
 {
-	const struct order_entry *entry;
+	const struct reorder_entry *entry;
 
-	if (order->next >= order->nr_ready)
+	if (index->next >= index->nr_ready)
 		return NULL;
-	entry = &order->entries[order->next++];
-	if (order->next < order->nr_ready)
+	entry = &index->entries[index->next++];
+	if (index->next < index->nr_ready)
 		prefetch(entry + 1, base);
 	/* Time 0 is "not known", not late. */
-	if (entry->time_ns < order->newest_out_ns)
-		order->late += entry->time_ns != 0;
+	if (entry->time_ns < index->newest_out_ns)
+		index->late += entry->time_ns != 0;
 	else
-		order->newest_out_ns = entry->time_ns;
+		index->newest_out_ns = entry->time_ns;
 	return entry;
 }
 
-void order_forget(struct order *order)
+void reorder_index_forget(struct reorder_index *index)
 {
-	order->nr -= order->next;
-	if (order->next > 0)
-		memmove(order->entries, order->entries + order->next,
-			order->nr * sizeof(*order->entries));
-	order->nr_ready = 0;
-	order->next = 0;
+	index->nr -= index->next;
+	if (index->next > 0)
+		memmove(index->entries, index->entries + index->next,
+			index->nr * sizeof(*index->entries));
+	index->nr_ready = 0;
+	index->next = 0;
 }

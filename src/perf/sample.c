@@ -70,10 +70,11 @@ static bool find_stack(const struct ring *ring, uint64_t pos, uint32_t size,
 }
 
 struct sample_extent sample_measure(const struct ring *ring, uint64_t pos, uint32_t size,
-				    const struct record_format *format, const struct reach *reach)
+				    const struct record_format *format,
+				    const struct copy_limits *copy_limits)
 {
 	struct sample_extent extent = {.head_bytes = size};
-	uint64_t wanted = REACH_ALL, head_bytes;
+	uint64_t wanted = COPY_LIMIT_NONE, head_bytes;
 	struct place stack;
 
 	if (size >= TIME_OFF + WORD)
@@ -82,7 +83,8 @@ struct sample_extent sample_measure(const struct ring *ring, uint64_t pos, uint3
 	    !find_stack(ring, pos, size, format, &stack))
 		return extent;
 	if (stack.sp) /* the thread's id is behind the process's */
-		wanted = reach_bytes(reach, ring_u64(ring, pos + TID_OFF) >> 32, stack.sp);
+		wanted = copy_limit_bytes(copy_limits, ring_u64(ring, pos + TID_OFF) >> 32,
+					  stack.sp);
 	head_bytes = stack.off + align_up(MIN(stack.valid, wanted), WORD);
 	if (head_bytes + WORD >= size)
 		return extent;

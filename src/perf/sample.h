@@ -16,13 +16,14 @@ struct sample_extent {
 	uint64_t time_ns; /* 0: too short to hold one */
 	uint32_t head_bytes;
 	bool is_trimmed;
-	uint32_t limit_bytes; /* of the stack by REACH, 0: not limited */
+	uint32_t limit_bytes; /* of the stack by COPY_LIMITS, 0: not limited */
 	uint32_t limit_off;   /* where the size of the stack stands */
 };
 
 /* Look at the sample of SIZE bytes at POS. Whatever it holds, the extent lies inside it. */
 struct sample_extent sample_measure(const struct ring *ring, uint64_t pos, uint32_t size,
-				    const struct record_format *format, const struct reach *reach);
+				    const struct record_format *format,
+				    const struct copy_limits *copy_limits);
 /* Bytes that sample_copy writes; a multiple of 8. */
 uint32_t sample_copy_bytes(const struct sample_extent *extent);
 /*

@@ -20,17 +20,17 @@
 
 struct source;
 
-struct source_stats { /* sums since the source was opened, over replaced event sets too */
+struct source_stats { /* sums since the source was opened, over replaced event lists too */
 	uint64_t lost, lost_read, lost_sideband, lost_samples;
 	bool lost_read_known;
 	uint64_t throttled, throttled_ns;
 	uint64_t bad_records, late_records;
-	uint64_t dropped; /* samples that found no room in the stage */
+	uint64_t dropped; /* samples that found no room in the reorder buffer */
 	uint64_t bytes;	  /* copied out of rings */
 };
 
 /* What the machine gave instead of what was asked, or what was recorded; each is said on the screen. */
-struct source_granted {
+struct effective_config {
 	struct event_spec event;  /* cpu-clock where cycles are missing */
 	uint64_t freq_hz, period; /* lowered to the kernel's limit */
 	enum stack_mode mode;
@@ -49,14 +49,14 @@ struct source_ops {
 	int (*drain)(struct source *source, uint64_t time_ns);
 	bool (*next)(struct source *source, struct record *ret);
 	void (*stats)(struct source *source, struct source_stats *ret);
-	const struct source_granted *(*granted)(struct source *source);
+	const struct effective_config *(*effective)(struct source *source);
 	int (*set_mode)(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
 			struct err *err);
 	bool (*follow)(struct source *source);
 	uint32_t (*pollfds)(struct source *source, bool is_sideband, struct pollfd *fds,
 			    uint32_t max);
 	bool (*peek)(struct source *source, source_wants_fn wants, void *context);
-	void (*reached)(struct source *source, uint32_t tid, uint64_t sp, uint64_t end);
+	void (*limit_copy)(struct source *source, uint32_t tid, uint64_t sp, uint64_t end);
 	bool (*is_over)(struct source *source);
 	void (*close)(struct source *source);
 };
@@ -83,9 +83,9 @@ static inline void source_stats(struct source *source, struct source_stats *ret)
 }
 
 /* What is in force now; valid until the source changes. */
-static inline const struct source_granted *source_granted(struct source *source)
+static inline const struct effective_config *source_effective(struct source *source)
 {
-	return source->ops->granted(source);
+	return source->ops->effective(source);
 }
 
 /*
@@ -125,10 +125,10 @@ static inline bool source_peek(struct source *source, source_wants_fn wants, voi
  * END: of later ones no more needs to be copied. END UINT64_MAX: what was left
  * out was missed.
  */
-static inline void source_reached(struct source *source, uint32_t tid, uint64_t sp, uint64_t end)
+static inline void source_limit_copy(struct source *source, uint32_t tid, uint64_t sp, uint64_t end)
 {
-	if (source->ops->reached)
-		source->ops->reached(source, tid, sp, end);
+	if (source->ops->limit_copy)
+		source->ops->limit_copy(source, tid, sp, end);
 }
 
 /* Nothing more will come: source_drain() up to UINT64_MAX hands over the rest. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Which tasks are alive below the sampled ones, by the sideband's FORK and EXIT
- * records. A new set of events must be opened on all of them: inheritance
+ * records. A new event list must be opened on all of them: inheritance
  * reaches only what forks later.
  */
 #ifndef ST_PERF_TASKS_H
@@ -16,7 +16,7 @@ struct tasks {
 	struct u64map index; /* tid -> its place in list */
 	struct task {
 		pid_t tid;
-		uint64_t opened_ns; /* when the newest set had its events; 0: not yet */
+		uint64_t opened_ns; /* when the newest list had its events; 0: not yet */
 	} * list;
 	size_t nr, cap;
 };

@@ -45,8 +45,8 @@
 
 struct bench {
 	struct samples samples;
-	struct event_set set;
-	struct intake intake;
+	struct event_list list;
+	struct drain drain;
 	struct profile *profile;
 	uint32_t nr_cpus, nr_processes;
 	uint64_t time_ns;
@@ -188,7 +188,7 @@ static void fill_rings(struct bench *b, uint32_t per_cpu, uint64_t *next)
 
 			if (own->space != s->space)
 				s = own;
-			ring_write(&b->set.rings[cpu].ring, raw,
+			ring_write(&b->list.rings[cpu].ring, raw,
 				   make_record(s, pid, cpu, time_ns, raw));
 			++*next;
 		}
@@ -263,8 +263,8 @@ static void take_sample(struct bench *b, const struct record *record)
 	stack.base = regs.r[X86_RSP];
 	unwind_dwarf(process_space(process), &regs, &stack, frames, &result);
 	if (result.end == STACK_END_ROOT)
-		reach_note(&b->intake.reach, record->tid, stack.base,
-			   stack.base + result.bytes_used);
+		copy_limit_note(&b->drain.copy_limits, record->tid, stack.base,
+				stack.base + result.bytes_used);
 	for (uint32_t i = 0; i < result.nr_frames; i++) {
 		const struct unwind_frame *from = &frames[result.nr_frames - 1 - i];
 
@@ -285,16 +285,16 @@ static void take_sample(struct bench *b, const struct record *record)
 __attribute__((noinline)) static void round_once(struct bench *b, bool with_snapshot)
 {
 	uint64_t start = cpu_ns();
-	struct staged staged;
+	struct reordered reordered;
 	struct record record;
 
-	stage_begin(b->intake.stage);
-	intake_drain(&b->intake, &b->set);
-	stage_order(b->intake.stage, UINT64_MAX);
+	reorder_begin(b->drain.reorder);
+	drain_rings(&b->drain, &b->list);
+	reorder_open(b->drain.reorder, UINT64_MAX);
 	b->drain_ns += cpu_ns() - start;
-	while (stage_next(b->intake.stage, &staged))
-		if (record_decode(&b->intake.formats[staged.format], staged.raw, staged.bytes,
-				  &record) == 0 &&
+	while (reorder_next(b->drain.reorder, &reordered))
+		if (record_decode(&b->drain.formats[reordered.format], reordered.raw,
+				  reordered.bytes, &record) == 0 &&
 		    record.kind == RECORD_SAMPLE)
 			take_sample(b, &record);
 	profile_advance(b->profile, b->time_ns);
@@ -327,28 +327,28 @@ static void keep_complete(struct samples *samples)
 static int set_up(struct bench *b, uint32_t per_cpu)
 {
 	static const struct perf_opener opener = {open_ring, no_mapped, NULL};
-	struct attr_plan plan = {.freq_hz = HZ,
-				 .mode = STACK_MODE_DWARF,
-				 .stack_bytes = STACK_BYTES,
-				 .max_stack = 127};
+	struct event_config config = {.freq_hz = HZ,
+				      .mode = STACK_MODE_DWARF,
+				      .stack_bytes = STACK_BYTES,
+				      .max_stack = 127};
 	struct perf_event_attr attr;
 	size_t pages = 1, wanted = ((size_t)per_cpu * (STACK_BYTES + 512)) / PAGE_BYTES + 1;
 	int r = 0;
 
 	while (pages < wanted)
 		pages *= 2;
-	event_default(&plan.event);
-	attr_sampling(&plan, PAGE_BYTES, &attr);
-	attr_format(&attr, STACK_MODE_DWARF, &b->intake.formats[INTAKE_SAMPLES + STACK_MODE_DWARF]);
-	set_init(&b->set, &opener, &attr, &attr, pages, false);
-	b->set.format = INTAKE_SAMPLES + STACK_MODE_DWARF;
+	event_default(&config.event);
+	attr_sampling(&config, PAGE_BYTES, &attr);
+	attr_format(&attr, STACK_MODE_DWARF, &b->drain.formats[DRAIN_SAMPLES + STACK_MODE_DWARF]);
+	event_list_init(&b->list, &opener, &attr, &attr, pages, false);
+	b->list.format = DRAIN_SAMPLES + STACK_MODE_DWARF;
 	for (uint32_t cpu = 0; cpu < b->nr_cpus && r >= 0; cpu++)
-		r = set_add_cpu(&b->set, (int)cpu);
+		r = event_list_add_cpu(&b->list, (int)cpu);
 	if (r < 0)
 		return r;
-	b->intake.stage = stage_new((size_t)1 << 30, 1 << 20);
+	b->drain.reorder = reorder_new((size_t)1 << 30, 1 << 20);
 	b->profile = profile_new(&profile_config_default);
-	if (!b->intake.stage || !b->profile)
+	if (!b->drain.reorder || !b->profile)
 		return -ENOMEM;
 	profile_set_mode(b->profile, STACK_MODE_DWARF);
 	for (uint32_t i = 0; i < b->nr_processes && r >= 0; i++)
@@ -360,8 +360,8 @@ static int set_up(struct bench *b, uint32_t per_cpu)
 static void tear_down(struct bench *b)
 {
 	profile_free(b->profile);
-	stage_free(b->intake.stage);
-	set_done(&b->set);
+	reorder_free(b->drain.reorder);
+	event_list_done(&b->list);
 	samples_done(&b->samples);
 }
 
