@@ -89,13 +89,6 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 	return out_text(b->config->output->stream, snapshot, &b->view, &query, b->config->ascii);
 }
 
-/* Does what is written say who calls whom? */
-static bool needs_nodes(const struct options *o)
-{
-	return o->format != OPTIONS_SAMPLES &&
-	       (o->format != OPTIONS_TEXT || o->view != VIEW_FUNCTIONS);
-}
-
 static int tell(struct batch *b, enum command_kind kind, uint64_t value)
 {
 	return channel_send(b->channel, (struct command){.kind = kind, .value = value});
@@ -465,8 +458,6 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 		tell(&batch, COMMAND_QUIT, 0);
 		return 1;
 	}
-	if (!needs_nodes(config->options))
-		tell(&batch, COMMAND_NODES, 0);
 	if (config->options->format == OPTIONS_SAMPLES) {
 		tell(&batch, COMMAND_SAMPLES, COMMAND_SAMPLES_NAMED);
 		batch.block_ns = time_ns;

@@ -343,21 +343,6 @@ static void assert_same(const struct snapshot *a, const struct snapshot *b)
 	}
 }
 
-/* Without nodes the functions are the same. */
-static void check_functions_only(struct model *m, const struct snapshot *whole)
-{
-	struct snapshot *s;
-
-	profile_set_functions_only(m->p, true);
-	s = profile_snapshot(m->p, 0);
-	profile_set_functions_only(m->p, false);
-	assert_non_null(s);
-	assert_int_equal(s->nr_nodes + s->nr_shares, 0);
-	assert_int_equal(s->total, whole->total);
-	assert_same_funcs(s, whole);
-	snapshot_free(s);
-}
-
 /* The next snapshot is what it would be if it were the first. */
 static void check_kept(struct model *m)
 {
@@ -369,7 +354,6 @@ static void check_kept(struct model *m)
 	assert_non_null(first);
 	check_tree(kept);
 	assert_same(kept, first);
-	check_functions_only(m, first);
 	snapshot_free(kept);
 	snapshot_free(first);
 }

@@ -14,8 +14,6 @@
 /* The steps of the stack copy; the last is what the kernel takes at most. */
 static const uint32_t stack_sizes[] = {4096, 8192, 16384, 32768, 65528};
 
-#define NODES_WAIT_NS (5 * NS_PER_SEC) /* on a busy machine: the engine answers within some ms */
-
 static void cycle_sort(struct ui *ui)
 {
 	enum view_sort *sort = &ui->sorts[ui->here];
@@ -219,48 +217,6 @@ static void act(struct ui *ui, enum request request)
 		act_on_screen(ui, request);
 }
 
-/* In a snapshot of functions there is nobody who calls, and nothing to fold the kernel into. */
-static bool is_about_nodes(enum request request)
-{
-	switch (request) {
-	case REQUEST_VIEW_CALLERS:
-	case REQUEST_VIEW_TREE:
-	case REQUEST_VIEW_NEXT:
-	case REQUEST_ENTER:
-	case REQUEST_KERNEL:
-	case REQUEST_WRITE:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static void wait_for_nodes(struct ui *ui, enum request request)
-{
-	/* The row that was under the cursor is what is meant, wherever it will be. */
-	if (request == REQUEST_ENTER)
-		list_go(ui_list(ui), ui_list(ui)->cursor);
-	ui->waiting = request;
-	ui->waiting_until_ns = ui->now_ns + NODES_WAIT_NS;
-}
-
-void act_on_waiting(struct ui *ui)
-{
-	enum request request = ui->waiting;
-
-	if (request == REQUEST_NONE ||
-	    (ui->snapshot->nr_nodes == 0 && ui->now_ns < ui->waiting_until_ns))
-		return;
-	ui->waiting = REQUEST_NONE;
-	ui->is_dirty = true;
-	if (ui->is_stale)
-		ui_build(ui);
-	if (ui->snapshot->nr_nodes > 0)
-		act(ui, request);
-	else
-		ui_say(ui, true, "the sampler is busy: try again");
-}
-
 static void act_on_prompt(struct ui *ui, int key, bool is_code)
 {
 	enum prompt_kind kind = ui->prompt.kind;
@@ -294,8 +250,6 @@ void act_on_key(struct ui *ui, int key, bool is_code)
 		events_key(ui, request);
 	} else if (request == REQUEST_NONE) {
 		return;
-	} else if (ui->snapshot && ui->snapshot->nr_nodes == 0 && is_about_nodes(request)) {
-		wait_for_nodes(ui, request);
 	} else {
 		act(ui, request);
 	}

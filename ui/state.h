@@ -66,11 +66,6 @@ struct ui {
 	enum { ASKED_NOTHING, ASKED_LIVE, ASKED_FROZEN } asked_freeze;
 	uint64_t asked_until_ns;
 
-	/* Only some views need nodes: what was asked for, what waits for them until when. */
-	enum { NODES_NOT_ASKED, NODES_WITHOUT, NODES_WITH } asked_nodes;
-	enum request waiting; /* REQUEST_NONE: none */
-	uint64_t waiting_until_ns;
-
 	bool is_switched; /* the mode was changed and the window is not full of it yet */
 
 	bool is_stale; /* rows must be built anew */
@@ -109,17 +104,9 @@ struct view_query ui_query(const struct ui *ui, const struct fold *fold);
 void ui_build(struct ui *ui);
 void ui_show(struct ui *ui, enum view_kind kind);
 
-/* Does the view on the screen need nodes? */
-bool ui_needs_nodes(const struct ui *ui);
-
 /* --- act.c --- */
 
 void act_on_key(struct ui *ui, int key, bool is_code);
-/*
- * What the screen lacks nodes for waits in ui->waiting until a snapshot has
- * them, and other keys behind it. This does it if it is time.
- */
-void act_on_waiting(struct ui *ui);
 
 /* --- tree.c: folding, for the views that are trees --- */
 

@@ -64,25 +64,6 @@ static void ask(struct ui *ui)
 		ui->asked_ns = ui->now_ns;
 }
 
-bool ui_needs_nodes(const struct ui *ui)
-{
-	return ui->here != VIEW_FUNCTIONS || ui->hide_kernel || ui->waiting != REQUEST_NONE;
-}
-
-/* Nodes are dear: the engine is told whether somebody wants them. */
-static void ask_for_nodes(struct ui *ui)
-{
-	bool needs_nodes = ui_needs_nodes(ui);
-	const struct command command = {.kind = COMMAND_NODES, .value = needs_nodes};
-
-	if (ui->asked_nodes == (needs_nodes ? NODES_WITH : NODES_WITHOUT) ||
-	    channel_send(ui->channel, command) < 0)
-		return;
-	ui->asked_nodes = needs_nodes ? NODES_WITH : NODES_WITHOUT;
-	if (needs_nodes)
-		ask(ui);
-}
-
 void ui_command(struct ui *ui, enum command_kind kind, uint64_t value)
 {
 	const struct command command = {.kind = kind, .value = value};
@@ -170,7 +151,6 @@ static void on_time(struct ui *ui)
 		ui->is_dirty = true;
 	}
 	write_poll(ui);
-	ask_for_nodes(ui);
 	if (ui->now_ns < ui->next_ask_ns)
 		return;
 	if (!ui->asked_ns || ui->now_ns - ui->asked_ns >= UNANSWERED_NS)
@@ -189,8 +169,6 @@ static int wait_ms(const struct ui *ui)
 		next = MIN(next, ui->message.until_ns);
 	if (ui->report.is_pending)
 		next = MIN(next, ui->now_ns + SAVE_POLL_NS);
-	if (ui->waiting != REQUEST_NONE)
-		next = MIN(next, ui->waiting_until_ns);
 	if (next <= ui->now_ns)
 		return 0;
 	return (int)MIN((next - ui->now_ns + NS_PER_MSEC - 1) / NS_PER_MSEC, (uint64_t)60000);
@@ -228,10 +206,7 @@ static void on_channel(struct ui *ui)
 	bool is_error;
 	struct snapshot *snapshot = channel_take(ui->channel);
 
-	/* Made before nodes were asked for: another is on its way. */
-	if (snapshot && snapshot->nr_nodes == 0 && ui_needs_nodes(ui))
-		snapshot_free(snapshot);
-	else if (snapshot)
+	if (snapshot)
 		take_over(ui, snapshot);
 	if (channel_take_failure(ui->channel)) {
 		ui->asked_ns = 0; /* that one does not come: ask anew */
@@ -308,8 +283,7 @@ static void on_keys(struct ui *ui, int *empty_reads)
 	bool is_code = false;
 	int key = 0, nr = 0;
 
-	while (nr < KEYS_PER_TURN && ui->status < 0 && ui->waiting == REQUEST_NONE &&
-	       screen_key(&ui->screen, &key, &is_code)) {
+	while (nr < KEYS_PER_TURN && ui->status < 0 && screen_key(&ui->screen, &key, &is_code)) {
 		act_on_key(ui, key, is_code);
 		nr++;
 	}
@@ -329,8 +303,6 @@ static void loop(struct ui *ui, int signals_fd)
 	int empty_reads = 0;
 
 	while (ui->status < 0) {
-		/* Keys wait in the terminal while one of them waits here. */
-		fds[0].events = ui->waiting == REQUEST_NONE ? POLLIN : 0;
 		ui->now_ns = now_ns();
 		on_time(ui);
 		if (ui->is_stale)
@@ -347,7 +319,6 @@ static void loop(struct ui *ui, int signals_fd)
 			on_signals(ui);
 		if (fds[2].revents)
 			on_channel(ui);
-		act_on_waiting(ui);
 		if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL) && ui->status < 0)
 			ui->status = 128 + SIGHUP;
 		else if (fds[0].revents & POLLIN)

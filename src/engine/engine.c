@@ -374,9 +374,6 @@ bool engine_obey(struct engine *engine, struct channel *channel, const struct co
 			channel_post_message(channel, "only a recording has other events to show",
 					     true);
 		break;
-	case COMMAND_NODES:
-		profile_set_functions_only(engine->profile, !command->value);
-		break;
 	case COMMAND_STOP:
 		if (engine->recorded)
 			recorded_stop(engine->recorded);

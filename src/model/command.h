@@ -23,8 +23,7 @@ enum command_kind {
 	COMMAND_WINDOW,	     /* value: nanoseconds */
 	COMMAND_EVENT,	     /* value: snap_event.choice of the event to show */
 	COMMAND_SAMPLES,     /* value: hand over single samples with each snapshot, see below */
-	COMMAND_NODES, /* value: 1 snapshots have the call tree (at first), 0 functions only */
-	COMMAND_STOP,  /* read no more of the recording: show what came so far */
+	COMMAND_STOP,	     /* read no more of the recording: show what came so far */
 	COMMAND_QUIT,
 };
 

@@ -303,12 +303,6 @@ static int put_tree(struct json *json, const struct snapshot *s)
 	struct pieces pieces = {0};
 	int r;
 
-	if (s->nr_nodes == 0) {
-		json_null(json, "tree");
-		json_open(json, "continued", '[');
-		json_close(json, ']');
-		return 0;
-	}
 	r = put_piece(json, s, 0, "tree", &pieces);
 	json_open(json, "continued", '[');
 	for (size_t i = 0; r == 0 && i < pieces.nr_nodes; i++)

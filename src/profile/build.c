@@ -278,25 +278,19 @@ static void fill_window(const struct profile *p, struct snapshot *s)
 
 static struct snapshot *build(struct profile *p, struct builder *b, uint32_t extra_text)
 {
-	bool has_nodes = !p->functions_only;
-	struct snapshot *s = snapshot_new(b->nr_funcs, has_nodes ? b->nr_nodes : 0,
-					  (uint32_t)b->nr_text + extra_text);
+	struct snapshot *s =
+		snapshot_new(b->nr_funcs, b->nr_nodes, (uint32_t)b->nr_text + extra_text);
 
 	if (!s)
 		return NULL;
 	memcpy(s->text, b->text, b->nr_text);
 	s->nr_text = (uint32_t)b->nr_text;
-	if ((has_nodes && build_nodes(b, s) < 0) || build_processes(p, b, s) < 0)
+	if (build_nodes(b, s) < 0 || build_processes(p, b, s) < 0)
 		return snapshot_free(s);
 	if (b->nr_funcs)
 		memcpy(s->funcs, b->funcs, b->nr_funcs * sizeof(*b->funcs));
 	fill_window(p, s);
 	return s;
-}
-
-void profile_set_functions_only(struct profile *p, bool functions_only)
-{
-	p->functions_only = functions_only;
 }
 
 struct snapshot *profile_snapshot(struct profile *p, uint32_t extra_text)

@@ -90,8 +90,8 @@ struct builder {
  */
 int build_entries(const struct profile *p, struct builder *b);
 /*
- * Count the processes of functions; with nodes make the shares out of the
- * entries. 0 or -ENOMEM.
+ * Count the processes of functions and make the shares out of the entries.
+ * 0 or -ENOMEM.
  */
 int build_processes(const struct profile *p, struct builder *b, struct snapshot *s);
 

@@ -2,7 +2,7 @@
 /*
  * Who did it: in how many processes each function was seen, by a walk for each
  * process upward from each of its nodes until a node that this process has
- * marked before. And with nodes the distinct pairs (process, node) of the
+ * marked before. And the distinct pairs (process, node) of the
  * window with their weights.
  */
 #include "config.h"
@@ -145,10 +145,7 @@ static void walk_process(struct builder *b, struct snapshot *s, struct walk *w)
 		/* Samples without weight may be all that a node has: then it is not shown. */
 		node = b->totals[node] ? node : 0;
 		mark = b->marks[node];
-		if (s->nr_nodes)
-			add_share(b, s, w, node, b->entries[i].weight);
-		else if (mark < w->base)
-			b->marks[node] = w->base;
+		add_share(b, s, w, node, b->entries[i].weight);
 		walk_up(b, w, node, mark);
 	}
 }
@@ -160,7 +157,7 @@ int build_processes(const struct profile *p, struct builder *b, struct snapshot 
 
 	if (vec_reserve(&b->marks, &b->cap_marks, b->merged.tree.nr, SIZE_MAX) < 0 ||
 	    vec_reserve(&b->func_seen, &b->cap_func_seen, p->frames.nr_funcs, SIZE_MAX) < 0 ||
-	    (s->nr_nodes && snapshot_add_shares(s, nr_processes, (uint32_t)b->nr_entries) < 0))
+	    snapshot_add_shares(s, nr_processes, (uint32_t)b->nr_entries) < 0)
 		return -ENOMEM;
 	memset(b->marks, 0, b->merged.tree.nr * sizeof(*b->marks));
 	memset(b->func_seen, 0, p->frames.nr_funcs * sizeof(*b->func_seen));

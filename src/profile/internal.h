@@ -40,8 +40,7 @@ struct profile {
 	struct paths paths; /* into the tree */
 	struct sample_log log;
 	struct window window;
-	bool keeps_all;	     /* in sums, not in the log */
-	bool functions_only; /* snapshots have no nodes */
+	bool keeps_all; /* in sums, not in the log */
 	struct all_sums sums;
 	uint64_t first_ns[STACK_MODE_COUNT]; /* time of the first sample of each mode */
 	uint64_t collections;

@@ -130,9 +130,6 @@ void profile_advance(struct profile *profile, uint64_t time_ns);
  */
 struct snapshot *profile_snapshot(struct profile *profile, uint32_t extra_text);
 
-/* From now on snapshots have functions only: nodes are half of what a snapshot costs. */
-void profile_set_functions_only(struct profile *profile, bool functions_only);
-
 struct profile_stats {
 	uint64_t nodes, frames, functions, log_entries, collections, bytes;
 	uint64_t
