@@ -26,7 +26,7 @@ tests_test_main_options_LDADD = libmain.a $(LINK_OUT) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/test_main_output
 tests_test_main_output_SOURCES = tests/test_main_output.c
 tests_test_main_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_test_main_output_LDADD = libmain.a $(LINK_OUT) $(CMOCKA_LIBS)
+tests_test_main_output_LDADD = libmain.a libbroker.a $(LINK_OUT) $(SECCOMP_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_main_launch
 tests_test_main_launch_SOURCES = tests/test_main_launch.c

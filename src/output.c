@@ -15,9 +15,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#define OUTPUT_MODE 0600
+#define OUTPUT_MODE   0600
+#define REMOVE_MAX_MS 5000 /* a disk that hangs is not waited for any longer */
 
 static bool is_same(const struct stat *a, const struct stat *b)
 {
@@ -61,7 +64,7 @@ int output_open(struct output *output, const char *name, struct err *err)
 {
 	AUTO_CLOSE int fd = -1;
 
-	*output = (struct output){.name = name};
+	*output = (struct output){.name = name, .writer_sock = -1};
 	if (!name) {
 		output->stream = stdout;
 		return 0;
@@ -78,6 +81,18 @@ int output_open(struct output *output, const char *name, struct err *err)
 		return err_set(err, -ENOMEM, "no memory");
 	steal_fd(&fd);
 	return 0;
+}
+
+int output_folder(const struct output *output, struct writer_output *ret)
+{
+	const char *slash = strrchr(output->name, '/');
+	AUTO_FREE char *folder =
+		slash ? strndup(output->name, (size_t)(slash - output->name) + 1) : strdup(".");
+	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	ret->fd = fileno(output->stream);
+	ret->name = slash ? slash + 1 : output->name;
+	return fd < 0 ? -errno : fd;
 }
 
 void output_mark(struct output *output)
@@ -102,8 +117,14 @@ static void cut(struct output *output)
 	__fpurge(output->stream);
 	if (ftruncate(fileno(output->stream), output->whole) < 0)
 		output->whole = 0; /* then it is better not there */
-	if (output->whole == 0 && lstat(output->name, &now) == 0 && is_same(&now, &output->own))
+	if (output->whole > 0)
+		return;
+	if (output->writer_sock >= 0) {
+		if (writer_ask(output->writer_sock, "", -1) == 0)
+			writer_answer(output->writer_sock, REMOVE_MAX_MS);
+	} else if (lstat(output->name, &now) == 0 && is_same(&now, &output->own)) {
 		unlink(output->name);
+	}
 }
 
 int output_close(struct output *output, bool has_failed)

@@ -7,6 +7,7 @@
 #define ST_OUTPUT_H
 
 #include "src/base/err.h"
+#include "src/broker/writer.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ struct output {
 	bool is_ours;	  /* a file that we have made */
 	struct stat own;  /* of that */
 	off_t whole;	  /* its bytes up to the last mark */
+	int writer_sock;  /* of the process that may remove it (writer.h); -1: we may */
 };
 
 /*
@@ -27,6 +29,8 @@ struct output {
  * standard output is (/dev/stdout). 0 or -errno with ERR.
  */
 int output_open(struct output *output, const char *name, struct err *err);
+/* The folder of a file that output_open() has made, open, and what it is to be known by there. -errno. */
+int output_folder(const struct output *output, struct writer_output *ret);
 /* All that has been written until now is whole: the stream has been flushed without an error. */
 void output_mark(struct output *output);
 /*

@@ -9,6 +9,7 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
+#include "src/broker/writer.h"
 #include "src/out/out.h"
 
 #include <errno.h>
@@ -23,21 +24,21 @@
 #define END_MAX_S 1 /* how long leaving waits for a report */
 
 struct report_writer {
-	struct broker *broker;
+	int process; /* its socket; -1: we write ourselves */
 	bool is_busy;
-	pthread_t thread; /* while busy and without a broker */
+	pthread_t thread; /* while busy and without that process */
 	char *name;
 	void *data;
 	size_t len;
 	struct err err; /* the thread's answer */
 };
 
-struct report_writer *report_writer_new(struct broker *broker)
+struct report_writer *report_writer_new(int process)
 {
 	struct report_writer *writer = calloc(1, sizeof(*writer));
 
 	if (writer)
-		writer->broker = broker;
+		writer->process = process;
 	return writer;
 }
 
@@ -71,7 +72,7 @@ static int start_thread(struct report_writer *writer)
 	return -r;
 }
 
-/* R is the broker's answer, or that there is none. */
+/* R is the process's answer, or that there is none. */
 static int explain(int r, const char *name, struct err *err)
 {
 	if (r == -EPIPE)
@@ -79,7 +80,7 @@ static int explain(int r, const char *name, struct err *err)
 	return out_save_error(r, name, err);
 }
 
-static int ask_broker(struct report_writer *writer, struct err *err)
+static int ask_process(struct report_writer *writer, struct err *err)
 {
 	AUTO_CLOSE int memfd = -1;
 	int r;
@@ -97,7 +98,7 @@ static int ask_broker(struct report_writer *writer, struct err *err)
 		return -EINVAL;
 	}
 	memfd = memfd_sealed("report", writer->data, writer->len);
-	r = memfd < 0 ? memfd : broker_save_ask(writer->broker, writer->name, memfd);
+	r = memfd < 0 ? memfd : writer_ask(writer->process, writer->name, memfd);
 	return r < 0 ? explain(r, writer->name, err) : 0;
 }
 
@@ -116,8 +117,8 @@ int report_writer_save(struct report_writer *writer, const char *name, const voi
 		return err_set(err, -ENOMEM, "no memory for the report");
 	}
 	memcpy(writer->data, data, len);
-	if (writer->broker) {
-		r = ask_broker(writer, err);
+	if (writer->process >= 0) {
+		r = ask_process(writer, err);
 	} else {
 		r = start_thread(writer);
 		if (r < 0)
@@ -137,9 +138,10 @@ int report_writer_poll(struct report_writer *writer, struct err *err)
 
 	if (!writer->is_busy)
 		return 0;
-	if (writer->broker) {
-		if (!broker_save_next(writer->broker, &r))
-			return -EINPROGRESS;
+	if (writer->process >= 0) {
+		r = writer_answer(writer->process, 0);
+		if (r == -EINPROGRESS)
+			return r;
 		if (r < 0)
 			explain(r, writer->name, err);
 	} else {
@@ -159,7 +161,7 @@ struct report_writer *report_writer_free(struct report_writer *writer)
 
 	if (!writer)
 		return NULL;
-	if (writer->is_busy && !writer->broker) {
+	if (writer->is_busy && writer->process < 0) {
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec += END_MAX_S;
 		if (pthread_timedjoin_np(writer->thread, NULL, &until) != 0)

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the write key does: a report goes to the disk without the screen waiting
- * for it. As the user we run as, or through the broker when root itself started
- * stacktop. One at a time. Main thread.
+ * for it. As the user we run as, or through a process that is root when root itself
+ * started stacktop. One at a time. Main thread.
  */
 #ifndef ST_REPORT_WRITER_H
 #define ST_REPORT_WRITER_H
 
 #include "src/base/err.h"
-#include "src/broker/broker.h"
 
 #include <stddef.h>
 
 struct report_writer;
 
-/* BROKER: it creates the files (borrowed); NULL: we do ourselves. NULL: no memory. */
-struct report_writer *report_writer_new(struct broker *broker);
+/* PROCESS: the socket of that which creates the files (writer.h, borrowed); -1: we do ourselves. NULL: no memory. */
+struct report_writer *report_writer_new(int process);
 /* Waits a moment for a report that is being written. */
 struct report_writer *report_writer_free(struct report_writer *writer);
 

@@ -24,6 +24,7 @@
 #include "src/batch.h"
 #include "src/broker/broker.h"
 #include "src/broker/identity.h"
+#include "src/broker/writer.h"
 #include "src/engine/engine.h"
 #include "src/input.h"
 #include "src/launch.h"
@@ -67,7 +68,7 @@ struct session {
 	struct launch *launch;
 	pid_t command_tid;
 	struct broker *broker;
-	bool broker_writes; /* root itself: files are the broker's to create */
+	int writer_sock; /* of that process, -1: none */
 	struct report_writer *writer;
 	struct output output;
 	struct engine *engine;
@@ -170,17 +171,34 @@ static int start_broker(struct session *s, struct err *err)
 		.workers = s->workers,
 		.loader_main = loader_main,
 		.fetcher_main = s->fetch_urls[0] ? fetcher_main : NULL,
-		.save_dir_fd = -1,
 		.is_recorded = s->options->input != NULL,
 		.root_fd = s->root_fd,
 	};
-	AUTO_CLOSE int dir_fd = -1;
 
-	s->broker_writes = s->workers.was_root && !s->workers.by_sudo && !s->is_batch;
-	if (s->broker_writes)
-		dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	config.save_dir_fd = dir_fd;
 	return broker_start(&config, &s->broker, err);
+}
+
+/*
+ * We shall be another user, who may neither make a report in root's folder nor remove from it what -o has
+ * made and found no room for. So a process stays root for just that.
+ */
+static int start_writer(struct session *s, struct err *err)
+{
+	struct writer_output output = {.fd = -1};
+	AUTO_CLOSE int dir = -1;
+	int r;
+
+	if (!s->is_batch)
+		dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	else if (s->output.is_ours)
+		dir = output_folder(&s->output, &output);
+	if (dir < 0)
+		return 0;
+	r = writer_start(dir, &output, &s->writer_sock);
+	if (s->is_batch)
+		s->output.writer_sock = s->writer_sock;
+	return r < 0 ? err_set(err, r, "cannot start the process that writes: %s", strerror(-r))
+		     : 0;
 }
 
 /* For this process and the guard that it starts later. Where the kernel has no Landlock the filter is all. */
@@ -196,7 +214,7 @@ static int confine(struct err *err)
 /* Everything that needs the privileges, in order; afterwards they are gone. */
 static int start_privileged(struct session *s, struct err *err)
 {
-	bool is_live = !s->options->input;
+	bool is_live = !s->options->input, is_root_itself;
 	int r;
 
 	r = parse_event(s, err);
@@ -216,9 +234,12 @@ static int start_privileged(struct session *s, struct err *err)
 		return r;
 	if (is_live)
 		process_raise_priority();
-	/* A root who is nobody's guest writes files as root; all others as who they are. */
-	if (s->workers.was_root && !s->workers.by_sudo)
+	/* Root itself, without sudo, writes files as root; all others as who they are. */
+	is_root_itself = s->workers.was_root && !s->workers.by_sudo;
+	if (is_root_itself)
 		r = output_open(&s->output, s->options->output, err);
+	if (r == 0 && is_root_itself)
+		r = start_writer(s, err);
 	if (r == 0)
 		r = start_broker(s, err);
 	if (r == 0 && is_live)
@@ -409,7 +430,7 @@ static int run_screen(struct session *s, struct err *err)
 		.context = s,
 	};
 
-	s->writer = report_writer_new(s->broker_writes ? s->broker : NULL);
+	s->writer = report_writer_new(s->writer_sock);
 	if (!s->writer) {
 		err_set(err, -ENOMEM, "no memory");
 		return 1;
@@ -474,6 +495,8 @@ static void end_session(struct session *s, struct err *err)
 	input_close(&s->input);
 	if (s->root_fd >= 0)
 		close(s->root_fd);
+	if (s->writer_sock >= 0)
+		close(s->writer_sock);
 	launch_free(s->launch);
 	free(s->env);
 }
@@ -487,6 +510,7 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 		.status = 1,
 		.input = INPUT_NONE,
 		.root_fd = -1,
+		.writer_sock = -1,
 		.env = process_copy_environment(),
 	};
 	int r = s.env ? 0 : err_set(err, -ENOMEM, "no memory");

@@ -51,9 +51,9 @@ static inline int echo_main(int sock)
 	return 0;
 }
 
-static inline struct broker *start_broker(int save_dir)
+static inline struct broker *start_broker(void)
 {
-	struct broker_config config = {.loader_main = echo_main, .save_dir_fd = save_dir};
+	struct broker_config config = {.loader_main = echo_main};
 	struct broker *broker = NULL;
 	struct err err = {0};
 

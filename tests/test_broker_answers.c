@@ -74,7 +74,7 @@ static int connect_client(void **state)
 	(void)state;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -1;
-	client = (struct broker){.control = pair[0], .files = -1, .save = -1, .limit_ms = 1000};
+	client = (struct broker){.control = pair[0], .files = -1, .limit_ms = 1000};
 	there = pair[1];
 	return 0;
 }

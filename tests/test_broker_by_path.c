@@ -171,7 +171,7 @@ static void it_tells_nothing_of_this_machine(void **state)
 static void a_live_broker_opens_no_path(void **state)
 {
 	struct broker_file_request request = {.kind = BROKER_PATH, .path = "/etc/passwd"};
-	struct broker *live = start_broker(-1);
+	struct broker *live = start_broker();
 	int fd;
 
 	(void)state;
@@ -195,7 +195,7 @@ static void old_kernels_take_plain_paths_only(void **state)
 /* Files that the kernel makes up are no programs: /proc/kcore is as large as the address space. */
 static void proc_and_sys_are_refused(void **state)
 {
-	struct broker_config config = {.loader_main = echo_main, .save_dir_fd = -1};
+	struct broker_config config = {.loader_main = echo_main};
 	struct broker_file_request request = {.kind = BROKER_PATH, .path = "/proc/self/status"};
 	struct broker *other = NULL;
 	struct err err = {0};
@@ -250,7 +250,7 @@ static void make_tree(void)
 
 static int set_up(void **state)
 {
-	struct broker_config config = {.loader_main = echo_main, .save_dir_fd = -1};
+	struct broker_config config = {.loader_main = echo_main};
 	struct err err = {0};
 
 	(void)state;

@@ -19,7 +19,7 @@
 
 static void broker_keeps_its_privileges_only(void **state)
 {
-	struct broker *broker = start_broker(-1);
+	struct broker *broker = start_broker();
 	pid_t pid = broker_pid(broker);
 	uint64_t expected = status_hex(getpid(), "CapPrm") & BROKER_CAPS, cpu_ns, rss_bytes;
 	char name[64];
@@ -49,7 +49,7 @@ static void broker_keeps_its_privileges_only(void **state)
 static void broker_ignores_the_terminal(void **state)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGPIPE};
-	struct broker *broker = start_broker(-1);
+	struct broker *broker = start_broker();
 	uint64_t cpu_ns, rss_bytes;
 
 	(void)state;
@@ -71,7 +71,7 @@ static void broker_closes_descriptors(void **state)
 
 	(void)state;
 	assert_true(dup2(secret, 200) == 200);
-	broker = start_broker(-1);
+	broker = start_broker();
 	assert_int_equal(broker_usage(broker, &cpu_ns, &rss_bytes), 0);
 	for (int fd = 0; fd < 256; fd++) {
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", broker_pid(broker), fd);
@@ -86,7 +86,7 @@ static void broker_closes_descriptors(void **state)
 
 static void loader_has_no_privilege(void **state)
 {
-	struct broker *broker = start_broker(-1);
+	struct broker *broker = start_broker();
 	struct identity workers;
 	char text[64], uids[64];
 	int sock, fd;
@@ -123,7 +123,7 @@ static void loader_has_no_privilege(void **state)
 
 static void loader_is_killed_on_demand_only(void **state)
 {
-	struct broker *broker = start_broker(-1);
+	struct broker *broker = start_broker();
 	pid_t stranger = start_sleeper(), pid;
 	char text[8], status[64];
 	int sock, fd;
@@ -152,7 +152,7 @@ static void loader_is_killed_on_demand_only(void **state)
 /* Many start and end; at the bound one is refused, and room comes back. */
 static void loaders_are_bounded(void **state)
 {
-	struct broker *broker = start_broker(-1);
+	struct broker *broker = start_broker();
 	int socks[16], sock, r = -1;
 	pid_t pids[16], pid;
 
@@ -208,7 +208,7 @@ static int forbidden_main(int sock)
 
 static void broker_can_start_and_reach_nothing(void **state)
 {
-	struct broker_config config = {.loader_main = forbidden_main, .save_dir_fd = -1};
+	struct broker_config config = {.loader_main = forbidden_main};
 	struct broker *broker = NULL;
 	struct err err = {0};
 	char done = 0;
@@ -230,9 +230,8 @@ static void broker_can_start_and_reach_nothing(void **state)
 /* The one process with the network: no privilege, and its connection is given away once. */
 static void fetcher_is_handed_over_once(void **state)
 {
-	struct broker_config config = {
-		.loader_main = echo_main, .fetcher_main = echo_main, .save_dir_fd = -1};
-	struct broker *broker = start_broker(-1);
+	struct broker_config config = {.loader_main = echo_main, .fetcher_main = echo_main};
+	struct broker *broker = start_broker();
 	struct err err = {0};
 	pid_t pid, other;
 	int sock, fd;
@@ -256,7 +255,7 @@ static void fetcher_is_handed_over_once(void **state)
 
 static int client_with_loader(void *arg)
 {
-	struct broker *broker = start_broker(-1);
+	struct broker *broker = start_broker();
 	pid_t pids[2] = {broker_pid(broker)};
 	int sock;
 
@@ -293,7 +292,7 @@ static void client_survives_the_broker(void **state)
 {
 	const struct broker_file_request request = {.kind = BROKER_SCAN};
 	const struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE};
-	struct broker *broker = start_broker(-1);
+	struct broker *broker = start_broker();
 	struct broker_file_reply reply;
 	uint64_t cpu_ns, rss_bytes;
 	pid_t pid, loader;
@@ -322,7 +321,7 @@ static void client_survives_the_broker(void **state)
 /* Whoever has stopped the broker: it ends with its client, and its loaders with it. */
 static void a_stopped_broker_ends_with_its_client(void **state)
 {
-	struct broker *broker = start_broker(-1);
+	struct broker *broker = start_broker();
 	pid_t loader, pid = broker_pid(broker);
 	int sock;
 
@@ -348,7 +347,7 @@ static int count_own_fds(void)
 /* A stopped broker costs one limit; then nobody waits, and its late answers are taken for what they are. */
 static void client_lives_with_a_stopped_broker(void **state)
 {
-	struct broker *broker = start_broker(-1);
+	struct broker *broker = start_broker();
 	uint64_t cpu_ns, rss_bytes, before_ns;
 	int sock, nr_fds = count_own_fds(), nr_watches = 0;
 	pid_t pid;
@@ -437,7 +436,7 @@ static int map_large_ring(void *arg)
 
 static void ring_is_mapped_without_privilege(void **state)
 {
-	struct broker *broker = start_broker(-1);
+	struct broker *broker = start_broker();
 	int fd = first_cpu_event(broker, 1);
 
 	(void)state;
@@ -453,7 +452,7 @@ static void ring_is_mapped_without_privilege(void **state)
 
 static void bad_events_are_refused(void **state)
 {
-	struct broker *broker = start_broker(-1);
+	struct broker *broker = start_broker();
 	struct perf_event_attr attr = cpu_clock;
 
 	(void)state;

@@ -960,7 +960,7 @@ static void flood_is_answered(void **state)
 static int set_up(void **state)
 {
 	(void)state;
-	broker = start_broker(-1);
+	broker = start_broker();
 	snprintf(folder, sizeof(folder), "/tmp/stacktop-test-XXXXXX");
 	return mkdtemp(folder) && chmod(folder, 0755) == 0 ? 0 : -1;
 }

@@ -105,7 +105,7 @@ static int set_up(void **state)
 	*state = &hang;
 	if (!set_up_mount(&hang))
 		return 0;
-	hang.broker = start_broker(-1);
+	hang.broker = start_broker();
 	return 0;
 }
 

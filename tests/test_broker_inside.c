@@ -169,7 +169,6 @@ static int be_broker(bool is_recorded, bool by_sudo)
 		.workers = {.uid = NOBODY, .gid = NOBODY, .was_root = true, .by_sudo = by_sudo},
 		.is_recorded = is_recorded,
 		.root_fd = -1,
-		.save_dir_fd = -1,
 	};
 
 	if (broker_give_up(&config) < 0 || broker_confine(&config) < 0)

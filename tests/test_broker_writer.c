@@ -2,7 +2,7 @@
 /* A report is a new file of its own or nothing at all. */
 #include "config.h"
 
-#include "src/broker/protocol.h"
+#include "src/broker/writer.h"
 #include "tests/broker_fixture.h"
 
 #include <dirent.h>
@@ -11,38 +11,33 @@
 
 static char folder[32];
 static int dir;
-static struct broker *broker;
+static int writer;
+static const struct writer_output no_output = {.fd = -1};
 
 /* NAME as it is, as a client would send it that has been taken over. */
 static int save_raw(const char *name, int memfd)
 {
-	struct pollfd pfd = {.fd = broker_save_fd(broker), .events = POLLIN};
-	struct save_request request = {0};
-	struct save_reply reply;
-	int fd;
+	struct writer_request request = {0};
 
 	memcpy(request.name, name, MIN(strlen(name), sizeof(request.name)));
-	assert_int_equal(msg_send(pfd.fd, &request, sizeof(request), memfd, 0), 0);
-	assert_int_equal(poll(&pfd, 1, PATIENCE_MS), 1);
-	assert_int_equal(msg_recv(pfd.fd, &reply, sizeof(reply), &fd, 0), sizeof(reply));
-	return reply.status;
+	assert_int_equal(msg_send(writer, &request, sizeof(request), memfd, 0), 0);
+	return writer_answer(writer, PATIENCE_MS);
 }
 
 static int save(const char *name, int memfd)
 {
-	uint64_t end = now_ns() + PATIENCE_MS * NS_PER_MSEC;
-	int status = 1, r = broker_save_ask(broker, name, memfd);
+	int status, r = writer_ask(writer, name, memfd);
 
 	if (r < 0)
 		return r;
-	while (!broker_save_next(broker, &status)) {
-		struct pollfd pfd = {.fd = broker_save_fd(broker), .events = POLLIN};
-
-		assert_true(now_ns() < end);
-		poll(&pfd, 1, 100);
-	}
-	assert_false(broker_save_next(broker, &r));
+	status = writer_answer(writer, PATIENCE_MS);
+	assert_int_equal(writer_answer(writer, 0), -EINPROGRESS);
 	return status;
+}
+
+static void start_writer(const struct writer_output *output)
+{
+	assert_int_equal(writer_start(dir, output, &writer), 0);
 }
 
 static int count_files(void)
@@ -162,7 +157,7 @@ static int save_to_full_disk(void *arg)
 	    mount("tmpfs", folder, "tmpfs", 0, "size=64k") < 0)
 		return 77;
 	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	broker = start_broker(dir);
+	start_writer(&no_output);
 	if (save("stacktop-report.txt", memfd) != -ENOSPC)
 		return 1;
 	return count_files() == 0 ? 0 : 2;
@@ -219,16 +214,29 @@ static void writer_is_a_process_without_privileges(void **state)
 	close(memfd);
 }
 
-static void nothing_without_a_folder(void **state)
+/* What -o has made is removed by whoever may still do that, and nothing else is. */
+static void output_is_removed_on_request(void **state)
 {
-	int memfd = memfd_sealed("report", "hello\n", 6);
-	struct broker *saved = broker;
+	int memfd = memfd_sealed("report", "hello\n", 6), saved = writer;
+	int fd = openat(dir, "output", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	const struct writer_output output = {.fd = fd, .name = "output"};
 
 	(void)state;
-	broker = start_broker(-1);
-	assert_int_equal(save("stacktop-report.txt", memfd), -EPIPE);
-	broker_stop(broker);
-	broker = saved;
+	assert_int_equal(save_raw("stacktop-report.txt", -1), -EINVAL); /* of the other one */
+	start_writer(&output);
+	assert_int_equal(save("stacktop-report.txt", memfd), -EINVAL);
+	assert_int_equal(count_files(), 1);
+	/* Another file of that name stays. */
+	assert_int_equal(renameat(dir, "output", dir, "moved"), 0);
+	close(openat(dir, "output", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+	assert_int_equal(save("", -1), 0);
+	assert_int_equal(count_files(), 2);
+	assert_int_equal(renameat(dir, "moved", dir, "output"), 0);
+	assert_int_equal(save("", -1), 0);
+	assert_int_equal(count_files(), 0);
+	close(writer);
+	writer = saved;
+	close(fd);
 	close(memfd);
 }
 
@@ -239,14 +247,14 @@ static int set_up(void **state)
 	if (!mkdtemp(folder))
 		return -1;
 	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	broker = start_broker(dir);
+	start_writer(&no_output);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	broker_stop(broker);
+	close(writer);
 	close(dir);
 	return rmdir(folder);
 }
@@ -259,7 +267,7 @@ static int run(void)
 		cmocka_unit_test(no_half_file_stays),
 		cmocka_unit_test(full_disk_is_told),
 		cmocka_unit_test(writer_is_a_process_without_privileges),
-		cmocka_unit_test(nothing_without_a_folder),
+		cmocka_unit_test(output_is_removed_on_request),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

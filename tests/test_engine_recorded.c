@@ -64,8 +64,7 @@ static void *run(void *context)
 static struct fixture *start_fd(int fd, const char *name, const char *event, bool has_samples)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct broker_config broker = {
-		.loader_main = loader_main, .save_dir_fd = -1, .is_recorded = true};
+	struct broker_config broker = {.loader_main = loader_main, .is_recorded = true};
 	struct engine_config config = {
 		.file = name,
 		.event = event,

@@ -227,6 +227,32 @@ full()
 full "$tmp/full" root -u SUDO_UID -u SUDO_GID
 full "$tmp/sudo-full" sudo SUDO_UID=65534 SUDO_GID=65534
 
+# batch_full DIRECTORY WHO MODE [NAME=VALUE...]: -o on a full disk leaves nothing, and what is there stays
+batch_full()
+{
+	mkdir -p "$1"
+	if ! mount -t tmpfs -o "size=8k,mode=$3" none "$1"; then
+		echo 'not tested: cannot mount'
+		return
+	fi
+	head -c 8192 /dev/zero >"$1/filled" 2>/dev/null
+	for name in profile ./profile; do
+		if (cd "$1" && env "${@:4}" "$STACKTOP" -b -n 2 -d 0.3 -p "$chain" -o "$name") 2>"$tmp/err"; then
+			fail "$2 wrote to a full disk"
+		fi
+		grep -q 'No space left on device' "$tmp/err" || fail "$2 said: $(cat "$tmp/err")"
+		nothing_in "$1" filled
+	done
+	if env "${@:4}" "$STACKTOP" -b -n 1 -d 0.3 -o "$1/filled" 2>"$tmp/err"; then
+		fail "$2 wrote over a file"
+	fi
+	[ "$(stat -c %s "$1/filled")" = 8192 ] || fail "$2 harmed a file that was there"
+	umount -l "$1"
+	pass "$2: -o on a full disk"
+}
+batch_full "$tmp/full" root 755 -u SUDO_UID -u SUDO_GID
+batch_full "$tmp/sudo-full" sudo 777 SUDO_UID=65534 SUDO_GID=65534
+
 # A directory that only root may write to, and one that is gone.
 begin_in "$tmp/root" SUDO_UID=65534 SUDO_GID=65534
 answer stacktop-report.txt 'cannot write stacktop-report.txt: Permission denied; nothing written'

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The client's side of the three connections. Control belongs to the engine
- * thread and waits for its answer; files (engine thread) and save (main
- * thread) never wait. The state of each connection is its own, so no lock.
+ * The client's side of both connections, for the engine thread: control waits for its answer,
+ * files never does.
  */
 #include "config.h"
 
@@ -14,7 +13,6 @@
 #include "src/base/vec.h"
 #include "src/broker/broker_main.h"
 #include "src/broker/protocol.h"
-#include "src/broker/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,9 +42,7 @@ struct broker {
 	int files;			   /* -1: gone */
 	struct broker_file_request *queue; /* what the connection had no room for yet */
 	size_t head, nr_queued, cap_queue; /* elements before HEAD are sent */
-	int save;			   /* -1: gone */
-	int life;	   /* never written to: its end continues a stopped broker */
-	uint32_t nr_saves; /* not answered yet */
+	int life; /* never written to: its end continues a stopped broker */
 };
 
 static void close_conn(int *fd)
@@ -82,21 +78,6 @@ static void close_socks(struct server_socks *socks)
 	close_conn(&socks->control);
 	close_conn(&socks->files);
 	close_conn(&socks->life);
-}
-
-/* It ends by itself when the connection does, and is not waited for. */
-static int start_saver(struct broker *broker, int dir)
-{
-	int there = -1, r = make_pair(&broker->save, &there);
-	pid_t pid;
-
-	if (r < 0)
-		return r;
-	pid = fork();
-	if (pid == 0)
-		_exit(writer_main(dir, there));
-	close_conn(&there);
-	return pid < 0 ? -errno : 0;
 }
 
 static int start_server(struct broker *broker, const struct broker_config *config)
@@ -135,10 +116,8 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 	if (!broker)
 		goto fail;
 	broker->limit_ms = LIMIT_AT_START_MS;
-	broker->control = broker->files = broker->save = broker->life = -1;
-	r = config->save_dir_fd >= 0 ? start_saver(broker, config->save_dir_fd) : 0;
-	if (r == 0)
-		r = start_server(broker, config);
+	broker->control = broker->files = broker->life = -1;
+	r = start_server(broker, config);
 	if (r < 0)
 		goto fail;
 	/* The first answer tells that it is ready: privileges kept and dropped as they should be. */
@@ -152,8 +131,6 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 	*ret = broker;
 	return 0;
 fail:
-	if (broker)
-		close_conn(&broker->save);
 	free(broker);
 	return err_set(err, r, "cannot start the broker process: %s", strerror(-r));
 }
@@ -164,7 +141,6 @@ struct broker *broker_stop(struct broker *broker)
 		return NULL;
 	close_conn(&broker->control);
 	close_conn(&broker->files);
-	close_conn(&broker->save);
 	close_conn(&broker->life);
 	waitpid(broker->pid, NULL, WNOHANG);
 	free(broker->queue);
@@ -454,53 +430,4 @@ bool broker_file_next(struct broker *broker, struct broker_file_reply *ret)
 int broker_files_fd(const struct broker *broker)
 {
 	return broker->files;
-}
-
-/* --- save ------------------------------------------------------------------- */
-
-int broker_save_ask(struct broker *broker, const char *name, int memfd)
-{
-	struct save_request request = {0};
-	size_t len = strlen(name);
-	int r;
-
-	if (len >= sizeof(request.name))
-		return -ENAMETOOLONG;
-	memcpy(request.name, name, len);
-	if (!writer_is_name(name))
-		return -EINVAL;
-	if (broker->save < 0)
-		return -EPIPE;
-	r = msg_send(broker->save, &request, sizeof(request), memfd, MSG_DONTWAIT);
-	if (r == 0)
-		broker->nr_saves++;
-	return r;
-}
-
-bool broker_save_next(struct broker *broker, int *ret_status)
-{
-	struct save_reply reply;
-	ssize_t n = 0;
-	int fd = -1;
-
-	if (broker->nr_saves == 0)
-		return false;
-	if (broker->save >= 0)
-		n = msg_recv(broker->save, &reply, sizeof(reply), &fd, MSG_DONTWAIT);
-	if (n == -EAGAIN)
-		return false;
-	if (fd >= 0)
-		close(fd);
-	if (n != sizeof(reply)) {
-		close_conn(&broker->save);
-		reply.status = -EPIPE;
-	}
-	broker->nr_saves--;
-	*ret_status = reply.status;
-	return true;
-}
-
-int broker_save_fd(const struct broker *broker)
-{
-	return broker->save;
 }

@@ -8,9 +8,8 @@
  * Started for a recording it gives the privileges up and opens files by path
  * below one folder, as whoever called us; of processes it tells nothing then.
  *
- * Three connections: control (synchronous, engine thread: things that do not
- * hang), files (asynchronous, engine thread), save (asynchronous, main thread). The
- * last leads to a process of its own, the report writer (writer.h), and only where there is one.
+ * Two connections of the engine thread: control (synchronous: things that do not hang) and files
+ * (asynchronous).
  */
 #ifndef ST_BROKER_BROKER_H
 #define ST_BROKER_BROKER_H
@@ -29,9 +28,7 @@ struct broker_config {
 	struct identity workers;       /* whom loaders run as */
 	int (*loader_main)(int sock);  /* what a loader process runs */
 	int (*fetcher_main)(int sock); /* what the fetcher process runs, or NULL: there is none */
-	/* root without sudo: where reports may be created, else -1 */
-	int save_dir_fd;
-	bool is_recorded; /* for a recording: its files are below the folder ROOT_FD */
+	bool is_recorded;	       /* for a recording: its files are below the folder ROOT_FD */
 	int root_fd;
 };
 
@@ -144,19 +141,5 @@ int broker_file_ask(struct broker *broker, const struct broker_file_request *req
 /* The next reply, or false for now. Never waits. */
 bool broker_file_next(struct broker *broker, struct broker_file_reply *ret);
 int broker_files_fd(const struct broker *broker); /* poll for POLLIN; -1 once the broker is gone */
-
-/* --- save: main thread; only when save_dir_fd was given --- */
-
-/*
- * NAME is of the form that reports have: "stacktop-", then letters, digits, '.', '-' and '_', and
- * one of the endings .txt, .json and .folded. No other file is ever made for a client, which may
- * have been taken over by what it reads: root's shell and tools start programs from many names.
- */
-bool writer_is_name(const char *name);
-/* Create NAME (as above) in the save directory, mode 0600, never over anything, with the content of MEMFD. */
-int broker_save_ask(struct broker *broker, const char *name, int memfd);
-/* Its outcome: 0 or -errno; -EPIPE when the broker went away in between. False: none for now. */
-bool broker_save_next(struct broker *broker, int *ret_status);
-int broker_save_fd(const struct broker *broker); /* poll for POLLIN; -1 once the broker is gone */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What goes over the three connections: one fixed-size struct per message, in
+ * What goes over the two connections: one fixed-size struct per message, in
  * each direction. Both ends are the same program, so there are no versions;
  * the server still checks every field, since the client may have been taken
  * over by what it reads. Files requests and replies are the structs of
@@ -13,8 +13,6 @@
 
 #include <linux/perf_event.h>
 #include <stdint.h>
-
-#define WRITER_NAME_MAX 200 /* bytes */
 
 enum control_kind {
 	CONTROL_PERF_OPEN,
@@ -38,14 +36,6 @@ struct control_reply {
 	int32_t status; /* 0 or -errno */
 	int32_t pid;
 	uint64_t cpu_ns, rss_bytes;
-};
-
-struct save_request {
-	char name[WRITER_NAME_MAX + 1];
-};
-
-struct save_reply {
-	int32_t status;
 };
 
 #endif

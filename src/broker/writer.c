@@ -11,14 +11,17 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/broker/filter.h"
+#include "src/broker/identity.h"
 #include "src/broker/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,22 +109,31 @@ static int save_file(int dir, const char *name, int memfd)
 	return r;
 }
 
-static int serve(int dir, int sock)
+/* The status for a request that came with MEMFD or, -1, without one. */
+static int answer(int dir, const struct writer_output *output, const char *name, int memfd)
+{
+	if (output->fd < 0)
+		return memfd < 0 ? -EINVAL : save_file(dir, name, memfd);
+	if (memfd >= 0)
+		return -EINVAL;
+	remove_half(dir, output->name, output->fd);
+	return 0;
+}
+
+static int serve(int dir, const struct writer_output *output, int sock)
 {
 	for (;;) {
-		struct save_request request;
-		struct save_reply reply;
+		struct writer_request request;
+		struct writer_reply reply;
 		AUTO_CLOSE int memfd = -1;
 		ssize_t n = msg_recv(sock, &request, sizeof(request), &memfd, 0);
 
-		if (n == -EINTR)
-			continue;
 		if (n == -EMSGSIZE) /* no room for the descriptor: RLIMIT_NOFILE */
 			reply.status = -EMFILE;
 		else if (n != sizeof(request))
 			return 0;
 		else
-			reply.status = memfd < 0 ? -EINVAL : save_file(dir, request.name, memfd);
+			reply.status = answer(dir, output, request.name, memfd);
 		if (msg_send(sock, &reply, sizeof(reply), -1, 0) < 0)
 			return 0;
 	}
@@ -147,10 +159,10 @@ int writer_confine(int dir)
 	return r < 0 ? r : filter_enter_writer();
 }
 
-int writer_main(int dir, int sock)
+static int writer_main(int dir, const struct writer_output *output, int sock)
 {
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP};
-	const int keep[] = {dir, sock};
+	const int keep[] = {dir, output->fd, sock};
 
 	setsid();
 	process_close_all_but(keep, ARRAY_SIZE(keep));
@@ -161,5 +173,51 @@ int writer_main(int dir, int sock)
 	prctl(PR_SET_NAME, "stacktop-writer");
 	if (writer_confine(dir) < 0)
 		return STATUS_FAILED;
-	return serve(dir, sock);
+	return serve(dir, output, sock);
+}
+
+/* --- the client's side --- */
+
+int writer_start(int dir, const struct writer_output *output, int *ret_sock)
+{
+	int socks[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		_exit(writer_main(dir, output, socks[1]));
+	close(socks[1]);
+	if (pid < 0) {
+		close(socks[0]);
+		return -EAGAIN;
+	}
+	*ret_sock = socks[0];
+	return 0;
+}
+
+int writer_ask(int sock, const char *name, int memfd)
+{
+	struct writer_request request = {0};
+	size_t len = strlen(name);
+
+	if (len >= sizeof(request.name))
+		return -ENAMETOOLONG;
+	memcpy(request.name, name, len);
+	return msg_send(sock, &request, sizeof(request), memfd, MSG_DONTWAIT);
+}
+
+int writer_answer(int sock, int timeout_ms)
+{
+	struct pollfd pfd = {.fd = sock, .events = POLLIN};
+	struct writer_reply reply;
+	AUTO_CLOSE int fd = -1;
+	ssize_t n;
+
+	poll(&pfd, 1, timeout_ms);
+	n = msg_recv(sock, &reply, sizeof(reply), &fd, MSG_DONTWAIT);
+	if (n == -EAGAIN)
+		return -EINPROGRESS;
+	return n == sizeof(reply) ? reply.status : -EPIPE;
 }

@@ -61,20 +61,15 @@ static void use_control(struct broker *broker)
 static void fuzz_client(struct reader *in)
 {
 	struct broker *broker = calloc(1, sizeof(*broker));
-	int control[2], files[2], save[2], status;
+	int control[2], files[2];
 
 	must(broker);
 	must(make_pair(&control[0], &control[1]) == 0);
 	must(make_pair(&files[0], &files[1]) == 0);
-	must(make_pair(&save[0], &save[1]) == 0);
-	*broker = (struct broker){.pid = getpid(),
-				  .control = control[0],
-				  .files = files[0],
-				  .save = save[0],
-				  .life = -1,
-				  .nr_saves = 2};
+	*broker = (struct broker){
+		.pid = getpid(), .control = control[0], .files = files[0], .life = -1};
 	for (int i = 0; i < MESSAGES_MAX && reader_left(in) > 0; i++) {
-		switch (reader_u8(in) % 6) {
+		switch (reader_u8(in) % 4) {
 		case 0:
 			send_some(control[1], in, sizeof(struct control_reply));
 			break;
@@ -82,23 +77,15 @@ static void fuzz_client(struct reader *in)
 			send_some(files[1], in, sizeof(struct broker_file_reply));
 			break;
 		case 2:
-			send_some(save[1], in, sizeof(struct save_reply));
-			break;
-		case 3:
 			use_control(broker);
 			break;
-		case 4:
-			use_files(broker);
-			break;
 		default:
-			while (broker_save_next(broker, &status))
-				use((uint64_t)status);
+			use_files(broker);
 		}
 	}
 	broker_stop(broker);
 	close(control[1]);
 	close(files[1]);
-	close(save[1]);
 }
 
 static void fuzz_server(struct reader *in)
