@@ -77,6 +77,7 @@ begin()
 	main=$last_pid
 }
 says() { tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | sed 's/,"tree":.*/}/' | jq -e "$1" >/dev/null 2>&1; }
+nr_documents() { wc -l <"$tmp/json"; }
 soon()
 {
 	wait_for 40 says "$1" && return
@@ -99,7 +100,8 @@ unnamed() { echo "[.functions[] | select(.object == \"$1\")] | length > 0 and al
 # Not asked for: nobody is asked.
 begin env "DEBUGINFOD_URLS=$url" "$STACKTOP"
 soon "$(unnamed "$id-good")" 'not in the profile'
-sleep 1
+seen=$(nr_documents)
+wait_for 40 eval '[ "$(nr_documents)" -ge $((seen + 4)) ]' || fail 'the profile does not go on'
 says '.health.fetched == 0 and (.notice | test("debug file") | not)' || fail 'fetched without permission'
 end
 check 'nobody is asked unless that is allowed' test ! -s "$tmp/asked"

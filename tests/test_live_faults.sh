@@ -88,6 +88,7 @@ start "$tmp/$id-bomb"
 for how in gone other fifo; do
 	build "$id-$how" "in_$how"
 	start "$tmp/$id-$how"
+	wait_for 20 runs "$last_pid" "$tmp/$id-$how" || fail "$how does not run"
 done
 build "$id-wrong" in_wrong
 # Run from another root, and from a mount that only the process has.
@@ -135,7 +136,6 @@ if [ "$has_fuse" = read ]; then
 	dd if="/proc/${test_pids##* }/exe" iflag=nocache count=0 status=none
 	timeout 1 tail -c 64 "/proc/${test_pids##* }/exe" >/dev/null 2>&1 && has_fuse=cached
 fi
-sleep 0.3
 rm "$tmp/$id-gone" "$tmp/$id-fifo"
 mkfifo "$tmp/$id-fifo"
 mv "$tmp/$id-wrong" "$tmp/$id-other"
@@ -212,6 +212,7 @@ pass 'loaders killed and stopped'
 
 # --- main stopped for a while: what did not fit into the rings is counted, twice the same ------
 
+# From outside there is no telling when the rings are full: that they have overflowed shows afterwards.
 for seconds in 2 4 8; do
 	kill -STOP "$main"
 	sleep "$seconds"

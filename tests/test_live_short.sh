@@ -28,13 +28,22 @@ for i in $(seq $count); do
 done
 (while :; do /bin/true; done) &
 test_pids="$test_pids $!"
-start "$STACKTOP" -b --format=json -n 30 -d 0.5 --window 60 -o "$tmp/json" 2>"$tmp/err"
+start "$STACKTOP" -b --format=json -d 0.3 --window 60 -o "$tmp/json" 2>"$tmp/err"
 stacktop_pid=$last_pid
+# next_document [NR]: so many more documents are there
+next_document()
+{
+	local nr
+	nr=$(($(wc -l <"$tmp/json") + ${1-1}))
+	wait_for 20 eval '[ "$(wc -l <"$tmp/json")" -ge $nr ]' || fail "no document: $(cat "$tmp/err")"
+}
 wait_for 20 test -s "$tmp/json" || fail "no document: $(cat "$tmp/err")"
 for i in $(seq $count); do
 	"$tmp/s$$-$i"
-	sleep 0.3
+	next_document
 done
+next_document 4 # until the last names are there
+kill -TERM "$stacktop_pid"
 wait "$stacktop_pid"
 
 # On a busy machine some get no sample, and a file may be asked for a moment too late.

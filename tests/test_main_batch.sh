@@ -94,8 +94,8 @@ done
 check "samples of a short command: 0, not $status" [ "$status" -eq 0 ]
 check "and there are some" grep -q '^sh ' out
 
-# Its events are open, and it is past its start.
-samples() { grep -qsx engine "/proc/$1/task/"*/comm; }
+# Its events are open and their rings mapped.
+samples() { grep -qsF 'anon_inode:[perf_event]' "/proc/$1/maps"; }
 until_samples()
 {
 	for _ in $(seq 400); do
@@ -108,7 +108,6 @@ until_samples()
 "$STACKTOP" -b -d 60 >out 2>err &
 pid=$!
 until_samples $pid
-sleep 0.5
 kill -TERM $pid
 wait $pid
 status=$?
@@ -121,7 +120,6 @@ target=$!
 "$STACKTOP" -b -d 60 -p $target >out 2>err &
 pid=$!
 until_samples $pid
-sleep 0.5
 kill $target
 wait $pid
 status=$?

@@ -143,11 +143,20 @@ pass "events are chosen by name and number"
 
 piped=$data/recordings/perf.data.piped.target-3.4
 half=$(($(stat -c %s "$piped") / 8 * 7)) # mappings come first
+# has_read BYTES: the last block tells of at least so many
+has_read()
 {
-	head -c $half "$piped"
-	sleep 1
-	tail -c +$((half + 1)) "$piped"
-} | timeout 60 "$STACKTOP" -b -i - --format=json >"$tmp/out" 2>"$tmp/said"
+	[ "$(sed -n 's/.*"read_bytes":\([0-9]*\).*/\1/p' "$tmp/out" | tail -n 1)" -ge "$1" ] 2>/dev/null
+}
+mkfifo "$tmp/fifo"
+from_fifo() { exec timeout 60 "$STACKTOP" -b -i - "$@" <"$tmp/fifo"; }
+start from_fifo -d 0.1 --format=json >"$tmp/out" 2>"$tmp/said"
+exec 3>"$tmp/fifo"
+head -c $half "$piped" >&3
+wait_for 30 has_read $((half - 1000)) || fail "the first part of a pipe is not read"
+tail -c +$((half + 1)) "$piped" >&3
+exec 3>&-
+wait "$last_pid"
 status=$?
 expect_status 0 "a pipe that grows"
 says "a pipe that grows" "$tmp/out" '"samples":1414,"shown":true'
@@ -158,12 +167,6 @@ expect_status 0 "file mode from a pipe"
 [ "$(grep -c '^[^	]' "$tmp/out")" -eq 45 ] || fail "file mode from a pipe: not 45 samples"
 says "what is missing then" "$tmp/said" "give the file's name"
 # Broken off: what came so far is shown.
-# has_read BYTES: the last block tells of at least so many
-has_read()
-{
-	[ "$(sed -n 's/.*"read_bytes":\([0-9]*\).*/\1/p' "$tmp/out" | tail -n 1)" -ge "$1" ] 2>/dev/null
-}
-mkfifo "$tmp/fifo"
 start timeout 60 "$STACKTOP" -b -d 0.1 -i "$tmp/fifo" --format=json >"$tmp/out" 2>"$tmp/said"
 exec 3>"$tmp/fifo"
 head -c 60000 "$piped" >&3 # the events, but no sample of them
@@ -179,8 +182,7 @@ expect_status 130 "an interrupted pipe"
 tail -n 1 "$tmp/out" |
 	grep -q '"trouble":"[^"]*broken off[^"]*","events":.{"event":"[^"]*","samples":[1-9]' ||
 	fail "nothing of what was read: $(cat "$tmp/said") $(tail -n 1 "$tmp/out" | head -c 1500)"
-from_fifo() { exec timeout 60 "$STACKTOP" -b -d 0.2 -i - <"$tmp/fifo"; }
-start from_fifo >"$tmp/out" 2>"$tmp/said"
+start from_fifo -d 0.2 >"$tmp/out" 2>"$tmp/said"
 exec 3>"$tmp/fifo"
 head -c $half "$piped" >&3
 wait_for 30 grep -q '^read [0-9]* bytes so far$' "$tmp/out" || fail "text does not say how much of a pipe is read"
