@@ -17,8 +17,6 @@ src/loader/client.c loader_client_set_deadline
 src/loader/client.c loader_pid
 src/loader/kallsyms.c kallsyms_count
 src/loader/symbols.c symbols_count
-src/perf/live.c direct_mapped
-src/perf/live.c direct_open
 src/perf/recording.c recording_select
 src/perf/stage.c stage_count
 unwind/table.c table_bytes

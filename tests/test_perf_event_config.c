@@ -143,9 +143,9 @@ static int count_fds(void)
 	return nr;
 }
 
-static struct live *open_live(const struct live_config *config)
+static struct source *open_live(const struct live_config *config)
 {
-	struct live *live = NULL;
+	struct source *live = NULL;
 	struct err err = {0};
 
 	if (live_open(config, &live, &err) < 0)
@@ -157,7 +157,7 @@ static void expect_error(const struct live_config *config, int code, const char 
 			 const char *in_hint)
 {
 	int nr_fds = count_fds();
-	struct live *live = NULL;
+	struct source *live = NULL;
 	struct err err = {0};
 
 	assert_int_equal(live_open(config, &live, &err), code);
@@ -173,8 +173,8 @@ static void a_machine_that_takes_everything(void **state)
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
 	int nr_fds = count_fds();
-	struct live *live = open_live(&config);
-	const struct effective_config *effective = live_effective(live);
+	struct source *live = open_live(&config);
+	const struct effective_config *effective = source_effective(live);
 	struct perf_event_attr *attr = &m.last_sampling;
 
 	(void)state;
@@ -207,7 +207,7 @@ static void a_machine_that_takes_everything(void **state)
 		    attr->namespaces && attr->ksymbol && attr->exclude_kernel);
 	assert_false(attr->build_id || attr->disabled || attr->mmap_data);
 	assert_true(attr->watermark && attr->wakeup_watermark == 1);
-	live_close(live);
+	source_close(live);
 	assert_int_equal(count_fds(), nr_fds);
 }
 
@@ -215,7 +215,7 @@ static void modes_ask_for_what_they_need(void **state)
 {
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
-	struct live *live;
+	struct source *live;
 
 	(void)state;
 	config.mode = STACK_MODE_FP;
@@ -223,7 +223,7 @@ static void modes_ask_for_what_they_need(void **state)
 	assert_false(m.last_sampling.exclude_callchain_user);
 	assert_false(m.last_sampling.sample_type &
 		     (PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_BRANCH_STACK));
-	live_close(live);
+	source_close(live);
 	config.mode = STACK_MODE_LBR;
 	live = open_live(&config);
 	assert_int_equal(m.last_sampling.branch_sample_type,
@@ -232,7 +232,7 @@ static void modes_ask_for_what_they_need(void **state)
 				 PERF_SAMPLE_BRANCH_HW_INDEX);
 	assert_int_equal(__builtin_popcountll(m.last_sampling.sample_regs_user), 1);
 	assert_true(m.last_sampling.sample_type & PERF_SAMPLE_BRANCH_STACK);
-	live_close(live);
+	source_close(live);
 }
 
 /* A clock's period is the time of one sample, exactly. */
@@ -240,7 +240,7 @@ static void clocks_sample_by_period(void **state)
 {
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
-	struct live *live;
+	struct source *live;
 
 	(void)state;
 	assert_int_equal(event_parse("cpu-clock", &config.event, NULL), 0);
@@ -248,13 +248,13 @@ static void clocks_sample_by_period(void **state)
 	assert_false(m.last_sampling.freq);
 	assert_int_equal(m.last_sampling.sample_period, 1000000000 / 999);
 	assert_true(m.last_sampling.exclude_idle);
-	live_close(live);
+	source_close(live);
 	config.freq_hz = 0;
 	config.period = 123456;
 	live = open_live(&config);
 	assert_int_equal(m.last_sampling.sample_period, 123456);
-	assert_int_equal(live_effective(live)->period, 123456);
-	live_close(live);
+	assert_int_equal(source_effective(live)->period, 123456);
+	source_close(live);
 }
 
 static void old_kernels_get_fewer_features(void **state)
@@ -264,15 +264,15 @@ static void old_kernels_get_fewer_features(void **state)
 		struct machine m = new_machine();
 		struct live_config config = config_on(&m);
 		struct source_stats stats;
-		struct live *live;
+		struct source *live;
 
 		m.no_format_lost = bits & 1;
 		m.no_ksymbol = bits & 2;
 		m.no_hw_index = bits & 4;
 		config.mode = STACK_MODE_LBR;
 		live = open_live(&config);
-		assert_string_equal(live_effective(live)->notice, "");
-		source_stats(live_source(live), &stats);
+		assert_string_equal(source_effective(live)->notice, "");
+		source_stats(live, &stats);
 		if (m.no_format_lost)
 			assert_false(stats.lost_read_known);
 		if (bits == 0)
@@ -281,7 +281,7 @@ static void old_kernels_get_fewer_features(void **state)
 		assert_false(m.no_hw_index &&
 			     m.last_sampling.branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX);
 		assert_true(m.last_sideband.mmap2);
-		live_close(live);
+		source_close(live);
 	}
 }
 
@@ -289,17 +289,17 @@ static void without_a_pmu_the_default_becomes_cpu_clock(void **state)
 {
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
-	struct live *live;
+	struct source *live;
 
 	(void)state;
 	m.no_cycles = true;
 	live = open_live(&config);
-	assert_string_equal(live_effective(live)->event.name, "cpu-clock");
-	assert_non_null(strstr(live_effective(live)->notice, "no cycles"));
-	assert_non_null(strstr(live_effective(live)->notice, "cpu-clock"));
+	assert_string_equal(source_effective(live)->event.name, "cpu-clock");
+	assert_non_null(strstr(source_effective(live)->notice, "no cycles"));
+	assert_non_null(strstr(source_effective(live)->notice, "cpu-clock"));
 	assert_int_equal(m.last_sampling.config, PERF_COUNT_SW_CPU_CLOCK);
 	assert_int_equal(m.last_sampling.sample_period, 1000000000 / 999);
-	live_close(live);
+	source_close(live);
 	/* Cycles that were asked for are not replaced. */
 	assert_int_equal(event_parse("cycles", &config.event, NULL), 0);
 	expect_error(&config, -ENOENT, "'cycles'", "cpu-clock");
@@ -329,16 +329,16 @@ static void as_precise_as_the_machine_can(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct machine m = new_machine();
 		struct live_config config = config_on(&m);
-		struct live *live;
+		struct source *live;
 
 		m.is_imprecise = cases[i].is_imprecise;
 		m.max_precise = cases[i].max;
 		assert_int_equal(event_parse(cases[i].word, &config.event, NULL), 0);
 		live = open_live(&config);
 		assert_int_equal(m.last_sampling.precise_ip, cases[i].precise);
-		assert_string_equal(live_effective(live)->event.name, cases[i].name);
-		assert_string_equal(live_effective(live)->notice, cases[i].notice);
-		live_close(live);
+		assert_string_equal(source_effective(live)->event.name, cases[i].name);
+		assert_string_equal(source_effective(live)->notice, cases[i].notice);
+		source_close(live);
 	}
 }
 
@@ -346,21 +346,21 @@ static void without_privilege_user_code_only(void **state)
 {
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
-	struct live *live;
+	struct source *live;
 
 	(void)state;
 	m.no_kernel = true;
 	m.no_namespaces = true;
 	live = open_live(&config);
-	assert_true(live_effective(live)->user_only);
-	assert_non_null(strstr(live_effective(live)->notice, "kernel.perf_event_paranoid"));
+	assert_true(source_effective(live)->user_only);
+	assert_non_null(strstr(source_effective(live)->notice, "kernel.perf_event_paranoid"));
 	assert_true(m.last_sampling.exclude_kernel);
 	assert_false(m.last_sideband.namespaces);
-	live_close(live);
+	source_close(live);
 	config.user_only = true; /* asked for: nothing to tell */
 	live = open_live(&config);
-	assert_string_equal(live_effective(live)->notice, "");
-	live_close(live);
+	assert_string_equal(source_effective(live)->notice, "");
+	source_close(live);
 	/* A kernel event has nothing left without the kernel. */
 	config.user_only = false;
 	assert_int_equal(event_parse("cycles:k", &config.event, NULL), 0);
@@ -400,14 +400,14 @@ static void descriptors_end_at_every_place(void **state)
 	for (int fds = 0; !enough; fds++) {
 		struct machine m = new_machine();
 		struct live_config config = config_on(&m);
-		struct live *live = NULL;
+		struct source *live = NULL;
 		struct err err = {0};
 		int nr_fds = count_fds();
 
 		m.fds_left = fds;
 		if (live_open(&config, &live, &err) == 0) {
 			enough = 1;
-			live_close(live);
+			source_close(live);
 		} else {
 			assert_int_equal(err.code, -EMFILE);
 		}
@@ -421,30 +421,31 @@ static void rings_are_halved_until_they_fit(void **state)
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct live *live;
+	struct source *live;
 	uint64_t full;
 
 	(void)state;
 	live = open_live(&config);
-	full = live_effective(live)->rings_bytes;
+	full = source_effective(live)->rings_bytes;
 	/* 250 ms at 999 Hz of 16 KB stacks, on each CPU; powers of two. */
-	assert_true(full / live_effective(live)->cpus_online >= 4u << 20);
-	live_close(live);
+	assert_true(full / source_effective(live)->cpus_online >= 4u << 20);
+	source_close(live);
 	m.max_ring_pages = (64u << 10) / page;
 	live = open_live(&config);
-	assert_int_equal(live_effective(live)->rings_bytes,
-			 2 * live_effective(live)->cpus_online * (64u << 10));
-	assert_non_null(strstr(live_effective(live)->notice, "sysctl kernel.perf_event_mlock_kb="));
-	live_close(live);
+	assert_int_equal(source_effective(live)->rings_bytes,
+			 2 * source_effective(live)->cpus_online * (64u << 10));
+	assert_non_null(
+		strstr(source_effective(live)->notice, "sysctl kernel.perf_event_mlock_kb="));
+	source_close(live);
 	m.max_ring_pages = 2; /* not even two samples */
 	expect_error(&config, -EPERM, "rings", "ulimit -l");
 	m.max_ring_pages = 0;
 	config.rings_max_bytes = 1u << 20;
 	live = open_live(&config);
-	assert_in_range(live_effective(live)->rings_bytes -
-				(uint64_t)live_effective(live)->cpus_online * (512u << 10),
+	assert_in_range(source_effective(live)->rings_bytes -
+				(uint64_t)source_effective(live)->cpus_online * (512u << 10),
 			1, 1u << 20);
-	live_close(live);
+	source_close(live);
 }
 
 static void the_kernels_rate_limit(void **state)
@@ -453,16 +454,16 @@ static void the_kernels_rate_limit(void **state)
 	struct live_config config = config_on(&m);
 	uint64_t limit =
 		(uint64_t)sysctl_read("/proc/sys/kernel/perf_event_max_sample_rate", 100000);
-	struct live *live;
+	struct source *live;
 
 	(void)state;
 	m.max_rate_hz = limit;
 	config.mode = STACK_MODE_FP;
 	config.freq_hz = limit * 2;
 	live = open_live(&config);
-	assert_int_equal(live_effective(live)->freq_hz, limit);
-	assert_non_null(strstr(live_effective(live)->notice, "perf_event_max_sample_rate"));
-	live_close(live);
+	assert_int_equal(source_effective(live)->freq_hz, limit);
+	assert_non_null(strstr(source_effective(live)->notice, "perf_event_max_sample_rate"));
+	source_close(live);
 }
 
 /* No more than can be worked on, or the machine does nothing else. */
@@ -471,39 +472,39 @@ static void rates_that_can_be_followed(void **state)
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
 	uint64_t rate_hz;
-	struct live *live;
+	struct source *live;
 
 	(void)state;
 	config.freq_hz = 1000000;
 	config.stack_bytes = LIVE_STACK_BYTES_MAX;
 	live = open_live(&config);
-	rate_hz = live_effective(live)->freq_hz;
+	rate_hz = source_effective(live)->freq_hz;
 	assert_in_range(rate_hz, 999, (256 << 20) / LIVE_STACK_BYTES_MAX);
 	assert_int_equal(m.last_sampling.sample_freq, rate_hz);
-	assert_non_null(strstr(live_effective(live)->notice, "with stacks of 64 KB"));
-	live_close(live);
+	assert_non_null(strstr(source_effective(live)->notice, "with stacks of 64 KB"));
+	source_close(live);
 
 	m.no_cycles = true; /* a clock instead, which nothing else limits */
 	config.mode = STACK_MODE_FP;
 	live = open_live(&config);
-	assert_in_range(live_effective(live)->freq_hz, 999, 32768);
-	assert_non_null(strstr(live_effective(live)->notice, "cannot be followed"));
-	live_close(live);
+	assert_in_range(source_effective(live)->freq_hz, 999, 32768);
+	assert_non_null(strstr(source_effective(live)->notice, "cannot be followed"));
+	source_close(live);
 
 	assert_int_equal(event_parse("cpu-clock", &config.event, NULL), 0);
 	config.freq_hz = 0;
 	config.period = 1;
 	live = open_live(&config);
-	assert_in_range(live_effective(live)->period, 1000000000 / 32768, 1000000);
-	assert_int_equal(m.last_sampling.sample_period, live_effective(live)->period);
-	assert_non_null(strstr(live_effective(live)->notice, "cannot be followed"));
-	live_close(live);
+	assert_in_range(source_effective(live)->period, 1000000000 / 32768, 1000000);
+	assert_int_equal(m.last_sampling.sample_period, source_effective(live)->period);
+	assert_non_null(strstr(source_effective(live)->notice, "cannot be followed"));
+	source_close(live);
 
 	assert_int_equal(event_parse("page-faults", &config.event, NULL), 0);
 	live = open_live(&config);
-	assert_int_equal(live_effective(live)->period, 1);
-	assert_string_equal(live_effective(live)->notice, "");
-	live_close(live);
+	assert_int_equal(source_effective(live)->period, 1);
+	assert_string_equal(source_effective(live)->notice, "");
+	source_close(live);
 }
 
 static void a_cpu_that_left_meanwhile_is_passed_over(void **state)
@@ -512,22 +513,22 @@ static void a_cpu_that_left_meanwhile_is_passed_over(void **state)
 	struct live_config config = config_on(&m);
 	int *cpus = NULL;
 	int nr = cpus_online(&cpus);
-	struct live *live;
+	struct source *live;
 
 	(void)state;
 	assert_true(nr > 0);
 	m.cpu_gone = cpus[0];
 	if (nr > 1) {
 		live = open_live(&config);
-		assert_int_equal(live_effective(live)->cpus_sampled, nr - 1);
-		assert_int_equal(live_effective(live)->cpus_online, nr);
+		assert_int_equal(source_effective(live)->cpus_sampled, nr - 1);
+		assert_int_equal(source_effective(live)->cpus_online, nr);
 		/* It came back: opened when the machine is looked at again. */
-		assert_false(live_follow_cpus(live));
+		assert_false(source_follow(live));
 		m.cpu_gone = -1;
-		assert_true(live_follow_cpus(live));
-		assert_int_equal(live_effective(live)->cpus_sampled, nr);
-		assert_false(live_follow_cpus(live));
-		live_close(live);
+		assert_true(source_follow(live));
+		assert_int_equal(source_effective(live)->cpus_sampled, nr);
+		assert_false(source_follow(live));
+		source_close(live);
 	}
 	free(cpus);
 }
@@ -538,7 +539,7 @@ static void cpus_asked_for(void **state)
 	struct live_config config = config_on(&m);
 	const int none[] = {CPUS_MAX - 1};
 	int *cpus = NULL, nr = cpus_online(&cpus);
-	struct live *live;
+	struct source *live;
 
 	(void)state;
 	assert_true(nr > 0);
@@ -546,10 +547,10 @@ static void cpus_asked_for(void **state)
 	config.nr_cpus = 1;
 	live = open_live(&config);
 	free(cpus); /* copied */
-	assert_int_equal(live_effective(live)->cpus_sampled, 1);
-	assert_int_equal(live_effective(live)->cpus_online, nr);
-	assert_false(live_follow_cpus(live));
-	live_close(live);
+	assert_int_equal(source_effective(live)->cpus_sampled, 1);
+	assert_int_equal(source_effective(live)->cpus_online, nr);
+	assert_false(source_follow(live));
+	source_close(live);
 	config.cpus = none;
 	expect_error(&config, -ENXIO, "CPU 8191: this machine has no such CPU", "its CPUs are");
 }
@@ -559,46 +560,46 @@ static void a_failed_change_of_mode_changes_nothing(void **state)
 {
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
-	struct live *live = open_live(&config);
-	struct effective_config before = *live_effective(live);
+	struct source *live = open_live(&config);
+	struct effective_config before = *source_effective(live);
 	struct pollfd fds_before[64], fds_after[64];
-	uint32_t nr_poll = live_pollfds(live, false, fds_before, ARRAY_SIZE(fds_before));
+	uint32_t nr_poll = source_pollfds(live, false, fds_before, ARRAY_SIZE(fds_before));
 	int nr_fds = count_fds();
 	struct err err = {0};
 
 	(void)state;
 	m.no_lbr = true;
-	assert_int_equal(live_set_mode(live, STACK_MODE_LBR, 0, &err), -EOPNOTSUPP);
+	assert_int_equal(source_set_mode(live, STACK_MODE_LBR, 0, &err), -EOPNOTSUPP);
 	assert_non_null(strstr(err.text, "lbr: this CPU (or VM) has no call-stack branch records"));
 	m.fail_open_at = 1;
-	assert_int_equal(live_set_mode(live, STACK_MODE_FP, 0, &err), -EIO);
+	assert_int_equal(source_set_mode(live, STACK_MODE_FP, 0, &err), -EIO);
 	m.fail_open_at = (int)before.cpus_online; /* the last of them */
-	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 32768, &err), -EIO);
+	assert_int_equal(source_set_mode(live, STACK_MODE_DWARF, 32768, &err), -EIO);
 	m.fail_open_at = 0;
 	m.max_ring_pages = 1;
-	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 32768, &err), -EPERM);
+	assert_int_equal(source_set_mode(live, STACK_MODE_DWARF, 32768, &err), -EPERM);
 	m.max_ring_pages = 0;
 	m.refuse_all = -EMFILE;
-	assert_int_equal(live_set_mode(live, STACK_MODE_FP, 0, &err), -EMFILE);
-	assert_memory_equal(live_effective(live), &before, sizeof(before));
-	assert_int_equal(live_pollfds(live, false, fds_after, ARRAY_SIZE(fds_after)), nr_poll);
+	assert_int_equal(source_set_mode(live, STACK_MODE_FP, 0, &err), -EMFILE);
+	assert_memory_equal(source_effective(live), &before, sizeof(before));
+	assert_int_equal(source_pollfds(live, false, fds_after, ARRAY_SIZE(fds_after)), nr_poll);
 	assert_memory_equal(fds_before, fds_after, nr_poll * sizeof(fds_before[0]));
 	assert_int_equal(count_fds(), nr_fds);
 
 	m.refuse_all = 0;
-	assert_int_equal(live_set_mode(live, STACK_MODE_FP, 0, &err), 0);
-	assert_int_equal(live_effective(live)->mode, STACK_MODE_FP);
-	assert_int_equal(live_effective(live)->stack_bytes, 16384); /* for the way back */
-	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 32768, &err), 0);
-	assert_int_equal(live_set_mode(live, STACK_MODE_FP, 0, &err), 0);
-	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 0, &err), 0);
+	assert_int_equal(source_set_mode(live, STACK_MODE_FP, 0, &err), 0);
+	assert_int_equal(source_effective(live)->mode, STACK_MODE_FP);
+	assert_int_equal(source_effective(live)->stack_bytes, 16384); /* for the way back */
+	assert_int_equal(source_set_mode(live, STACK_MODE_DWARF, 32768, &err), 0);
+	assert_int_equal(source_set_mode(live, STACK_MODE_FP, 0, &err), 0);
+	assert_int_equal(source_set_mode(live, STACK_MODE_DWARF, 0, &err), 0);
 	assert_int_equal(m.last_sampling.sample_stack_user, 32768);
-	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 100, &err), 0);
-	assert_int_equal(live_effective(live)->stack_bytes, LIVE_STACK_BYTES_MIN);
-	assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 1u << 20, &err), 0);
-	assert_int_equal(live_effective(live)->stack_bytes, LIVE_STACK_BYTES_MAX);
+	assert_int_equal(source_set_mode(live, STACK_MODE_DWARF, 100, &err), 0);
+	assert_int_equal(source_effective(live)->stack_bytes, LIVE_STACK_BYTES_MIN);
+	assert_int_equal(source_set_mode(live, STACK_MODE_DWARF, 1u << 20, &err), 0);
+	assert_int_equal(source_effective(live)->stack_bytes, LIVE_STACK_BYTES_MAX);
 	assert_int_equal(count_fds(), nr_fds);
-	live_close(live);
+	source_close(live);
 }
 
 static void lbr_from_the_start_is_refused_with_the_reason(void **state)

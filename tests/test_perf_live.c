@@ -9,6 +9,7 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/perf/live.h"
+#include "tests/direct_opener.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,9 +74,9 @@ static struct live_config config_of(enum stack_mode mode)
 
 static int nr_opened; /* none at all: the whole program is skipped */
 
-static struct live *open_or_skip(const struct live_config *config)
+static struct source *open_or_skip(const struct live_config *config)
 {
-	struct live *live = NULL;
+	struct source *live = NULL;
 	struct err err = {0};
 	int r = live_open(config, &live, &err);
 
@@ -98,11 +99,11 @@ struct seen {
 	pid_t of;
 };
 
-static void consume(struct live *live, struct seen *seen)
+static void consume(struct source *live, struct seen *seen)
 {
 	struct record record;
 
-	while (source_next(live_source(live), &record)) {
+	while (source_next(live, &record)) {
 		seen->records++;
 		seen->out_of_order += record.time_ns < seen->newest_ns;
 		seen->newest_ns = MAX(seen->newest_ns, record.time_ns);
@@ -119,7 +120,7 @@ static void consume(struct live *live, struct seen *seen)
 	}
 }
 
-static void run_rounds(struct live *live, unsigned int rounds, struct seen *seen)
+static void run_rounds(struct source *live, unsigned int rounds, struct seen *seen)
 {
 	for (unsigned int i = 0; i < rounds; i++) {
 		uint64_t time_ns;
@@ -129,13 +130,13 @@ static void run_rounds(struct live *live, unsigned int rounds, struct seen *seen
 		if (seen->drained_ns)
 			seen->longest_ns = MAX(seen->longest_ns, time_ns - seen->drained_ns);
 		seen->drained_ns = time_ns;
-		assert_true(source_drain(live_source(live), time_ns) >= 0);
+		assert_true(source_drain(live, time_ns) >= 0);
 		consume(live, seen);
 	}
 }
 
 /* On a busy machine until *COUNT of SEEN is at least LEAST, but not for ever. */
-static void run_until(struct live *live, const uint64_t *count, uint64_t least, struct seen *seen)
+static void run_until(struct source *live, const uint64_t *count, uint64_t least, struct seen *seen)
 {
 	for (uint64_t end_ns = now_ns() + 20 * NS_PER_SEC; *count < least && now_ns() < end_ns;)
 		run_rounds(live, 1, seen);
@@ -148,9 +149,9 @@ static void assert_none_lost(const struct source_stats *stats, const struct seen
 		assert_int_equal(stats->lost, 0);
 }
 
-static void finish(struct live *live, struct seen *seen)
+static void finish(struct source *live, struct seen *seen)
 {
-	assert_true(source_drain(live_source(live), UINT64_MAX) >= 0);
+	assert_true(source_drain(live, UINT64_MAX) >= 0);
 	consume(live, seen);
 }
 
@@ -158,7 +159,7 @@ static void finish(struct live *live, struct seen *seen)
 static void check_spinner(enum stack_mode mode)
 {
 	struct live_config config = config_of(mode);
-	struct live *live = open_or_skip(&config);
+	struct source *live = open_or_skip(&config);
 	struct seen seen = {.of = start_spinner()};
 	uint64_t start_ns = now_ns();
 	struct source_stats stats;
@@ -167,10 +168,10 @@ static void check_spinner(enum stack_mode mode)
 	run_until(live, &seen.samples_of, 20, &seen);
 	finish(live, &seen);
 	stop(seen.of);
-	source_stats(live_source(live), &stats);
+	source_stats(live, &stats);
 	print_message("mode %s event %s: %lu samples, %lu of the spinner, notice '%s'\n",
-		      stack_mode_name(mode), live_effective(live)->event.name, seen.samples,
-		      seen.samples_of, live_effective(live)->notice);
+		      stack_mode_name(mode), source_effective(live)->event.name, seen.samples,
+		      seen.samples_of, source_effective(live)->notice);
 	assert_in_range(seen.samples_of, 20, (now_ns() - start_ns) / NS_PER_MSEC * 3 / 2);
 	assert_int_equal(seen.out_of_order, stats.late_records);
 	assert_none_lost(&stats, &seen);
@@ -179,14 +180,14 @@ static void check_spinner(enum stack_mode mode)
 	assert_int_equal(stats.bad_records, 0);
 	assert_int_equal(stats.dropped, 0);
 	assert_int_equal(seen.by_mode[mode], seen.samples);
-	assert_int_equal(live_effective(live)->cpus_sampled, live_effective(live)->cpus_online);
+	assert_int_equal(source_effective(live)->cpus_sampled, source_effective(live)->cpus_online);
 	if (mode == STACK_MODE_DWARF) {
 		assert_true(seen.with_stack > seen.samples_of * 9 / 10);
 		assert_true(seen.with_regs > seen.samples_of * 9 / 10);
 	} else {
 		assert_int_equal(seen.with_chain, seen.samples_of);
 	}
-	live_close(live);
+	source_close(live);
 }
 
 static void samples_arrive_with_frame_pointers(void **state)
@@ -212,7 +213,7 @@ static void modes_are_swapped(void **state)
 		     {STACK_MODE_DWARF, 4096},
 		     {STACK_MODE_FP, 0}};
 	struct live_config config = config_of(STACK_MODE_DWARF);
-	struct live *live = open_or_skip(&config);
+	struct source *live = open_or_skip(&config);
 	struct seen seen = {.of = start_spinner()};
 	struct source_stats stats;
 	struct err err = {0};
@@ -222,30 +223,30 @@ static void modes_are_swapped(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		uint64_t before = seen.by_mode[steps[i].mode];
 
-		if (live_set_mode(live, steps[i].mode, steps[i].stack_bytes, &err) < 0)
+		if (source_set_mode(live, steps[i].mode, steps[i].stack_bytes, &err) < 0)
 			fail_msg("%s", err.text);
-		assert_int_equal(live_effective(live)->mode, steps[i].mode);
+		assert_int_equal(source_effective(live)->mode, steps[i].mode);
 		if (steps[i].stack_bytes)
-			assert_int_equal(live_effective(live)->stack_bytes, steps[i].stack_bytes);
+			assert_int_equal(source_effective(live)->stack_bytes, steps[i].stack_bytes);
 		run_rounds(live, 10, &seen);
 		assert_true(seen.by_mode[steps[i].mode] > before);
 	}
-	if (live_set_mode(live, STACK_MODE_LBR, 0, &err) < 0) {
+	if (source_set_mode(live, STACK_MODE_LBR, 0, &err) < 0) {
 		assert_non_null(strstr(err.text, "lbr: "));
-		assert_int_equal(live_effective(live)->mode, STACK_MODE_FP);
+		assert_int_equal(source_effective(live)->mode, STACK_MODE_FP);
 		run_rounds(live, 5, &seen);
 	}
 	run_until(live, &seen.samples_of, 100, &seen);
 	finish(live, &seen);
 	stop(seen.of);
-	source_stats(live_source(live), &stats);
+	source_stats(live, &stats);
 	assert_none_lost(&stats, &seen);
 	if (stats.lost == 0)
 		assert_int_equal(stats.lost_read, 0);
 	assert_int_equal(stats.bad_records, 0);
 	assert_int_equal(stats.dropped, 0);
 	assert_true(seen.samples_of >= 100);
-	live_close(live);
+	source_close(live);
 }
 
 /*
@@ -258,7 +259,7 @@ static void losses_are_counted_twice_and_alike(void **state)
 	struct live_config config = config_of(STACK_MODE_DWARF);
 	struct source_stats stats;
 	struct seen seen = {.of = start_spinner()};
-	struct live *live;
+	struct source *live;
 	struct err err;
 
 	(void)state;
@@ -270,7 +271,7 @@ static void losses_are_counted_twice_and_alike(void **state)
 		sleep_ms(300);
 		/* Two rounds: the first makes room, in the second LOST records arrive. */
 		run_rounds(live, 2, &seen);
-		assert_int_equal(live_set_mode(live, STACK_MODE_DWARF, 16384, &err), 0);
+		assert_int_equal(source_set_mode(live, STACK_MODE_DWARF, 16384, &err), 0);
 		finish(live, &seen);
 		assert_true(seen.samples > before);
 	}
@@ -278,7 +279,7 @@ static void losses_are_counted_twice_and_alike(void **state)
 	for (uint64_t end_ns = now_ns() + 30 * NS_PER_SEC; now_ns() < end_ns;) {
 		sleep_ms(1);
 		finish(live, &seen);
-		source_stats(live_source(live), &stats);
+		source_stats(live, &stats);
 		if (stats.lost == stats.lost_read)
 			break;
 	}
@@ -289,7 +290,7 @@ static void losses_are_counted_twice_and_alike(void **state)
 	if (stats.lost_read_known)
 		assert_int_equal(stats.lost, stats.lost_read);
 	assert_int_equal(stats.lost_sideband, 0);
-	live_close(live);
+	source_close(live);
 }
 
 /* --- the sideband --- */
@@ -345,7 +346,7 @@ static pid_t start_true(void)
 static void a_child_is_seen_from_fork_to_exit(void **state)
 {
 	struct live_config config = config_of(STACK_MODE_DWARF);
-	struct live *live = open_or_skip(&config);
+	struct source *live = open_or_skip(&config);
 	struct record record;
 	struct life life = {0};
 	uint64_t newest_ns = 0, nr_late = 0;
@@ -357,17 +358,17 @@ static void a_child_is_seen_from_fork_to_exit(void **state)
 	assert_int_equal(waitpid(life.pid, &status, 0), life.pid);
 	for (int i = 0; i < 3; i++) {
 		sleep_ms(20);
-		source_drain(live_source(live), now_ns());
-		while (source_next(live_source(live), &record)) {
+		source_drain(live, now_ns());
+		while (source_next(live, &record)) {
 			nr_late += record.time_ns < newest_ns;
 			newest_ns = MAX(newest_ns, record.time_ns);
 			follow_life(&record, &life);
 		}
 	}
-	source_stats(live_source(live), &stats);
+	source_stats(live, &stats);
 	assert_int_equal(nr_late, stats.late_records);
 	assert_true(life.exited);
-	live_close(live);
+	source_close(live);
 }
 
 /* --- tasks --- */
@@ -405,14 +406,14 @@ static pid_t start_family(int nr_children)
 static void cpus_that_stay(void **state)
 {
 	struct live_config config = config_of(STACK_MODE_FP);
-	struct live *live = open_or_skip(&config);
+	struct source *live = open_or_skip(&config);
 
 	(void)state;
 	for (int i = 0; i < 10; i++) {
 		sleep_ms(20);
-		assert_false(live_follow_cpus(live));
+		assert_false(source_follow(live));
 	}
-	live_close(live);
+	source_close(live);
 }
 
 /* One task and what it forks, not the rest of the machine. */
@@ -421,7 +422,7 @@ static void only_the_tasks_asked_for(void **state)
 	struct live_config config = config_of(STACK_MODE_DWARF);
 	struct seen seen = {.of = start_spinner()};
 	pid_t other = start_spinner();
-	struct live *live;
+	struct source *live;
 	uint64_t start_ns;
 
 	(void)state;
@@ -432,13 +433,13 @@ static void only_the_tasks_asked_for(void **state)
 	run_rounds(live, 15, &seen);
 	run_until(live, &seen.samples, 20, &seen);
 	assert_true(is_spinning(seen.of));
-	assert_false(live_is_over(live));
+	assert_false(source_is_over(live));
 	assert_in_range(seen.samples, 20, (now_ns() - start_ns) / NS_PER_MSEC * 3 / 2);
 	assert_int_equal(seen.samples_of, seen.samples);
 	stop(other);
 	stop(seen.of);
-	assert_true(live_is_over(live));
-	live_close(live);
+	assert_true(source_is_over(live));
+	source_close(live);
 }
 
 /*
@@ -451,7 +452,7 @@ static void descendants_are_sampled_across_swaps(void **state)
 	struct seen before = {0}, after = {0};
 	struct source_stats stats;
 	int go[2];
-	struct live *live;
+	struct source *live;
 	struct err err = {0};
 	pid_t pid;
 
@@ -475,20 +476,20 @@ static void descendants_are_sampled_across_swaps(void **state)
 	run_rounds(live, 15, &before);
 	run_until(live, &before.by_mode[STACK_MODE_DWARF], 21, &before);
 	assert_true(before.by_mode[STACK_MODE_DWARF] > 20);
-	if (live_set_mode(live, STACK_MODE_FP, 0, &err) < 0)
+	if (source_set_mode(live, STACK_MODE_FP, 0, &err) < 0)
 		fail_msg("%s", err.text);
 	run_rounds(live, 15, &after);
 	run_until(live, &after.by_mode[STACK_MODE_FP], 21, &after);
 	assert_true(after.by_mode[STACK_MODE_FP] > 20);
-	source_stats(live_source(live), &stats);
+	source_stats(live, &stats);
 	after.longest_ns = MAX(after.longest_ns, before.longest_ns);
 	assert_none_lost(&stats, &after);
 	kill(pid, SIGKILL); /* its descendants follow, by their parents' death */
 	waitpid(pid, NULL, 0);
-	for (int i = 0; i < 1000 && !live_is_over(live); i++)
+	for (int i = 0; i < 1000 && !source_is_over(live); i++)
 		run_rounds(live, 1, &after);
-	assert_true(live_is_over(live));
-	live_close(live);
+	assert_true(source_is_over(live));
+	source_close(live);
 	close(go[0]);
 	close(go[1]);
 }
@@ -499,7 +500,7 @@ static void a_command_counts_from_its_exec(void **state)
 	struct live_config config = config_of(STACK_MODE_FP);
 	struct record record;
 	struct pollfd fds[256];
-	struct live *live;
+	struct source *live;
 	bool exec_seen = false;
 	uint32_t nr;
 	int go[2];
@@ -524,9 +525,9 @@ static void a_command_counts_from_its_exec(void **state)
 	live = open_or_skip(&config);
 	assert_int_equal(write(go[1], "x", 1), 1);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_true(live_is_over(live));
-	source_drain(live_source(live), UINT64_MAX);
-	for (nr = 0; source_next(live_source(live), &record);) {
+	assert_true(source_is_over(live));
+	source_drain(live, UINT64_MAX);
+	for (nr = 0; source_next(live, &record);) {
 		if (record.kind == RECORD_COMM && record.comm.is_exec)
 			exec_seen = true;
 		if (record.kind != RECORD_SAMPLE)
@@ -535,12 +536,12 @@ static void a_command_counts_from_its_exec(void **state)
 		nr++;
 	}
 	assert_true(nr > 5);
-	nr = live_pollfds(live, true, fds, ARRAY_SIZE(fds));
-	nr += live_pollfds(live, false, fds + nr, ARRAY_SIZE(fds) - nr);
+	nr = source_pollfds(live, true, fds, ARRAY_SIZE(fds));
+	nr += source_pollfds(live, false, fds + nr, ARRAY_SIZE(fds) - nr);
 	assert_true(nr > 0);
 	poll(fds, nr, 0); /* takes what was signalled before */
 	assert_int_equal(poll(fds, nr, 0), 0);
-	live_close(live);
+	source_close(live);
 	close(go[0]);
 	close(go[1]);
 }
@@ -548,7 +549,7 @@ static void a_command_counts_from_its_exec(void **state)
 static void a_task_that_does_not_exist(void **state)
 {
 	struct live_config config = config_of(STACK_MODE_FP);
-	struct live *live = NULL;
+	struct source *live = NULL;
 	struct err err = {0};
 	pid_t pid = start_true();
 
@@ -568,7 +569,7 @@ static void the_sideband_wakes_at_once(void **state)
 	struct live_config config = config_of(STACK_MODE_FP);
 	struct pollfd fds[256];
 	struct seen seen = {0};
-	struct live *live;
+	struct source *live;
 	uint32_t nr;
 	int go[2];
 	pid_t pid;
@@ -590,13 +591,13 @@ static void the_sideband_wakes_at_once(void **state)
 	config.nr_tids = 1;
 	live = open_or_skip(&config);
 	run_rounds(live, 1, &seen);
-	nr = live_pollfds(live, true, fds, ARRAY_SIZE(fds));
+	nr = source_pollfds(live, true, fds, ARRAY_SIZE(fds));
 	poll(fds, nr, 0);
 	assert_int_equal(poll(fds, nr, 0), 0);
 	assert_int_equal(write(go[1], "x", 1), 1);
 	assert_int_equal(poll(fds, nr, 5000), 1);
 	stop(pid);
-	live_close(live);
+	source_close(live);
 	close(go[0]);
 	close(go[1]);
 }
@@ -616,15 +617,15 @@ static void set_online(int cpu, char value)
 		close(fd);
 }
 
-static uint64_t samples_on(struct live *live, int cpu)
+static uint64_t samples_on(struct source *live, int cpu)
 {
 	struct record record;
 	uint64_t nr = 0;
 
 	for (int i = 0; i < 15; i++) {
 		sleep_ms(20);
-		source_drain(live_source(live), now_ns());
-		while (source_next(live_source(live), &record))
+		source_drain(live, now_ns());
+		while (source_next(live, &record))
 			nr += record.kind == RECORD_SAMPLE && record.cpu == (uint32_t)cpu;
 	}
 	return nr;
@@ -635,7 +636,7 @@ static void cpus_are_followed(void **state)
 	struct live_config config = config_of(STACK_MODE_DWARF);
 	const char *cpu_text = getenv("STACKTOP_TEST_CPU");
 	pid_t spinners[2];
-	struct live *live;
+	struct source *live;
 	uint32_t nr_cpus;
 	int cpu;
 
@@ -644,36 +645,36 @@ static void cpus_are_followed(void **state)
 		skip();
 	cpu = (int)strtol(cpu_text, NULL, 10);
 	live = open_or_skip(&config);
-	nr_cpus = live_effective(live)->cpus_sampled;
+	nr_cpus = source_effective(live)->cpus_sampled;
 	spinners[0] = start_spinner();
 	spinners[1] = start_spinner();
-	assert_false(live_follow_cpus(live));
+	assert_false(source_follow(live));
 	assert_true(samples_on(live, cpu) > 0);
 	set_online(cpu, '0');
-	assert_true(live_follow_cpus(live));
-	assert_int_equal(live_effective(live)->cpus_sampled, nr_cpus - 1);
+	assert_true(source_follow(live));
+	assert_int_equal(source_effective(live)->cpus_sampled, nr_cpus - 1);
 	samples_on(live, cpu);
 	assert_int_equal(samples_on(live, cpu), 0);
-	assert_false(live_follow_cpus(live));
+	assert_false(source_follow(live));
 	set_online(cpu, '1');
-	assert_true(live_follow_cpus(live));
-	assert_int_equal(live_effective(live)->cpus_sampled, nr_cpus);
+	assert_true(source_follow(live));
+	assert_int_equal(source_effective(live)->cpus_sampled, nr_cpus);
 	assert_true(samples_on(live, cpu) > 0);
 	/* Gone and back between two looks: the events are silent, as the next two looks tell. */
-	assert_false(live_follow_cpus(live));
+	assert_false(source_follow(live));
 	set_online(cpu, '0');
 	set_online(cpu, '1');
 	sleep_ms(20);
-	if (!live_follow_cpus(live)) {
+	if (!source_follow(live)) {
 		sleep_ms(20);
-		assert_true(live_follow_cpus(live));
+		assert_true(source_follow(live));
 	}
-	assert_int_equal(live_effective(live)->cpus_sampled, nr_cpus);
+	assert_int_equal(source_effective(live)->cpus_sampled, nr_cpus);
 	assert_true(samples_on(live, cpu) > 0);
-	assert_false(live_follow_cpus(live));
+	assert_false(source_follow(live));
 	stop(spinners[0]);
 	stop(spinners[1]);
-	live_close(live);
+	source_close(live);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include "src/base/util.h"
 #include "src/perf/live.h"
 #include "src/proc/procs.h"
+#include "tests/direct_opener.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +34,7 @@
 #define PAGE 4096u
 
 struct fixture {
-	struct live *live;
+	struct source *live;
 	struct procs *procs;
 	uint64_t user_samples, unmapped_samples; /* of WATCHED */
 	pid_t watched;
@@ -99,7 +100,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	if (f->live)
-		live_close(f->live);
+		source_close(f->live);
 	procs_free(f->procs);
 	free(f);
 	return 0;
@@ -124,9 +125,8 @@ static void follow(struct fixture *f, int rounds)
 		bool is_last = i == rounds;
 
 		sleep_ms(20);
-		assert_true(source_drain(live_source(f->live), is_last ? UINT64_MAX : now_ns()) >=
-			    0);
-		while (source_next(live_source(f->live), &record)) {
+		assert_true(source_drain(f->live, is_last ? UINT64_MAX : now_ns()) >= 0);
+		while (source_next(f->live, &record)) {
 			if (record.kind == RECORD_SAMPLE)
 				take_sample(f, &record);
 			else

@@ -529,7 +529,6 @@ static void mapped_by_broker(void *broker)
 static int open_live(struct engine *engine, const struct engine_config *config, struct err *err)
 {
 	struct live_config live = config->live;
-	struct live *opened;
 	pid_t *tids = NULL;
 	uint32_t nr_tids = 0;
 	int r;
@@ -555,10 +554,8 @@ static int open_live(struct engine *engine, const struct engine_config *config, 
 		live.tids = tids;
 		live.nr_tids = nr_tids;
 	}
-	r = live_open(&live, &opened, err);
+	r = live_open(&live, &engine->source, err);
 	free(tids);
-	if (r == 0)
-		engine->source = live_source(opened);
 	return r;
 }
 

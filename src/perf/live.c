@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SIDEBAND_RING_BYTES	(512u << 10)
@@ -53,26 +52,6 @@ static struct live *live_of(struct source *source)
 {
 	return (struct live *)source;
 }
-
-/* --- the direct opener --- */
-
-static int direct_open(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu,
-		       size_t ring_pages)
-{
-	long fd;
-
-	(void)context;
-	(void)ring_pages;
-	fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : (int)fd;
-}
-
-static void direct_mapped(void *context)
-{
-	(void)context;
-}
-
-const struct perf_opener perf_opener_direct = {.open = direct_open, .mapped = direct_mapped};
 
 /* --- the source --- */
 
@@ -115,33 +94,6 @@ static void op_stats(struct source *source, struct source_stats *ret)
 		ret->lost_read += event_list_read_lost(&live->samples, -1);
 }
 
-static void op_close(struct source *source)
-{
-	live_close(live_of(source));
-}
-
-static const struct effective_config *op_effective(struct source *source)
-{
-	return live_effective(live_of(source));
-}
-
-static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
-		       struct err *err)
-{
-	return live_set_mode(live_of(source), mode, stack_bytes, err);
-}
-
-static bool op_follow(struct source *source)
-{
-	return live_follow_cpus(live_of(source));
-}
-
-static uint32_t op_pollfds(struct source *source, bool is_sideband, struct pollfd *fds,
-			   uint32_t max)
-{
-	return live_pollfds(live_of(source), is_sideband, fds, max);
-}
-
 static bool op_peek(struct source *source, source_wants_fn wants, void *context)
 {
 	struct live *live = live_of(source);
@@ -154,26 +106,7 @@ static void op_limit_copy(struct source *source, uint32_t tid, uint64_t sp, uint
 	copy_limit_note(&live_of(source)->drain.copy_limits, tid, sp, end);
 }
 
-static bool op_is_over(struct source *source)
-{
-	return live_is_over(live_of(source));
-}
-
-static const struct source_ops live_ops = {
-	.drain = op_drain,
-	.next = op_next,
-	.stats = op_stats,
-	.effective = op_effective,
-	.set_mode = op_set_mode,
-	.follow = op_follow,
-	.pollfds = op_pollfds,
-	.peek = op_peek,
-	.limit_copy = op_limit_copy,
-	.is_over = op_is_over,
-	.close = op_close,
-};
-
-/* --- opening --- */
+/* --- opening events --- */
 
 /* The CPUs wanted now: those online, *RET_ONLINE, of those asked for. Returns the number or -errno. */
 static int wanted_cpus(const struct live *live, int **ret, uint32_t *ret_online)
@@ -413,52 +346,6 @@ static int open_all(struct live *live, struct err *err)
 	return 0;
 }
 
-int live_open(const struct live_config *config, struct live **ret, struct err *err)
-{
-	struct live *live = calloc(1, sizeof(*live));
-	int r = -ENOMEM;
-
-	if (live) {
-		live->source.ops = &live_ops;
-		live->features = ATTR_FEATURES_ALL;
-		live->drain.reorder = reorder_new(0, 0);
-		r = copy_config(live, config);
-	}
-	if (r < 0 || !live->drain.reorder)
-		r = err_set(err, -ENOMEM, "out of memory");
-	else
-		r = open_all(live, err);
-	if (r < 0) {
-		live_close(live);
-		return r;
-	}
-	*ret = live;
-	return 0;
-}
-
-void live_close(struct live *live)
-{
-	if (!live)
-		return;
-	event_list_done(&live->samples);
-	event_list_done(&live->sideband);
-	reorder_free(live->drain.reorder);
-	tasks_done(&live->drain.tasks);
-	free(live->cpus);
-	free(live->tids);
-	free(live);
-}
-
-struct source *live_source(struct live *live)
-{
-	return &live->source;
-}
-
-const struct effective_config *live_effective(const struct live *live)
-{
-	return &live->effective;
-}
-
 /* --- changing the mode --- */
 
 /*
@@ -524,8 +411,10 @@ static void swap_samples(struct live *live, struct event_list *list,
 	update_effective(live);
 }
 
-int live_set_mode(struct live *live, enum stack_mode mode, uint32_t stack_bytes, struct err *err)
+static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
+		       struct err *err)
 {
+	struct live *live = live_of(source);
 	struct event_targets targets = {0};
 	struct event_list list = {0};
 	struct event_config config;
@@ -606,8 +495,9 @@ static bool list_has(const int *cpus, int nr, int cpu)
 	return false;
 }
 
-bool live_follow_cpus(struct live *live)
+static bool op_follow(struct source *source)
 {
+	struct live *live = live_of(source);
 	AUTO_FREE int *wanted = NULL;
 	uint32_t online = live->effective.cpus_online;
 	int nr = wanted_cpus(live, &wanted, &live->effective.cpus_online);
@@ -635,8 +525,10 @@ bool live_follow_cpus(struct live *live)
 	return changed;
 }
 
-uint32_t live_pollfds(const struct live *live, bool is_sideband, struct pollfd *fds, uint32_t max)
+static uint32_t op_pollfds(struct source *source, bool is_sideband, struct pollfd *fds,
+			   uint32_t max)
 {
+	const struct live *live = live_of(source);
 	const struct event_list *list = is_sideband ? &live->sideband : &live->samples;
 	uint32_t nr = 0;
 
@@ -646,8 +538,9 @@ uint32_t live_pollfds(const struct live *live, bool is_sideband, struct pollfd *
 }
 
 /* A task's event hangs up when the task and all that inherited from it have ended. */
-bool live_is_over(const struct live *live)
+static bool op_is_over(struct source *source)
 {
+	const struct live *live = live_of(source);
 	const struct event_list *list = &live->sideband;
 
 	if (!live->tids)
@@ -659,4 +552,60 @@ bool live_is_over(const struct live *live)
 			return false;
 	}
 	return true;
+}
+
+/* --- open and close --- */
+
+static const struct effective_config *op_effective(struct source *source)
+{
+	return &live_of(source)->effective;
+}
+
+static void op_close(struct source *source)
+{
+	struct live *live = live_of(source);
+
+	event_list_done(&live->samples);
+	event_list_done(&live->sideband);
+	reorder_free(live->drain.reorder);
+	tasks_done(&live->drain.tasks);
+	free(live->cpus);
+	free(live->tids);
+	free(live);
+}
+
+static const struct source_ops live_ops = {
+	.drain = op_drain,
+	.next = op_next,
+	.stats = op_stats,
+	.effective = op_effective,
+	.set_mode = op_set_mode,
+	.follow = op_follow,
+	.pollfds = op_pollfds,
+	.peek = op_peek,
+	.limit_copy = op_limit_copy,
+	.is_over = op_is_over,
+	.close = op_close,
+};
+
+int live_open(const struct live_config *config, struct source **ret, struct err *err)
+{
+	struct live *live = calloc(1, sizeof(*live));
+	int r;
+
+	if (!live)
+		return err_set(err, -ENOMEM, "out of memory");
+	live->source.ops = &live_ops;
+	live->features = ATTR_FEATURES_ALL;
+	live->drain.reorder = reorder_new(0, 0);
+	if (!live->drain.reorder || copy_config(live, config) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
+	else
+		r = open_all(live, err);
+	if (r < 0) {
+		op_close(&live->source);
+		return r;
+	}
+	*ret = &live->source;
+	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * The live source: perf events on CPUs or tasks, their rings, the sideband.
  * Runs on the engine thread. Needs no privilege itself: events are opened
- * through a table of functions (the broker's, or perf_opener_direct).
+ * through a table of functions (the broker's).
  */
 #ifndef ST_PERF_LIVE_H
 #define ST_PERF_LIVE_H
@@ -34,9 +34,6 @@ struct perf_opener {
 	void *context;
 };
 
-/* Opens with this process's own privileges. */
-extern const struct perf_opener perf_opener_direct;
-
 struct live_config {
 	struct perf_opener opener;
 	struct event_spec event;
@@ -54,42 +51,12 @@ struct live_config {
 	uint64_t rings_max_bytes; /* cap over all rings */
 };
 
-struct live; /* a struct source first */
-
 /*
  * Open sideband first, then the sampling events, enabled. On success *RET is
- * owned by the caller (live_close or source_close). Errors come with a message
- * and a hint (sysctl, sudo) in ERR: -EACCES/-EPERM not allowed at all, -ENOENT
- * no such event, -ENXIO no such CPU, -ENODEV, -EMFILE ...
+ * owned by the caller (source_close). Errors come with a message and a hint
+ * (sysctl, sudo) in ERR: -EACCES/-EPERM not allowed at all, -ENOENT no such
+ * event, -ENXIO no such CPU, -ENODEV, -EMFILE ...
  */
-int live_open(const struct live_config *config, struct live **ret, struct err *err);
-void live_close(struct live *live);
-struct source *live_source(struct live *live);
-
-/* What is in force now. */
-const struct effective_config *live_effective(const struct live *live);
-
-/*
- * Swap the sampling events for ones of another mode or stack size (0: as it was); the
- * sideband goes on, samples already taken stay, each with its mode. On error
- * (message in ERR, "lbr: ...") everything stays as it was. Invalidates records
- * handed out earlier, as source_drain does.
- */
-int live_set_mode(struct live *live, enum stack_mode mode, uint32_t stack_bytes, struct err *err);
-
-/*
- * See whether CPUs came or went and follow; call about once a second. Returns
- * true if something changed. Invalidates records handed out earlier.
- */
-bool live_follow_cpus(struct live *live);
-
-/*
- * Fill FDS (room for MAX) with what to poll: the rings of the sideband, which
- * wake at every record, or those of samples, at their watermark. Returns how many.
- */
-uint32_t live_pollfds(const struct live *live, bool is_sideband, struct pollfd *fds, uint32_t max);
-
-/* True when every task that was sampled has ended (task targets only; all descriptors hung up). */
-bool live_is_over(const struct live *live);
+int live_open(const struct live_config *config, struct source **ret, struct err *err);
 
 #endif

@@ -36,7 +36,7 @@ tests_test_perf_event_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_perf_event_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_perf_live
-tests_test_perf_live_SOURCES = tests/test_perf_live.c
+tests_test_perf_live_SOURCES = tests/test_perf_live.c tests/direct_opener.h
 tests_test_perf_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_perf_live_LDADD = $(LINK_PERF) $(CMOCKA_LIBS)
 

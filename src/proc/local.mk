@@ -32,7 +32,7 @@ tests_test_proc_requests_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_proc_requests_LDADD = $(LINK_PROC) $(LIBELF_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_proc_live
-tests_test_proc_live_SOURCES = tests/test_proc_live.c
+tests_test_proc_live_SOURCES = tests/test_proc_live.c tests/direct_opener.h
 tests_test_proc_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_proc_live_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
 
