@@ -11,13 +11,11 @@ trap 'rm -rf "$tmp"' EXIT
 # FILE FUNCTION: what is left of these. A function that is gone leaves the list; nothing is added.
 sort >"$tmp/known" <<EOF
 src/base/stack.c stack_end_meaning
-src/engine/recorded.c recorded_recording
 src/engine/samples.c samples_count
 src/loader/client.c loader_client_set_deadline
 src/loader/client.c loader_pid
 src/loader/kallsyms.c kallsyms_count
 src/loader/symbols.c symbols_count
-src/perf/recording.c recording_select
 src/perf/stage.c stage_count
 unwind/table.c table_bytes
 EOF

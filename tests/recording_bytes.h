@@ -539,10 +539,10 @@ static inline struct recording *im_open(const struct image *im)
 /* The next record, after as many drains as it takes; false at the end. */
 static inline bool im_next(struct recording *rec, struct record *ret)
 {
-	while (!source_next(recording_source(rec), ret)) {
+	while (!recording_next(rec, ret)) {
 		if (recording_is_over(rec))
 			return false;
-		if (source_drain(recording_source(rec), 0) == 0 && !recording_is_over(rec))
+		if (recording_read(rec) == 0 && !recording_is_over(rec))
 			return false; /* a pipe that has nothing now */
 	}
 	return true;

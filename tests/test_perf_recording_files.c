@@ -55,7 +55,7 @@ static uint64_t count_in_order(struct recording *rec)
 		last = record.time_ns;
 		nr += record.kind == RECORD_SAMPLE;
 	}
-	source_stats(recording_source(rec), &stats);
+	recording_stats(rec, &stats);
 	assert_int_equal(stats.late_records, 0);
 	return nr;
 }

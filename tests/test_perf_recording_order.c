@@ -37,7 +37,7 @@ static void rounds_put_records_in_order(void **state)
 		nr++;
 	}
 	assert_int_equal(nr, 80001);
-	source_stats(recording_source(rec), &stats);
+	recording_stats(rec, &stats);
 	assert_int_equal(stats.late_records, 1);
 	recording_close(rec);
 	im_done(&im);
@@ -78,7 +78,7 @@ static void without_rounds_a_window_orders(void **state)
 		room++;
 	}
 	assert_int_equal(room, nr_turns * per_ring * rings + 1);
-	source_stats(recording_source(rec), &stats);
+	recording_stats(rec, &stats);
 	assert_int_equal(stats.late_records, 1);
 	recording_close(rec);
 	im_done(&im);
@@ -102,7 +102,7 @@ static void what_waits_does_not_fill_the_window(void **state)
 	im_file_end(&im, im_data_off(&attr, 1));
 	rec = im_open(&im);
 	assert_int_equal(im_count(rec, RECORD_SAMPLE), nr);
-	source_stats(recording_source(rec), &stats);
+	recording_stats(rec, &stats);
 	assert_int_equal(stats.late_records, 0);
 	recording_close(rec);
 	im_done(&im);
@@ -181,8 +181,8 @@ static void breaking_off_opens_what_was_read(void **state)
 	rec = im_open(&im);
 	for (; nr < 5; nr++)
 		assert_true(im_next(rec, &first));
-	assert_true(source_drain(recording_source(rec), UINT64_MAX) > 0);
-	for (last = first.time_ns; source_next(recording_source(rec), &record); nr++) {
+	recording_stop(rec);
+	for (last = first.time_ns; recording_next(rec, &record); nr++) {
 		assert_int_equal(record.time_ns, last + 1);
 		last = record.time_ns;
 	}
@@ -214,7 +214,7 @@ static void losses_count_once(void **state)
 	im_file_end(&im, im_data_off(&im_cycles, 1));
 	rec = im_open(&im);
 	assert_int_equal(im_count(rec, RECORD_SAMPLE), 2);
-	source_stats(recording_source(rec), &stats);
+	recording_stats(rec, &stats);
 	assert_int_equal(stats.lost_samples, 7);
 	assert_int_equal(stats.lost_read, 100);
 	assert_true(stats.lost_read_known);

@@ -301,7 +301,7 @@ static void compressed_files_are_read_in_turn(void **state)
 		}
 		assert_false(im_next(rec, &record));
 		assert_string_equal(im_trouble(rec), "");
-		source_stats(recording_source(rec), &stats);
+		recording_stats(rec, &stats);
 		assert_int_equal(stats.late_records, 0);
 		assert_int_equal(recording_rewind(rec), 0);
 	}

@@ -62,8 +62,8 @@ static uint64_t read_samples(struct recording *rec)
 	struct record record;
 
 	do {
-		assert_true(source_drain(recording_source(rec), 0) >= 0);
-		while (source_next(recording_source(rec), &record))
+		assert_true(recording_read(rec) >= 0);
+		while (recording_next(rec, &record))
 			nr += record.kind == RECORD_SAMPLE && is_leader(&record);
 	} while (!recording_is_over(rec));
 	return nr;
@@ -361,10 +361,10 @@ static void expect_same(const struct record *a, const struct record *b)
 
 static bool next_of(struct recording *rec, struct record *ret)
 {
-	while (!source_next(recording_source(rec), ret)) {
+	while (!recording_next(rec, ret)) {
 		if (recording_is_over(rec))
 			return false;
-		source_drain(recording_source(rec), 0);
+		recording_read(rec);
 	}
 	return true;
 }

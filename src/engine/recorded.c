@@ -31,7 +31,6 @@ struct kernel_part {
 struct recorded {
 	struct source source; /* first: a struct source is what others hold */
 	struct recording *recording;
-	struct source *records; /* all that is in it */
 	struct effective_config effective;
 	char file[256];
 	char *word; /* the event asked for, or NULL */
@@ -231,14 +230,15 @@ static int op_drain(struct source *source, uint64_t time_ns)
 {
 	struct recorded *r = recorded_of(source);
 
-	return r->is_stopped ? 0 : source_drain(r->records, time_ns);
+	(void)time_ns;
+	return r->is_stopped ? 0 : recording_read(r->recording);
 }
 
 static bool op_next(struct source *source, struct record *ret)
 {
 	struct recorded *r = recorded_of(source);
 
-	while (source_next(r->records, ret)) {
+	while (recording_next(r->recording, ret)) {
 		if (ret->kind == RECORD_MMAP && ret->pid == UINT32_MAX) {
 			take_kernel_map(r, &ret->mmap);
 			continue;
@@ -260,7 +260,7 @@ static bool op_next(struct source *source, struct record *ret)
 
 static void op_stats(struct source *source, struct source_stats *ret)
 {
-	source_stats(recorded_of(source)->records, ret);
+	recording_stats(recorded_of(source)->recording, ret);
 }
 
 static const struct effective_config *op_effective(struct source *source)
@@ -286,18 +286,16 @@ static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t sta
 		       stack_mode_name(r->effective.mode));
 }
 
-static bool op_follow(struct source *source)
-{
-	(void)source;
-	return false;
-}
-
 static uint32_t op_pollfds(struct source *source, bool is_sideband, struct pollfd *fds,
 			   uint32_t max)
 {
-	struct recorded *r = recorded_of(source);
+	const struct recorded *r = recorded_of(source);
+	int fd = r->is_ended ? -1 : recording_fd(r->recording);
 
-	return recorded_is_over(r) ? 0 : source_pollfds(r->records, is_sideband, fds, max);
+	if (is_sideband || max == 0 || fd < 0)
+		return 0;
+	fds[0] = (struct pollfd){.fd = fd, .events = POLLIN};
+	return 1;
 }
 
 static bool op_is_over(struct source *source)
@@ -321,7 +319,6 @@ static const struct source_ops recorded_ops = {
 	.stats = op_stats,
 	.effective = op_effective,
 	.set_mode = op_set_mode,
-	.follow = op_follow,
 	.pollfds = op_pollfds,
 	.is_over = op_is_over,
 	.close = op_close,
@@ -337,7 +334,6 @@ int recorded_new(const struct recorded_config *config, struct recorded **ret, st
 	}
 	r->source.ops = &recorded_ops;
 	r->recording = config->recording;
-	r->records = recording_source(config->recording);
 	snprintf(r->file, sizeof(r->file), "%s", config->file);
 	if (config->event) {
 		r->word = strdup(config->event);
@@ -373,18 +369,13 @@ const struct recording_info *recorded_info(const struct recorded *r)
 	return recording_info(r->recording);
 }
 
-struct recording *recorded_recording(struct recorded *r)
-{
-	return r->recording;
-}
-
 void recorded_stop(struct recorded *r)
 {
 	if (r->is_ended)
 		return;
 	r->is_stopped = true;
 	/* What waits for older records to come is the end now. */
-	source_drain(r->records, UINT64_MAX);
+	recording_stop(r->recording);
 }
 
 bool recorded_is_over(const struct recorded *r)

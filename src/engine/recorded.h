@@ -30,7 +30,6 @@ struct recorded_config {
 int recorded_new(const struct recorded_config *config, struct recorded **ret, struct err *err);
 struct source *recorded_source(struct recorded *recorded);
 const struct recording_info *recorded_info(const struct recorded *recorded);
-struct recording *recorded_recording(struct recorded *recorded);
 
 /*
  * Show EVENT instead, a choice of choices.h, from the beginning of the recording. 0, -EALREADY (it is shown),

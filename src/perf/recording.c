@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The recorded source: see recording.h. Records stay where they were read
+ * The reader of a recording: see recording.h. Records stay where they were read
  * (recording_pool.h) and go out in order of time, up to the horizon that the
  * file's rounds give, or by halves when there is no room.
  */
@@ -18,13 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct recording *recording_of(struct source *source)
-{
-	return (struct recording *)source;
-}
-
-/* --- the source --- */
-
 /* Half of what is there goes on in its order, whatever may come behind it. */
 static void open_half(struct recording *rec)
 {
@@ -37,44 +30,11 @@ static void open_half(struct recording *rec)
 	}
 }
 
-/* What the selected event was recorded with. */
-static void sync_effective(struct recording *rec)
+int recording_read(struct recording *rec)
 {
-	const struct recording_info *info = &rec->head.info;
-	struct effective_config *effective = &rec->effective;
-	const struct recording_event *event;
-
-	for (uint32_t i = 0; !rec->is_selected && i < info->nr_events; i++) {
-		rec->selected = i;
-		rec->is_selected = !info->events[i].is_dummy;
-	}
-	if (rec->selected >= info->nr_events)
-		return;
-	event = &info->events[rec->selected];
-	effective->event.type = event->type;
-	effective->event.config = event->config;
-	snprintf(effective->event.name, sizeof(effective->event.name), "%s", event->name);
-	effective->freq_hz = event->is_freq ? event->freq_or_period : 0;
-	effective->period = event->is_freq ? 0 : event->freq_or_period;
-	effective->mode = event->format.mode;
-	effective->stack_bytes = event->stack_bytes;
-	effective->user_only = event->exclude_kernel;
-	effective->max_stack = event->max_stack;
-	effective->cpus_online = info->cpus_online;
-	effective->cpus_sampled = info->cpus_online;
-}
-
-static int op_drain(struct source *source, uint64_t time_ns)
-{
-	struct recording *rec = recording_of(source);
 	uint64_t before = recording_taken(rec);
 	int r = 0;
 
-	if (time_ns == UINT64_MAX) { /* no more is wanted: what is there is all */
-		pool_forget(&rec->pool, &rec->index);
-		reorder_index_open(&rec->index, UINT64_MAX);
-		return (int)MIN(rec->index.nr_ready, (size_t)INT32_MAX);
-	}
 	pool_forget(&rec->pool, &rec->index);
 	if (rec->is_full && rec->pool.nr_used > POOL_CHUNKS / 4 * 3)
 		pool_compact(&rec->pool, &rec->index);
@@ -93,9 +53,14 @@ static int op_drain(struct source *source, uint64_t time_ns)
 	else if (rec->horizon_moved)
 		reorder_index_open(&rec->index, rec->horizon_ns);
 	rec->horizon_moved = false;
-	sync_effective(rec);
 	/* What was skipped is something too: 0 means that there is nothing now. */
 	return (int)MIN(recording_taken(rec) - before + rec->index.nr_ready, (uint64_t)INT32_MAX);
+}
+
+void recording_stop(struct recording *rec)
+{
+	pool_forget(&rec->pool, &rec->index);
+	reorder_index_open(&rec->index, UINT64_MAX);
 }
 
 /*
@@ -246,9 +211,8 @@ static void forget_groups(struct recording_group *group)
 	*group = (struct recording_group){0};
 }
 
-static bool op_next(struct source *source, struct record *ret)
+bool recording_next(struct recording *rec, struct record *ret)
 {
-	struct recording *rec = recording_of(source);
 	const struct reorder_entry *entry;
 
 	if (next_of_group(rec, ret))
@@ -277,66 +241,11 @@ static bool op_next(struct source *source, struct record *ret)
 	return false;
 }
 
-static void op_stats(struct source *source, struct source_stats *ret)
+void recording_stats(const struct recording *rec, struct source_stats *ret)
 {
-	struct recording *rec = recording_of(source);
-
 	*ret = rec->stats;
 	ret->late_records = rec->index.late;
 }
-
-static const struct effective_config *op_effective(struct source *source)
-{
-	return &recording_of(source)->effective;
-}
-
-static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
-		       struct err *err)
-{
-	(void)source;
-	(void)mode;
-	(void)stack_bytes;
-	return err_set(err, -EOPNOTSUPP, "a recording stays as it was recorded");
-}
-
-static bool op_follow(struct source *source)
-{
-	(void)source;
-	return false;
-}
-
-static uint32_t op_pollfds(struct source *source, bool is_sideband, struct pollfd *fds,
-			   uint32_t max)
-{
-	int fd = recording_fd(recording_of(source));
-
-	if (is_sideband || max == 0 || fd < 0)
-		return 0;
-	fds[0] = (struct pollfd){.fd = fd, .events = POLLIN};
-	return 1;
-}
-
-static bool op_is_over(struct source *source)
-{
-	return recording_is_over(recording_of(source));
-}
-
-static void op_close(struct source *source)
-{
-	recording_close(recording_of(source));
-}
-
-static const struct source_ops recording_ops = {
-	.drain = op_drain,
-	.next = op_next,
-	.stats = op_stats,
-	.effective = op_effective,
-	.set_mode = op_set_mode,
-	.follow = op_follow,
-	.pollfds = op_pollfds,
-	.is_over = op_is_over,
-	.close = op_close,
-};
 
 const char *recording_trouble(const struct recording *rec, bool *ret_is_bad)
 {
@@ -355,7 +264,6 @@ int recording_open(int fd, const char *name, struct recording **ret, struct err 
 		close(fd);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
-	rec->source.ops = &recording_ops;
 	rec->loose = POOL_NONE;
 	rec->file.fd = fd;
 	rec->raw = (struct feed){
@@ -386,7 +294,6 @@ int recording_open(int fd, const char *name, struct recording **ret, struct err 
 		return r;
 	}
 	recording_start(rec);
-	sync_effective(rec);
 	*ret = rec;
 	return 0;
 }
@@ -406,18 +313,6 @@ void recording_close(struct recording *rec)
 	recording_head_done(&rec->head);
 	pool_done(&rec->pool);
 	free(rec);
-}
-
-struct source *recording_source(struct recording *rec)
-{
-	return &rec->source;
-}
-
-void recording_select(struct recording *rec, uint32_t event)
-{
-	rec->selected = event;
-	rec->is_selected = true;
-	sync_effective(rec);
 }
 
 const struct recording_info *recording_info(const struct recording *rec)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The recorded source: a perf.data file or pipe, from whatever perf wrote it.
+ * The reader of a perf.data file or pipe, from whatever perf wrote it.
  * Bytes of the file are hostile. Knows no path: the descriptor is given, and
  * what the recording says of files is handed on as text.
  *
@@ -20,7 +20,7 @@
 #define RECORDING_TEXT_MAX   256
 #define RECORDING_FILES_MAX  4096 /* of a directory, a file for each CPU's ring */
 
-struct recording; /* a struct source first */
+struct recording;
 
 /* What unwinding has to know of the machine; others show their callchains. */
 enum recording_arch {
@@ -95,24 +95,29 @@ int recording_open(int fd, const char *name, struct recording **ret, struct err 
  */
 int recording_add_file(struct recording *recording, int fd, uint32_t number, struct err *err);
 void recording_close(struct recording *recording);
-/* As a source its effective config is what EVENT was recorded with (recording_select). */
-struct source *recording_source(struct recording *recording);
-/* Which event is shown: source_effective() tells about it. At first the first that is no dummy. */
-void recording_select(struct recording *recording, uint32_t event);
 
 /*
  * What is known by now: in pipe mode events and features come on the way, and
- * an array may move with the next source_drain.
+ * an array may move with the next recording_read.
  */
 const struct recording_info *recording_info(const struct recording *recording);
 
 /*
- * source_drain() reads the next part, at most some MB: 0 with nothing read
- * means that a pipe has nothing now (poll recording_fd) or that all is over.
- * source_next() hands over what is in order by the file's rounds
- * (FINISHED_ROUND) or by a bounded window; older records that come later are
- * counted as late_records. record_sample.event tells the event.
+ * Read the next part, at most some MB. Returns a number above 0, or 0 with nothing
+ * read: a pipe has nothing now (poll recording_fd) or all is over. Invalidates
+ * records that were handed out.
  */
+int recording_read(struct recording *recording);
+/*
+ * The next record in time order, up to where the file's rounds (FINISHED_ROUND)
+ * or a bounded window allow it; false: no more before the next recording_read.
+ * Older records that come later are counted as late_records. record_sample.event
+ * tells the event.
+ */
+bool recording_next(struct recording *recording, struct record *ret);
+/* No more will be read: what was read is handed over to the last record. */
+void recording_stop(struct recording *recording);
+void recording_stats(const struct recording *recording, struct source_stats *ret);
 bool recording_is_over(const struct recording *recording);
 /* To poll for POLLIN while not over, or -1: a regular file is always ready. */
 int recording_fd(const struct recording *recording);

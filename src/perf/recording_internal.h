@@ -42,7 +42,6 @@ struct recording_stream {
 #define SLICE_OVER (-EXFULL)
 
 struct recording {
-	struct source source; /* first: a struct source is what others hold */
 	char name[RECORDING_TEXT_MAX];
 	char base[RECORDING_TEXT_MAX]; /* the name that others add their number to */
 	struct recording_file file;
@@ -65,13 +64,10 @@ struct recording {
 	uint64_t until_bytes; /* of both feeds: where this part ends */
 	bool horizon_moved, is_full, is_over;
 	uint64_t *counts; /* of samples by event: records are counted and not kept; or NULL */
-	uint64_t nr_kept, first_bad;
-	uint32_t selected;
-	bool is_selected;
+	uint64_t nr_kept;
 	struct source_stats stats;
 	struct recording_group group;
 	uint64_t throttled_since_ns[THROTTLED_CPUS_MAX];
-	struct effective_config effective;
 	struct err trouble;
 	bool is_bad;
 };

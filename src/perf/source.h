@@ -45,7 +45,7 @@ struct effective_config {
 /* Whether a record is worth not waiting for the end of the round. */
 typedef bool (*source_wants_fn)(void *context, const struct record *record);
 
-struct source_ops {
+struct source_ops { /* a recording has no follow, peek and limit_copy */
 	int (*drain)(struct source *source, uint64_t time_ns);
 	bool (*next)(struct source *source, struct record *ret);
 	void (*stats)(struct source *source, struct source_stats *ret);

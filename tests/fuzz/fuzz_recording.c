@@ -51,25 +51,24 @@ static void use_info(const struct recording_info *info)
 
 static void read_all_records(struct recording *recording)
 {
-	struct source *source = recording_source(recording);
 	struct source_stats stats;
 	struct record record;
 	bool is_bad;
 
 	for (int idle = 0; !recording_is_over(recording) && idle < IDLE_MAX;) {
-		int r = source_drain(source, 0);
+		int r = recording_read(recording);
 
 		if (r < 0)
 			break;
 		idle = r == 0 ? idle + 1 : 0;
-		while (source_next(source, &record)) {
+		while (recording_next(recording, &record)) {
 			must(record.kind != RECORD_SAMPLE ||
 			     record.sample.event < recording_info(recording)->nr_events);
 			use_record(&record);
 		}
 	}
 	use_info(recording_info(recording));
-	source_stats(source, &stats);
+	recording_stats(recording, &stats);
 	use(strlen(recording_trouble(recording, &is_bad)));
 }
 

@@ -194,13 +194,12 @@ static int add_sample(struct samples *s, const struct record *record)
 
 static int read_samples(struct samples *s, struct recording *recording, size_t max)
 {
-	struct source *source = recording_source(recording);
 	struct record record;
 	int r = 0;
 
 	while (r >= 0 && s->nr < max) {
-		r = source_drain(source, 0);
-		while (r >= 0 && s->nr < max && source_next(source, &record))
+		r = recording_read(recording);
+		while (r >= 0 && s->nr < max && recording_next(recording, &record))
 			r = record.kind == RECORD_SAMPLE ? add_sample(s, &record)
 							 : procs_apply(s->procs, &record);
 		if (recording_is_over(recording))
