@@ -622,10 +622,28 @@ static void code_of_another_machine(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, reset_aarch64, clear)
 
+/* Of such a sample the pc is all that is known, and it may be signed as in any other. */
+static void a_signed_pc_without_a_stack(void **state)
+{
+	(void)state;
+	ONE_FUNCTION(0);
+	stack.bytes = 0;
+	regs.r[A64_X30] = CALLER;
+	regs.r[A64_PC] = 0x0025000000000000ull | (MAP_START + 0x104);
+	unwind_dwarf(&space, &regs, &stack, frames, &result);
+	assert_int_equal(result.end, STACK_END_NO_STACK);
+	assert_int_equal(result.nr_frames, 1);
+	assert_int_equal(frames[0].pc, MAP_START + 0x104);
+	assert_int_equal(frames[0].module, module.id);
+	assert_int_equal(frames[0].off, TEXT_OFF + 0x104);
+	assert_false(frames[0].is_return);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(leaf_returns_by_x30),
+		TEST(a_signed_pc_without_a_stack),
 		TEST(callers_that_cannot_be),
 		TEST(prologue_body_and_epilogue),
 		TEST(epilogues_without_rows),

@@ -5,6 +5,7 @@
 #include "src/base/hash.h"
 #include "src/base/util.h"
 #include "tests/cfi_fixture.h"
+#include "unwind/stitch.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -664,6 +665,84 @@ static void sampled_at_a_call_that_has_run(void **state)
 	free(made);
 }
 
+/*
+ * A precise event names the `ret` that has just run: the stack pointer is the caller's, and the
+ * return address lies below the copy. The leaf is at 0x100, its caller at 0x200.
+ */
+static void sample_after_return(struct stitch *stitch, uint32_t tid, uint64_t time_ns)
+{
+	const struct stitch_return in = {1, tid, time_ns, &space, &regs, &stack};
+
+	stack.data = (const uint8_t *)&stack_words[1];
+	stack.base = regs.r[X86_RSP] = STACK + 8;
+	walk_from(0x107);
+	assert_int_equal(result.end, STACK_END_BAD_RA);
+	if (!stitch_return(stitch, &in, frames, &result)) {
+		assert_int_equal(result.end, STACK_END_BAD_RA);
+		assert_int_equal(result.nr_frames, 1);
+	}
+	assert_int_equal(frames[0].pc, MAP_START + 0x107);
+}
+
+static void sampled_at_a_return_that_has_run(void **state)
+{
+	static const uint8_t frame[] = {DEF_CFA_OFFSET, 32};
+	struct stitch *stitch = stitch_new();
+	size_t cie = put_cie("zR", usual, sizeof(usual));
+
+	(void)state;
+	put_fde(cie, 0x100, 0x20, NULL, 0);
+	put_fde(cie, 0x120, 0x20, NULL, 0);
+	put_fde(cie, 0x200, 0x100, frame, sizeof(frame));
+	put_fde(cie, 0x1000, 0x100, root, sizeof(root));
+	assert_int_equal(compile(), 0);
+	stack_words[0] = MAP_START + 0x210;
+	stack_words[4] = CALLER;
+	/* The same thread before, within the function: its stack is whole. */
+	walk_from(0x104);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	assert_int_equal(result.nr_frames, 3);
+	stitch_stack(stitch, 1, 7, NS_PER_SEC, frames, &result);
+	stack_words[0] = 0x5678; /* nothing may be read from there */
+	stack_words[1] = 0x1234;
+	regs.is_precise = true;
+	sample_after_return(stitch, 7, NS_PER_SEC);
+	assert_int_equal(result.end, STACK_END_STITCHED);
+	assert_int_equal(result.nr_frames, 3);
+	assert_int_equal(frames[1].pc, MAP_START + 0x210);
+	assert_true(frames[1].is_return);
+	assert_int_equal(frames[1].sp, STACK + 8);
+	assert_int_equal(frames[2].pc, CALLER);
+	/* Not by another thread, nor long after, nor where pc need not have run. */
+	sample_after_return(stitch, 8, NS_PER_SEC);
+	assert_int_equal(result.end, STACK_END_BAD_RA);
+	sample_after_return(stitch, 7, 4 * NS_PER_SEC);
+	assert_int_equal(result.end, STACK_END_BAD_RA);
+	regs.is_precise = false;
+	sample_after_return(stitch, 7, NS_PER_SEC);
+	assert_int_equal(result.end, STACK_END_BAD_RA);
+	regs.is_precise = true;
+	/* Called from elsewhere: what called the caller is not the same. */
+	stack_words[4] = CALLER + 8;
+	sample_after_return(stitch, 7, NS_PER_SEC);
+	assert_int_equal(result.end, STACK_END_BAD_RA);
+	stack_words[4] = CALLER;
+	/* The copy ends before the caller's own return address. */
+	stack.bytes = 16;
+	stack.is_cut = true;
+	sample_after_return(stitch, 7, NS_PER_SEC);
+	assert_int_equal(result.end, STACK_END_BAD_RA);
+	stack.bytes = sizeof(stack_words) - 8;
+	/* Another function at the same depth. */
+	walk_from(0x127);
+	assert_false(stitch_return(stitch,
+				   &(struct stitch_return){1, 7, NS_PER_SEC, &space, &regs, &stack},
+				   frames, &result));
+	sample_after_return(stitch, 7, NS_PER_SEC);
+	assert_int_equal(result.end, STACK_END_STITCHED);
+	stitch_free(stitch);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, reset, clear)
@@ -695,6 +774,7 @@ int main(void)
 		TEST(roots),
 		TEST(a_thread_before_its_first_function),
 		TEST(sampled_at_a_call_that_has_run),
+		TEST(sampled_at_a_return_that_has_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

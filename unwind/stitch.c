@@ -122,23 +122,34 @@ static bool is_same(const struct unwind_frame *a, const struct unwind_frame *b)
 }
 
 /*
- * How many of WHOLE's frames there are up to and with those NEED that are the
- * outermost of CUT; 0: they are not there. Addresses grow outward. (Not where a
- * signal's stack lies above the other: there they may not be found.)
+ * How many of the NR frames have a stack pointer of at most SP. Addresses grow
+ * outward. (Not where a signal's stack lies above the other: a frame may not be
+ * found there.)
  */
-static uint32_t find_outermost(const struct unwind_frame *whole, uint32_t nr_whole,
-			       const struct unwind_frame *cut, uint32_t nr_cut, uint32_t need)
+static uint32_t count_to(const struct unwind_frame *frames, uint32_t nr, uint64_t sp)
 {
-	uint32_t low = 0, high = nr_whole;
+	uint32_t low = 0, high = nr;
 
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 
-		if (whole[middle].sp <= cut[nr_cut - 1].sp)
+		if (frames[middle].sp <= sp)
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	return low;
+}
+
+/*
+ * How many of WHOLE's frames there are up to and with those NEED that are the
+ * outermost of CUT; 0: they are not there.
+ */
+static uint32_t find_outermost(const struct unwind_frame *whole, uint32_t nr_whole,
+			       const struct unwind_frame *cut, uint32_t nr_cut, uint32_t need)
+{
+	uint32_t low = count_to(whole, nr_whole, cut[nr_cut - 1].sp);
+
 	if (low < need)
 		return 0;
 	for (uint32_t i = 1; i <= need; i++)
@@ -197,6 +208,73 @@ static void complete(const struct stitch *stitch, struct sample *sample)
 		}
 		need = result->nr_frames >= SAME_MAX ? SAME_MAX : 0;
 	}
+}
+
+/*
+ * The frame that the `ret` at the sample's pc has returned to: what called the
+ * same function, with the stack pointer that is in the registers now, in a recent
+ * whole stack of the thread. *RET_NR is how many frames there are from it on.
+ */
+static const struct unwind_frame *find_caller(const struct stitch *stitch,
+					      const struct stitch_return *in, struct sample *sample,
+					      uint32_t *ret_nr)
+{
+	uint64_t number = stitch->newest[sample->tid % THREADS], sp = in->regs->r[X86_RSP];
+	const struct unwind_frame *leaf = &sample->frames[0];
+	const struct unwind_map *map = unwind_map_of(in->space, leaf->pc);
+	const struct whole *whole;
+	uint64_t start, end;
+
+	if (!map || !map->module || !map->module->has_table ||
+	    !table_func_of(&map->module->table, leaf->off, &start, &end))
+		return NULL;
+	for (int i = 0; i < TRIES && (whole = whole_at(stitch, number)); i++) {
+		const struct unwind_frame *from = &stitch->frames[whole->begin % FRAMES];
+		uint32_t at = count_to(from, whole->nr, sp);
+
+		number = whole->before;
+		if (!is_of(whole, sample) || at < 2 || from[at - 1].sp != sp ||
+		    !from[at - 1].is_return || from[at - 2].module != leaf->module ||
+		    from[at - 2].off - from[at - 2].is_return - start >= end - start)
+			continue;
+		*ret_nr = whole->nr - (at - 1);
+		return &from[at - 1];
+	}
+	return NULL;
+}
+
+bool stitch_return(const struct stitch *stitch, const struct stitch_return *in,
+		   struct unwind_frame *frames, struct unwind_result *result)
+{
+	struct sample sample = {in->time_ns, in->process, in->tid, frames, result, false};
+	const struct unwind_result failed = *result;
+	struct unwind_regs regs = *in->regs;
+	const struct unwind_frame *caller;
+	bool is_good;
+	uint32_t nr;
+
+	if (!regs.is_precise || regs.machine != TABLE_MACHINE_X86_64 ||
+	    result->end != STACK_END_BAD_RA || result->nr_frames != 1)
+		return false;
+	caller = find_caller(stitch, in, &sample, &nr);
+	if (!caller)
+		return false;
+	regs.returned_to = caller->pc;
+	unwind_dwarf(in->space, &regs, in->stack, frames, result);
+	/* The caller itself is the guess; what called it must stand in the copy. */
+	is_good = result->nr_frames > 2 && result->nr_frames - 1 <= nr &&
+		  (result->end == STACK_END_ROOT || result->end == STACK_END_TRUNCATED);
+	for (uint32_t i = 1; is_good && i < result->nr_frames; i++)
+		is_good = is_same(&frames[i], &caller[i - 1]);
+	if (!is_good) {
+		*result = failed;
+		return false;
+	}
+	if (result->end == STACK_END_ROOT)
+		result->end = STACK_END_STITCHED;
+	else
+		complete(stitch, &sample);
+	return true;
 }
 
 /*

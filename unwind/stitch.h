@@ -9,6 +9,7 @@
 
 #include "unwind/unwind.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct stitch; /* the last stack of each thread; those longest ago are overwritten */
@@ -31,6 +32,27 @@ void stitch_clear(struct stitch *stitch);
  */
 void stitch_stack(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
 		  struct unwind_frame *frames, struct unwind_result *result);
+
+/* A stack of unwind_dwarf, and what it was made of. */
+struct stitch_return {
+	uint32_t process, tid;
+	uint64_t time_ns;
+	const struct unwind_space *space;
+	const struct unwind_regs *regs;
+	const struct unwind_stack *stack;
+};
+
+/*
+ * FRAMES and RESULT end BAD_RA after the first frame. That may be a precise event on a
+ * `ret` that has run: its return address lies just below the copy. If a recent whole
+ * stack of the thread has a call of the same function whose caller has the same
+ * stack pointer, the walk goes on in that caller, with the registers of IN. True:
+ * FRAMES and RESULT are of that walk, which met the same frames as that stack. It ends STITCHED,
+ * or TRUNCATED, for the return address is a guess; it is not remembered.
+ * False: nothing has changed.
+ */
+bool stitch_return(const struct stitch *stitch, const struct stitch_return *in,
+		   struct unwind_frame *frames, struct unwind_result *result);
 
 /* Thread TID has ended. */
 void stitch_forget(struct stitch *stitch, uint32_t tid);

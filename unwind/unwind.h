@@ -64,6 +64,8 @@ struct unwind_regs {
 	uint64_t r[UNWIND_REGS_MAX]; /* by DWARF number; the machine's pc last */
 	/* pc is of an instruction that has run, and the others are as it has left them */
 	bool is_precise;
+	/* if is_precise: pc is of a `ret` that has run and went to this address; 0: it is not */
+	uint64_t returned_to;
 };
 
 /* The copied stack: bytes at addresses [base, base + bytes). */
@@ -151,6 +153,7 @@ struct unwind_result {
  * regs' pc itself. The stack ends with exactly one reason (stack.h): ROOT only
  * if every step was verified: CFA grows and is aligned, the return address is
  * in an executable mapping, and frame-pointer steps come just after a call.
+ * Without a byte of the stack (NO_STACK) the first frame is all.
  */
 void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *regs,
 		  const struct unwind_stack *stack, struct unwind_frame *frames,

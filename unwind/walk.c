@@ -371,6 +371,14 @@ static void hurry(struct walk *w)
 		w->arch->stride(c, w->space, &w->last_map, &w->frames[nr], UNWIND_FRAMES_MAX - nr);
 }
 
+/* A frame that is known by its pc alone. */
+static void put_lone_frame(struct walk *w)
+{
+	uint64_t pc = w->cursor.regs[w->arch->pc_reg];
+
+	unwind_frame_of(w->space, pc, false, NULL, &w->frames[w->result->nr_frames++]);
+}
+
 /*
  * Sampled at a call that has run: its return address is on the stack, and the
  * frame is as its rule says without it. WALK_ON, or why the stack has to wait.
@@ -388,7 +396,7 @@ static int undo_call(struct walk *w)
 	if (r == WALK_ON)
 		c->regs[w->arch->sp_reg] = guess.sp;
 	else if (r == (int)STACK_END_PENDING)
-		unwind_frame_of(w->space, pc, false, NULL, &w->frames[w->result->nr_frames++]);
+		put_lone_frame(w);
 	return r == (int)STACK_END_PENDING ? r : WALK_ON;
 }
 
@@ -409,7 +417,15 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 	cursor_begin(w, regs, keep_saved);
 	w->result->nr_frames = 0;
 	w->last_map = NULL;
-	if (unlikely(regs->is_precise)) {
+	if (unlikely(w->stack->bytes == 0)) {
+		put_lone_frame(w);
+		return (int)STACK_END_NO_STACK;
+	}
+	if (unlikely(regs->is_precise && regs->returned_to)) {
+		put_lone_frame(w);
+		w->cursor.regs[w->arch->pc_reg] = regs->returned_to;
+		w->cursor.is_exact = false;
+	} else if (unlikely(regs->is_precise)) {
 		r = undo_call(w);
 		if (r != WALK_ON)
 			return r;

@@ -142,7 +142,6 @@ struct stack_input {
 	uint64_t time_ns;
 	enum stack_mode mode;
 	enum record_abi abi;
-	bool is_precise; /* taken at a known instruction: pc may be one that calls or returns */
 	bool is_foreign; /* of another machine: the recorded chain is all there is */
 	const uint64_t *kernel_ips, *user_ips; /* innermost first */
 	uint32_t nr_kernel_ips, nr_user_ips;

@@ -174,6 +174,7 @@ static void take_regs(const struct record_sample *sample, const struct machine_r
 
 	ret->regs.machine = machine->machine;
 	ret->regs.is_precise = sample->is_precise;
+	ret->regs.returned_to = 0;
 	for (unsigned int i = 0; i < machine->nr; i++)
 		ret->regs.r[i] = sample_reg(sample, perf_reg ? perf_reg[i] : i);
 	ret->pc = ret->regs.r[machine->pc];
@@ -198,7 +199,6 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	else if (sample->is_precise)
 		begin_at_ip(engine, sample, &kernel, &user);
 	ret->mode = sample->mode;
-	ret->is_precise = sample->is_precise;
 	ret->is_foreign = !machine;
 	ret->abi = sample->regs && machine ? sample->abi : RECORD_ABI_NONE;
 	ret->kernel_ips = kernel.ips;
@@ -250,6 +250,14 @@ static void user_part(struct engine *engine, const struct process *process,
 		      const struct stack_input *input, struct unwind_result *ret)
 {
 	const struct unwind_space *space = process_space(process);
+	const struct stitch_return returned = {
+		.process = process->index,
+		.tid = input->tid,
+		.time_ns = input->time_ns,
+		.space = space,
+		.regs = &input->regs,
+		.stack = &input->stack,
+	};
 
 	*ret = (struct unwind_result){.end = STACK_END_NO_USER, .end_module = UNWIND_NO_MODULE};
 	if (process->is_kernel) {
@@ -269,14 +277,12 @@ static void user_part(struct engine *engine, const struct process *process,
 		chain_part(engine, space, input, ret);
 		return;
 	}
-	if (input->stack.bytes == 0) {
-		unwind_frame_of(space, input->pc, false, NULL, &engine->user[0]);
-		ret->nr_frames = 1;
-		ret->end = STACK_END_NO_STACK;
-		return;
-	}
 	unwind_dwarf(space, &input->regs, &input->stack, engine->user, ret);
-	stitch_stack(engine->stitch, process->index, input->tid, input->time_ns, engine->user, ret);
+	if (ret->end == STACK_END_NO_STACK)
+		return;
+	if (!stitch_return(engine->stitch, &returned, engine->user, ret))
+		stitch_stack(engine->stitch, process->index, input->tid, input->time_ns,
+			     engine->user, ret);
 	if (input->leaf && input->leaf != input->pc && ret->nr_frames > 0)
 		unwind_frame_of(space, input->leaf, false, NULL, &engine->user[0]);
 }

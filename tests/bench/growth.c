@@ -239,6 +239,7 @@ static void take_regs(const struct record_sample *from, struct unwind_regs *ret)
 {
 	ret->machine = TABLE_MACHINE_X86_64;
 	ret->is_precise = from->is_precise;
+	ret->returned_to = 0;
 	for (size_t i = 0; i < X86_NR_REGS; i++) {
 		uint64_t bit = 1ull << perf_regs[i];
 
