@@ -2,7 +2,6 @@ noinst_LIBRARIES += libunwind-st.a
 libunwind_st_a_SOURCES = \
 	unwind/aarch64.c unwind/aarch64_abi.h \
 	unwind/arch.h \
-	unwind/calls.c unwind/calls_build.c unwind/calls_format.h \
 	unwind/cfa.c unwind/cfa.h \
 	unwind/cfi.c unwind/cfi.h \
 	unwind/cfi_parse.c unwind/cfi_parse.h \
@@ -12,11 +11,11 @@ libunwind_st_a_SOURCES = \
 	unwind/fp.c \
 	unwind/lbr.c unwind/lbr.h \
 	unwind/lower.c unwind/lower.h unwind/lower_aarch64.c unwind/lower_x86_64.c \
-	unwind/slow.c \
+	unwind/return_addrs.c unwind/return_addrs_build.c unwind/return_addrs_format.h \
+	unwind/slow_path.c \
 	unwind/starts.c unwind/starts.h \
-	unwind/step.h \
+	unwind/step.h unwind/step_run_x86_64.c \
 	unwind/stitch.c unwind/stitch.h \
-	unwind/stride_x86_64.c \
 	unwind/synth.c unwind/synth.h unwind/synth_aarch64.c unwind/synth_x86_64.c \
 	unwind/table.c unwind/table.h unwind/table_format.h \
 	unwind/table_build.c unwind/table_build.h \

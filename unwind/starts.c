@@ -18,7 +18,7 @@
 
 #include "src/base/deadline.h"
 #include "src/base/util.h"
-#include "unwind/calls_format.h"
+#include "unwind/return_addrs_format.h"
 
 #include <errno.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "unwind/aarch64_abi.h"
-#include "unwind/calls_format.h"
+#include "unwind/return_addrs_format.h"
 #include "unwind/cfi_parse.h"
 
 #include <errno.h>

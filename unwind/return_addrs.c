@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "unwind/calls_format.h"
+#include "unwind/return_addrs_format.h"
 #include "unwind/unwind.h"
 
 #include <errno.h>
