@@ -135,7 +135,7 @@ int reset(void **state)
 				   .addr_bytes = 8,
 				   .segments = &segment,
 				   .nr_segments = 1};
-	module = (struct unwind_module){.id = 1, .calls_failed = true};
+	module = (struct unwind_module){.id = 1, .return_addrs_failed = true};
 	map = (struct unwind_map){.start = MAP_START,
 				  .end = MAP_START + TEXT_BYTES,
 				  .file_off = TEXT_OFF,

@@ -117,9 +117,9 @@ static void assert_bad(struct fixture *f, enum loader_status status)
 			assert_null(reply.names[0].name);
 		}
 	}
-	assert_int_equal(loader_want_calls(f->client, BAD), 0);
+	assert_int_equal(loader_want_return_addrs(f->client, BAD), 0);
 	test_reply(f->client, &reply);
-	assert_int_equal(reply.kind, LOADER_REPLY_CALLS);
+	assert_int_equal(reply.kind, LOADER_REPLY_RETURN_ADDRS);
 	assert_int_equal(reply.status, status);
 	assert_good_still_works(f);
 	assert_int_equal(restarts_of(f), 1);
@@ -263,7 +263,7 @@ static void a_dropped_module_is_answered_once(void **state)
 	test_add(f->client, BAD, "/proc/self/exe");
 	assert_int_equal(loader_want_table(f->client, BAD), 0);
 	loader_tick(f->client, test_now(f->client)); /* this one is with the loader now */
-	assert_int_equal(loader_want_calls(f->client, BAD), 0);
+	assert_int_equal(loader_want_return_addrs(f->client, BAD), 0);
 	loader_drop_module(f->client, BAD);
 	for (int i = 0; i < 2; i++) {
 		test_reply(f->client, &reply);
@@ -307,7 +307,7 @@ static void without_a_loader_everything_is_answered(void **state)
 
 	f->spawner.main = NULL;
 	assert_int_equal(loader_want_table(f->client, GOOD), 0);
-	assert_int_equal(loader_want_calls(f->client, GOOD), 0);
+	assert_int_equal(loader_want_return_addrs(f->client, GOOD), 0);
 	while (!loader_next_reply(f->client, &reply)) {
 		loader_tick(f->client, time_ns);
 		time_ns += NS_PER_MSEC;
@@ -359,7 +359,7 @@ static void feed(struct fixture *f, const uint8_t *data, size_t len, unsigned in
 		munmap((void *)(uintptr_t)blob, bytes);
 		close(reply.blob_fd);
 	}
-	assert_int_equal(loader_want_calls(f->client, BAD), 0);
+	assert_int_equal(loader_want_return_addrs(f->client, BAD), 0);
 	test_reply(f->client, &reply);
 	if (reply.blob_fd >= 0)
 		close(reply.blob_fd);

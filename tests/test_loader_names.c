@@ -315,9 +315,9 @@ static void calls_are_found(void **state)
 	struct stat st;
 
 	test_add(f->client, MODULE, "/proc/self/exe");
-	assert_int_equal(loader_want_calls(f->client, MODULE), 0);
+	assert_int_equal(loader_want_return_addrs(f->client, MODULE), 0);
 	test_reply(f->client, &reply);
-	assert_int_equal(reply.kind, LOADER_REPLY_CALLS);
+	assert_int_equal(reply.kind, LOADER_REPLY_RETURN_ADDRS);
 	assert_int_equal(reply.status, LOADER_OK);
 	assert_int_equal(fstat(reply.blob_fd, &st), 0);
 	assert_true(st.st_size > 0 && st.st_size < 1 << 20);

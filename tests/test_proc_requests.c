@@ -317,8 +317,8 @@ static void a_bad_table_is_refused_and_stays_the_callers(void **state)
 	assert_int_equal(module_ready(module, blob, 4096), -EBADMSG);
 	assert_false(module->unwind.has_table);
 	assert_int_equal(module->unwind.state, STACK_END_PENDING);
-	assert_int_equal(module_calls_ready(module, blob, 4096), -EBADMSG);
-	assert_true(module->unwind.calls_failed);
+	assert_int_equal(module_return_addrs_ready(module, blob, 4096), -EBADMSG);
+	assert_true(module->unwind.return_addrs_failed);
 	assert_int_equal(munmap(blob, 4096), 0);
 	module_failed(procs, module, STACK_END_BAD_FILE, "damaged table", false);
 	assert_int_equal(module->unwind.state, STACK_END_BAD_FILE);

@@ -58,15 +58,15 @@ static void one_function(const uint8_t *insns, size_t bytes)
 		one_function(_insns, ARRAY_SIZE(_insns)); \
 	} while (0)
 
-static void *take_calls(void)
+static void *take_return_addrs(void)
 {
 	void *made;
 	size_t len;
 
-	assert_int_equal(cfi_compile_calls(&input, &made, &len), 0);
-	assert_int_equal(calls_open(made, len, &module.calls), 0);
-	module.has_calls = true;
-	module.calls_failed = false;
+	assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
+	assert_int_equal(return_addrs_open(made, len, &module.return_addrs), 0);
+	module.has_return_addrs = true;
+	module.return_addrs_failed = false;
 	return made;
 }
 
@@ -133,7 +133,7 @@ static void prologue_body_and_epilogue(void **state)
 	assert_int_equal(frames[1].sp, STACK + 0x120);
 	regs.r[A64_X30] = CALLER;
 	expect_caller(16);
-	assert_int_equal(stats.slow_rows, 0);
+	assert_int_equal(stats.slow_path_rows, 0);
 }
 
 /* clang before 17: the body's row stands up to the end. */
@@ -366,14 +366,14 @@ static void other_shapes_of_rows(void **state)
 	stack_words[2] = STACK + 64;
 	stack_words[11] = CALLER;
 	expect_caller(0);
-	assert_int_equal(stats.slow_rows, 0);
+	assert_int_equal(stats.slow_path_rows, 0);
 	/* By the evaluator: sp + 8 * x1, the return address still in x30. */
 	reset_aarch64(NULL);
 	ONE_FUNCTION(DEF_CFA_EXPR, 7, BREG(A64_SP), 0, BREG(1), 0, LIT(8), DW_OP_mul, DW_OP_plus);
 	regs.r[1] = 4;
 	regs.r[A64_X30] = CALLER | 1ull << 50;
 	expect_caller(0);
-	assert_int_equal(stats.slow_rows, 1);
+	assert_int_equal(stats.slow_path_rows, 1);
 	assert_int_equal(frames[1].sp, STACK + 32);
 }
 
@@ -500,10 +500,10 @@ static bool is_after_call(uint32_t insn)
 	bool is_call;
 
 	put_insn(0x400, insn);
-	made = take_calls();
-	is_call = calls_check(&module.calls, TEXT_OFF + 0x404);
-	assert_false(calls_check(&module.calls, TEXT_OFF + 0x400));
-	assert_false(calls_check(&module.calls, TEXT_OFF + 0x406));
+	made = take_return_addrs();
+	is_call = return_addrs_has(&module.return_addrs, TEXT_OFF + 0x404);
+	assert_false(return_addrs_has(&module.return_addrs, TEXT_OFF + 0x400));
+	assert_false(return_addrs_has(&module.return_addrs, TEXT_OFF + 0x406));
 	free(made);
 	return is_call;
 }
@@ -530,7 +530,7 @@ static void frame_records_without_cfi(void **state)
 	(void)state;
 	ONE_FUNCTION(0);
 	put_insn(0x100c, INSN_BLR_X3);
-	made = take_calls();
+	made = take_return_addrs();
 	regs.r[A64_X29] = STACK + 0x40;
 	stack_words[8] = STACK + 0x80;
 	stack_words[9] = CALLER | 3ull << 49;
@@ -552,7 +552,7 @@ static void leaf_without_cfi(void **state)
 	(void)state;
 	ONE_FUNCTION(0);
 	put_insn(0x100c, INSN_BLR_X3);
-	made = take_calls();
+	made = take_return_addrs();
 	regs.r[A64_X30] = CALLER;
 	expect_caller(0x200 - 0x100);
 	assert_int_equal(frames[1].sp, STACK);

@@ -48,7 +48,7 @@ static void cfa_from_memory(void **state)
 	regs.r[X86_RBP] = STACK + 256;
 	stack_words[30] = STACK + 88;
 	expect_caller(4);
-	assert_int_equal(stats.slow_rows, 0);
+	assert_int_equal(stats.slow_path_rows, 0);
 	regs.r[X86_RBP] = 0; /* a frame pointer that is none */
 	expect_end(0x104, STACK_END_BAD_CFI);
 }
@@ -117,7 +117,7 @@ static void plt_on_both_sides_of_the_push(void **state)
 		reset(NULL);
 		COMPILE_ONE(DEF_CFA_EXPR, 11, BREG(X86_RSP), 8, BREG(X86_RIP), 0, LIT(15),
 			    DW_OP_and, LIT(k), DW_OP_ge, LIT(3), DW_OP_shl, DW_OP_plus);
-		assert_int_equal(stats.slow_rows, 0);
+		assert_int_equal(stats.slow_path_rows, 0);
 		for (unsigned int at = 0; at < 32; at++) {
 			stack_words[at % 16 >= k] = CALLER;
 			stack_words[at % 16 < k] = 0x5555;
@@ -132,7 +132,7 @@ static void not_every_long_expression_is_a_plt(void **state)
 	(void)state;
 	COMPILE_ONE(DEF_CFA_EXPR, 11, BREG(X86_RSP), 8, BREG(X86_RIP), 0, LIT(15), DW_OP_and,
 		    LIT(11), DW_OP_le, LIT(3), DW_OP_shl, DW_OP_plus);
-	assert_int_equal(stats.slow_rows, 1);
+	assert_int_equal(stats.slow_path_rows, 1);
 	stack_words[1] = CALLER;
 	expect_caller(0);
 }
@@ -151,7 +151,7 @@ static void return_address_relative_to_pc(void **state)
 	expect_caller(0);
 	expect_caller(7);
 	expect_caller(22);
-	assert_int_equal(stats.slow_rows, 2);
+	assert_int_equal(stats.slow_path_rows, 2);
 }
 
 static void return_address_in_a_register(void **state)
@@ -180,13 +180,13 @@ static void rows_that_only_the_evaluator_can_say(void **state)
 	stack_words[5] = STACK + 56;
 	stack_words[6] = CALLER;
 	expect_caller(0);
-	assert_int_equal(stats.slow_rows, 1);
+	assert_int_equal(stats.slow_path_rows, 1);
 
 	reset(NULL);
 	COMPILE_ONE(VAL_EXPR, X86_RBP, 2, BREG(X86_RBP), 8, VAL_OFFSET, X86_R12, 2);
 	stack_words[0] = CALLER;
 	expect_caller(0);
-	assert_int_equal(stats.slow_rows, 1);
+	assert_int_equal(stats.slow_path_rows, 1);
 }
 
 static void hostile_expressions_end_the_stack(void **state)
@@ -473,7 +473,7 @@ static void chains_of_threads(void **state)
 	expect_chain(0x2010, STACK_END_FP, 0);
 }
 
-/* Into a file whose calls are not known yet, and into memory that has no file. */
+/* Into a file whose return addresses are not known yet, and into memory that has no file. */
 static void expect_pending_or_jit(void)
 {
 	static struct unwind_module other;
@@ -487,19 +487,19 @@ static void expect_pending_or_jit(void)
 	unwind_dwarf(&two, &regs, &stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_PENDING);
 	assert_int_equal(result.end_module, 2);
-	assert_true(other.wants_calls);
+	assert_true(other.needs_return_addrs);
 	assert_true(other.wants_table); /* else nobody reads the file */
 	other = (struct unwind_module){.id = 2, .state = STACK_END_JIT};
 	unwind_dwarf(&two, &regs, &stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_JIT);
 	assert_int_equal(result.end_module, 2);
-	assert_false(other.wants_calls); /* nobody could answer */
+	assert_false(other.needs_return_addrs); /* nobody could answer */
 }
 
 /* A frame-pointer step that would be misaligned or go down is not one. */
 static void frame_pointers_that_are_none(void **state)
 {
-	struct calls calls;
+	struct return_addrs return_addrs;
 	void *made;
 	size_t len;
 
@@ -507,11 +507,11 @@ static void frame_pointers_that_are_none(void **state)
 	put_fde(put_cie("zR", usual, sizeof(usual)), 0x1000, 0x100, root, sizeof(root));
 	memcpy(text + 0x100e, "\xff\xd0", 2); /* a call before CALLER */
 	assert_int_equal(compile(), 0);
-	assert_int_equal(cfi_compile_calls(&input, &made, &len), 0);
-	assert_int_equal(calls_open(made, len, &calls), 0);
-	module.calls = calls;
-	module.has_calls = true;
-	module.calls_failed = false;
+	assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
+	assert_int_equal(return_addrs_open(made, len, &return_addrs), 0);
+	module.return_addrs = return_addrs;
+	module.has_return_addrs = true;
+	module.return_addrs_failed = false;
 	stack_words[9] = stack_words[11] = CALLER;
 	regs.r[X86_RBP] = STACK + 64;
 	expect_caller(4);
@@ -632,27 +632,27 @@ static void a_thread_before_its_first_function(void **state)
 /* A precise event names the call that has just been made: its return address is on the stack. */
 static void sampled_at_a_call_that_has_run(void **state)
 {
-	struct calls calls;
+	struct return_addrs return_addrs;
 	void *made;
 	size_t len;
 
 	(void)state;
 	memcpy(text + 0x104, "\xff\xd0", 2);
 	COMPILE_ONE(DEF_CFA_OFFSET, 24);
-	assert_int_equal(cfi_compile_calls(&input, &made, &len), 0);
-	assert_int_equal(calls_open(made, len, &calls), 0);
+	assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
+	assert_int_equal(return_addrs_open(made, len, &return_addrs), 0);
 	stack_words[0] = MAP_START + 0x106;
 	stack_words[2] = 0x1234;
 	stack_words[3] = CALLER;
 	expect_end(0x104, STACK_END_BAD_RA);
 	regs.is_precise = true;
-	module.calls_failed = false;
+	module.return_addrs_failed = false;
 	walk_from(0x104);
 	assert_int_equal(result.end, STACK_END_PENDING);
 	assert_int_equal(result.nr_frames, 1);
-	assert_true(module.wants_calls);
-	module.calls = calls;
-	module.has_calls = true;
+	assert_true(module.needs_return_addrs);
+	module.return_addrs = return_addrs;
+	module.has_return_addrs = true;
 	expect_caller(4);
 	assert_int_equal(frames[0].pc, MAP_START + 0x104);
 

@@ -322,7 +322,7 @@ static void fini_without_cfi(void **state)
 static void leaf_in_a_small_hole(void **state)
 {
 	size_t cie = put_cie("zR", usual, sizeof(usual)), len;
-	struct calls calls;
+	struct return_addrs return_addrs;
 	void *made;
 
 	(void)state;
@@ -331,11 +331,11 @@ static void leaf_in_a_small_hole(void **state)
 	put_fde(cie, 0x1000, 0x100, root, sizeof(root));
 	memcpy(text + 0x100e, "\xff\xd0", 2); /* a call before CALLER */
 	assert_int_equal(compile(), 0);
-	assert_int_equal(cfi_compile_calls(&input, &made, &len), 0);
-	assert_int_equal(calls_open(made, len, &calls), 0);
-	module.calls = calls;
-	module.has_calls = true;
-	module.calls_failed = false;
+	assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
+	assert_int_equal(return_addrs_open(made, len, &return_addrs), 0);
+	module.return_addrs = return_addrs;
+	module.has_return_addrs = true;
+	module.return_addrs_failed = false;
 	regs.r[X86_RBP] = 0;
 	stack_words[0] = CALLER;
 	for (uint64_t at = 0x117; at < 0x121; at++)

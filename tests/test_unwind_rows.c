@@ -364,7 +364,7 @@ static bool compare_file(const char *path, struct counts *n)
 	assert_int_equal(table_open(blob, len, &table), 0);
 	assert_int_equal(stats.rows, table_nr_rows(&table));
 	n->rows = stats.rows;
-	n->slow = stats.slow_rows;
+	n->slow = stats.slow_path_rows;
 	n->fdes_skipped = stats.fdes_skipped;
 	n->bytes = len;
 	if (cfi) {

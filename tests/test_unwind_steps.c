@@ -60,8 +60,8 @@ static void assert_complete(void)
 	assert_like_libgcc(1);
 	for (uint32_t i = 0; i < result.nr_frames; i++)
 		if (frames[i].is_return)
-			assert_true(
-				calls_check(&self.modules[frames[i].module].calls, frames[i].off));
+			assert_true(return_addrs_has(&self.modules[frames[i].module].return_addrs,
+						     frames[i].off));
 }
 
 /* Is the code of FUNC among the frames? (its first bytes are enough: all are small) */
@@ -463,17 +463,17 @@ static void frame_pointer_where_no_cfi(void **state)
 	assert_int_equal(frame_in((const void *)asm_no_cfi_fp, 32), 1);
 	assert_int_equal(frame_in((const void *)call_no_cfi_fp, 40), 2);
 
-	own->has_calls = false;
+	own->has_return_addrs = false;
 	unwind_shot();
 	assert_int_equal(result.end, STACK_END_PENDING);
 	assert_int_equal(result.end_module, own->id);
-	assert_true(own->wants_calls);
-	own->calls_failed = true;
+	assert_true(own->needs_return_addrs);
+	own->return_addrs_failed = true;
 	unwind_shot();
 	assert_int_equal(result.end, STACK_END_NO_CFI);
 	assert_int_equal(result.nr_frames, 2);
-	own->calls_failed = own->wants_calls = false;
-	own->has_calls = true;
+	own->return_addrs_failed = own->needs_return_addrs = false;
+	own->has_return_addrs = true;
 }
 
 static void no_frame_pointer_where_no_cfi(void **state)

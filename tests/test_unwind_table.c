@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The table and the calls blob as data: holes, huge code, more than 2^21 rows,
+ * The table and the return addresses as data: holes, huge code, more than 2^21 rows,
  * and blobs that a hostile helper may send.
  */
 #include "config.h"
@@ -152,15 +152,15 @@ static void more_than_two_million_rows(void **state)
 }
 
 /* The own program's table, as large as it is, in a block of exactly its size. */
-static uint8_t *own_blob(size_t *ret_bytes, bool calls)
+static uint8_t *own_blob(size_t *ret_bytes, bool return_addrs)
 {
 	struct cfi_stats stats;
 	struct unwind_elf e;
 	void *made;
 
 	assert_true(unwind_elf_open("/proc/self/exe", &e));
-	if (calls)
-		assert_int_equal(cfi_compile_calls(&e.input, &made, ret_bytes), 0);
+	if (return_addrs)
+		assert_int_equal(cfi_compile_return_addrs(&e.input, &made, ret_bytes), 0);
 	else
 		assert_int_equal(cfi_compile(&e.input, &made, ret_bytes, &stats), 0);
 	unwind_elf_close(&e);
@@ -273,25 +273,25 @@ static void damaged_tables(void **state)
 	free(good);
 }
 
-static void damaged_calls(void **state)
+static void damaged_return_addrs(void **state)
 {
 	size_t bytes;
 	uint8_t *good = own_blob(&bytes, true), *bad = malloc(bytes);
-	struct calls calls;
+	struct return_addrs return_addrs;
 
 	(void)state;
-	assert_int_equal(calls_open(good, bytes, &calls), 0);
+	assert_int_equal(return_addrs_open(good, bytes, &return_addrs), 0);
 	for (size_t cut = 0; cut < bytes; cut++)
-		assert_int_equal(calls_open(good, cut, &calls), -EBADMSG);
+		assert_int_equal(return_addrs_open(good, cut, &return_addrs), -EBADMSG);
 	for (uint64_t seed = 0; seed < 256 + 2000; seed++) {
 		uint64_t bit = seed < 256 ? seed : hash_u64(seed) % (bytes * 8);
 
 		memcpy(bad, good, bytes);
 		bad[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		if (calls_open(bad, bytes, &calls) != 0)
+		if (return_addrs_open(bad, bytes, &return_addrs) != 0)
 			continue;
 		for (uint64_t off = 0; off < 0x40000; off += 61)
-			calls_check(&calls, off);
+			return_addrs_has(&return_addrs, off);
 	}
 	free(bad);
 	free(good);
@@ -321,7 +321,7 @@ static void calls_of_all_forms(void **state)
 		.file_off = 0x1000, .vaddr = 0x5000, .bytes = sizeof(text), .text = text};
 	struct cfi_input input = {
 		.machine = TABLE_MACHINE_X86_64, .segments = &segment, .nr_segments = 1};
-	struct calls calls;
+	struct return_addrs return_addrs;
 	void *made;
 	size_t len;
 
@@ -332,11 +332,12 @@ static void calls_of_all_forms(void **state)
 
 			memset(text, 0x90, sizeof(text));
 			memcpy(text + at, forms[i].insn, forms[i].bytes);
-			assert_int_equal(cfi_compile_calls(&input, &made, &len), 0);
-			assert_int_equal(calls_open(made, len, &calls), 0);
+			assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
+			assert_int_equal(return_addrs_open(made, len, &return_addrs), 0);
 			for (size_t off = 900; off < 1100; off++)
-				assert_int_equal(calls_check(&calls, 0x1000 + off), off == ret);
-			assert_false(calls_check(&calls, 0));
+				assert_int_equal(return_addrs_has(&return_addrs, 0x1000 + off),
+						 off == ret);
+			assert_false(return_addrs_has(&return_addrs, 0));
 			free(made);
 		}
 	}
@@ -345,10 +346,10 @@ static void calls_of_all_forms(void **state)
 	memcpy(text + 200, "\xe8\x00\x00\x00\x70", 5);	   /* to nowhere */
 	memcpy(text + sizeof(text) - 2, "\xff\xd0", 2);	   /* the very last */
 	memcpy(text + sizeof(text) - 3000, "\xff\xd0", 2); /* after long stretches of none */
-	assert_int_equal(cfi_compile_calls(&input, &made, &len), 0);
-	assert_int_equal(calls_open(made, len, &calls), 0);
+	assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
+	assert_int_equal(return_addrs_open(made, len, &return_addrs), 0);
 	for (size_t off = 0; off <= sizeof(text) + 10; off++)
-		assert_int_equal(calls_check(&calls, 0x1000 + off),
+		assert_int_equal(return_addrs_has(&return_addrs, 0x1000 + off),
 				 off == sizeof(text) || off == sizeof(text) - 2998);
 	free(made);
 }
@@ -369,7 +370,7 @@ int main(void)
 		cmocka_unit_test(more_than_two_million_rows),
 		cmocka_unit_test(remembered_rules),
 		cmocka_unit_test(damaged_tables),
-		cmocka_unit_test(damaged_calls),
+		cmocka_unit_test(damaged_return_addrs),
 		cmocka_unit_test(calls_of_all_forms),
 	};
 

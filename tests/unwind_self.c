@@ -30,9 +30,10 @@ static bool compile(struct self *self, struct unwind_elf *e, size_t i, bool with
 		       table_open(self->blobs[i], len, &m->table) == 0 &&
 		       table_remember(&m->table) == 0;
 	if (with_calls)
-		m->has_calls = cfi_compile_calls(&e->input, &self->calls[i], &len) == 0 &&
-			       calls_open(self->calls[i], len, &m->calls) == 0;
-	return m->has_table && m->has_calls == with_calls;
+		m->has_return_addrs =
+			cfi_compile_return_addrs(&e->input, &self->return_addrs[i], &len) == 0 &&
+			return_addrs_open(self->return_addrs[i], len, &m->return_addrs) == 0;
+	return m->has_table && m->has_return_addrs == with_calls;
 }
 
 static bool load_vdso(struct self *self, pid_t pid, const struct unwind_map *map, size_t i,
@@ -119,7 +120,7 @@ void self_unload(struct self *self)
 	for (size_t i = 0; i < SELF_MAPS_MAX; i++) {
 		table_forget(&self->modules[i].table);
 		free(self->blobs[i]);
-		free(self->calls[i]);
+		free(self->return_addrs[i]);
 	}
 }
 

@@ -22,11 +22,11 @@ struct self {
 	struct unwind_map maps[SELF_MAPS_MAX];
 	struct unwind_module modules[SELF_MAPS_MAX];
 	char paths[SELF_MAPS_MAX][256];
-	void *blobs[SELF_MAPS_MAX], *calls[SELF_MAPS_MAX];
+	void *blobs[SELF_MAPS_MAX], *return_addrs[SELF_MAPS_MAX];
 	struct unwind_space space;
 };
 
-/* Everything that is mapped executable now. WITH_CALLS: calls blobs too. False: it failed. */
+/* Everything that is mapped executable now. WITH_CALLS: return addresses too. False: it failed. */
 bool self_load(struct self *self, bool with_calls);
 /* The mappings of PID as they are now; what was compiled before is kept. Zero SELF first. */
 bool self_load_of(struct self *self, pid_t pid, bool with_calls);

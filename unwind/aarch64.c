@@ -125,13 +125,13 @@ static enum step step_signal(struct unwind_cursor *c)
 	return STEP_SIGNAL;
 }
 
-static enum step step_slow(struct unwind_cursor *c, const struct table *table,
-			   const struct table_rule *rule)
+static enum step step_slow_path(struct unwind_cursor *c, const struct table *table,
+				const struct table_rule *rule)
 {
 	uint64_t regs[UNWIND_REGS_MAX], known, cfa;
 	unsigned int ra_reg, needs_reg;
-	enum step s =
-		slow_step(c, table, rule, &arch_aarch64, regs, &known, &cfa, &ra_reg, &needs_reg);
+	enum step s = slow_path_step(c, table, rule, &arch_aarch64, regs, &known, &cfa, &ra_reg,
+				     &needs_reg);
 
 	if (s != STEP_OK && s != STEP_SIGNAL)
 		return s == STEP_NEEDS_REGS ? STEP_BAD : s;
@@ -159,7 +159,7 @@ static enum step aarch64_step(struct unwind_cursor *c, const struct table *table
 	case RULE_CFA_ROOT:
 		return STEP_ROOT;
 	case RULE_CFA_SLOW:
-		return step_slow(c, table, rule);
+		return step_slow_path(c, table, rule);
 	case RULE_CFA_GAP:
 	case RULE_CFA_BAD:
 		return STEP_BAD;

@@ -66,9 +66,9 @@ struct unwind_arch {
 	 * frames left behind into FRAMES. *MAP is a mapping that the frame may be in, then
 	 * the last one looked up. NULL: there is none.
 	 */
-	uint32_t (*stride)(struct unwind_cursor *c, const struct unwind_space *space,
-			   const struct unwind_map **map, struct unwind_frame *frames,
-			   uint32_t nr_max);
+	uint32_t (*step_run)(struct unwind_cursor *c, const struct unwind_space *space,
+			     const struct unwind_map **map, struct unwind_frame *frames,
+			     uint32_t nr_max);
 	/* Could the exact pc be where a system call returns to? */
 	bool (*after_syscall)(const struct unwind_cursor *c);
 	/* Could the exact pc be just behind the system call that made this task? NULL: nobody knows. */
@@ -82,8 +82,9 @@ struct unwind_arch {
 extern const struct unwind_arch arch_aarch64;
 extern const struct unwind_arch arch_x86_64;
 
-uint32_t x86_64_stride(struct unwind_cursor *c, const struct unwind_space *space,
-		       const struct unwind_map **map, struct unwind_frame *frames, uint32_t nr_max);
+uint32_t x86_64_step_run(struct unwind_cursor *c, const struct unwind_space *space,
+			 const struct unwind_map **map, struct unwind_frame *frames,
+			 uint32_t nr_max);
 
 static inline bool cursor_peek(const struct unwind_cursor *c, uint64_t addr, uint64_t *ret)
 {
@@ -151,9 +152,9 @@ enum step expr_eval(struct unwind_cursor *c, const uint8_t *expr, size_t bytes,
  * Rules of registers that nobody asks for are not evaluated: those are unknown.
  * STEP_NEEDS_REGS comes with *ret_reg.
  */
-enum step slow_step(struct unwind_cursor *c, const struct table *table,
-		    const struct table_rule *rule, const struct unwind_arch *arch, uint64_t *ret,
-		    uint64_t *ret_known, uint64_t *ret_cfa, unsigned int *ret_ra_reg,
-		    unsigned int *ret_reg);
+enum step slow_path_step(struct unwind_cursor *c, const struct table *table,
+			 const struct table_rule *rule, const struct unwind_arch *arch,
+			 uint64_t *ret, uint64_t *ret_known, uint64_t *ret_cfa,
+			 unsigned int *ret_ra_reg, unsigned int *ret_reg);
 
 #endif

@@ -43,7 +43,7 @@ struct compile {
 	struct known_row {
 		uint64_t key;
 		int rule; /* 0, the gap's: nothing is known */
-		bool is_slow;
+		bool is_slow_path;
 	} known[1u << KNOWN_BITS];
 	const struct cfi_cie *cie;
 	uint64_t cie_key; /* of what a rule depends on besides its row */
@@ -229,22 +229,22 @@ static int collect(struct compile *c, struct ranges *ret)
 	return merge(ret, &c->synth, 0);
 }
 
-static int make_rule(struct compile *c, const struct cfa_row *row, bool *ret_is_slow)
+static int make_rule(struct compile *c, const struct cfa_row *row, bool *ret_is_slow_path)
 {
 	struct build_rule rule;
 	uint8_t *aux = NULL;
 	size_t aux_bytes = 0;
 	int r = 0;
 
-	*ret_is_slow = false;
+	*ret_is_slow_path = false;
 	c->lower(row, c->cie->ra_reg, c->cie->is_signal, &rule);
 	if (rule.rule.cfa_op == RULE_CFA_SLOW) {
-		r = slow_encode(row, c->cie->ra_reg, c->cie->is_signal, &aux, &aux_bytes);
+		r = slow_path_encode(row, c->cie->ra_reg, c->cie->is_signal, &aux, &aux_bytes);
 		if (r == -EBADMSG) {
 			rule = (struct build_rule){.rule.cfa_op = RULE_CFA_BAD};
 			r = 0;
 		}
-		*ret_is_slow = true;
+		*ret_is_slow_path = true;
 	}
 	if (r == 0)
 		r = table_builder_rule(c->builder, &rule, aux, aux_bytes);
@@ -263,10 +263,10 @@ static int rule_of(struct compile *c, const struct cfa_row *row)
 	struct known_row *known = &c->known[key >> (64 - KNOWN_BITS)];
 
 	if (known->key != key || known->rule <= 0) {
-		known->rule = make_rule(c, row, &known->is_slow);
+		known->rule = make_rule(c, row, &known->is_slow_path);
 		known->key = key;
 	}
-	c->stats.slow_rows += known->is_slow;
+	c->stats.slow_path_rows += known->is_slow_path;
 	return known->rule;
 }
 

@@ -45,7 +45,7 @@ struct cfi_input {
 };
 
 struct cfi_stats {
-	uint64_t fdes, fdes_skipped, rows, rules, slow_rows;
+	uint64_t fdes, fdes_skipped, rows, rules, slow_path_rows;
 };
 
 /*
@@ -58,10 +58,10 @@ int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 		struct cfi_stats *ret_stats);
 
 /*
- * The return addresses of a file: a blob that calls_check (unwind.h) asks
+ * The return addresses of a file: a blob that return_addrs_has (unwind.h) asks
  * whether the bytes before a file offset are a call instruction. Built on
  * demand, for modules into which a frame-pointer step leads.
  */
-int cfi_compile_calls(const struct cfi_input *input, void **ret_blob, size_t *ret_len);
+int cfi_compile_return_addrs(const struct cfi_input *input, void **ret_blob, size_t *ret_len);
 
 #endif

@@ -223,8 +223,8 @@ static uint8_t *put_operand(uint8_t *p, const struct reg_rule *rule)
 	return put(p, rule->expr, rule->expr_bytes);
 }
 
-int slow_encode(const struct cfa_row *row, uint32_t ra_reg, bool is_signal, uint8_t **ret,
-		size_t *ret_bytes)
+int slow_path_encode(const struct cfa_row *row, uint32_t ra_reg, bool is_signal, uint8_t **ret,
+		     size_t *ret_bytes)
 {
 	size_t bytes = 3 + 2 + 8 + (is_expr(&row->cfa) ? row->cfa.expr_bytes : 0);
 	uint8_t nr_regs = 0, *p;

@@ -49,7 +49,7 @@ bool lower_is_reg_plus(const struct reg_rule *rule, uint8_t *ret_reg, int64_t *r
 bool lower_at_end(const struct reader *r);
 
 /*
- * The form of a RULE_CFA_SLOW row in aux. slow.c reads it:
+ * The form of a RULE_CFA_SLOW row in aux. slow_path.c reads it:
  *
  *	u8 is_signal, u8 ra_reg, u8 nr_regs
  *	the CFA: u8 kind; VAL_OFFSET: u8 reg, u64 off; VAL_EXPR: u32 bytes, bytes
@@ -57,7 +57,7 @@ bool lower_at_end(const struct reader *r);
  *
  * Returns 0 and a heap block, -EBADMSG (no such row can be said), or -ENOMEM.
  */
-int slow_encode(const struct cfa_row *row, uint32_t ra_reg, bool is_signal, uint8_t **ret,
-		size_t *ret_bytes);
+int slow_path_encode(const struct cfa_row *row, uint32_t ra_reg, bool is_signal, uint8_t **ret,
+		     size_t *ret_bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * "Is this address just after a call?": the proof that a frame-pointer step
- * needs where no CFI vouches for it. Opens and searches what calls_build.c
+ * needs where no CFI vouches for it. Opens and searches what return_addrs_build.c
  * made; the blob is as little trusted as a table.
  */
 #include "config.h"
@@ -13,51 +13,53 @@
 
 #define DELTAS_PER_WORK 4
 
-int calls_open(const void *blob, size_t len, struct calls *ret)
+int return_addrs_open(const void *blob, size_t len, struct return_addrs *ret)
 {
-	const struct calls_header *h = blob;
-	struct calls calls = {.header = h};
+	const struct return_addrs_header *h = blob;
+	struct return_addrs return_addrs = {.header = h};
 	uint64_t pages_bytes;
 
-	if (len < sizeof(*h) || len > CALLS_BYTES_MAX || (uintptr_t)blob % 8)
+	if (len < sizeof(*h) || len > RETURN_ADDRS_BYTES_MAX || (uintptr_t)blob % 8)
 		return -EBADMSG;
-	if (h->magic != CALLS_MAGIC || h->base % CALLS_PAGE_BYTES || h->nr_deltas > len)
+	if (h->magic != RETURN_ADDRS_MAGIC || h->base % RETURN_ADDRS_PAGE_BYTES ||
+	    h->nr_deltas > len)
 		return -EBADMSG;
 	pages_bytes = ((uint64_t)h->nr_pages + 1) * sizeof(uint32_t);
 	if (sizeof(*h) + pages_bytes + h->nr_deltas != len)
 		return -EBADMSG;
-	calls.pages = (const void *)(h + 1);
-	calls.deltas = (const uint8_t *)(h + 1) + pages_bytes;
+	return_addrs.pages = (const void *)(h + 1);
+	return_addrs.deltas = (const uint8_t *)(h + 1) + pages_bytes;
 	for (uint32_t i = 0; i < h->nr_pages; i++)
-		if (calls.pages[i] > calls.pages[i + 1])
+		if (return_addrs.pages[i] > return_addrs.pages[i + 1])
 			return -EBADMSG;
-	if (calls.pages[h->nr_pages] > h->nr_deltas)
+	if (return_addrs.pages[h->nr_pages] > h->nr_deltas)
 		return -EBADMSG;
-	*ret = calls;
+	*ret = return_addrs;
 	return 0;
 }
 
-uint32_t calls_check_work(const struct calls *calls, uint64_t off)
+uint32_t return_addrs_work(const struct return_addrs *return_addrs, uint64_t off)
 {
-	uint64_t page = (off - calls->header->base) >> CALLS_PAGE_BITS;
+	uint64_t page = (off - return_addrs->header->base) >> RETURN_ADDRS_PAGE_BITS;
 
-	if (off < calls->header->base || page >= calls->header->nr_pages)
+	if (off < return_addrs->header->base || page >= return_addrs->header->nr_pages)
 		return 1;
-	return 1 + (calls->pages[page + 1] - calls->pages[page]) / DELTAS_PER_WORK;
+	return 1 + (return_addrs->pages[page + 1] - return_addrs->pages[page]) / DELTAS_PER_WORK;
 }
 
-bool calls_check(const struct calls *calls, uint64_t off)
+bool return_addrs_has(const struct return_addrs *return_addrs, uint64_t off)
 {
-	uint64_t page = (off - calls->header->base) >> CALLS_PAGE_BITS;
-	uint32_t want = (uint32_t)(off & (CALLS_PAGE_BYTES - 1)) + 1, at = 0;
+	uint64_t page = (off - return_addrs->header->base) >> RETURN_ADDRS_PAGE_BITS;
+	uint32_t want = (uint32_t)(off & (RETURN_ADDRS_PAGE_BYTES - 1)) + 1, at = 0;
 
-	if (off < calls->header->base || page >= calls->header->nr_pages)
+	if (off < return_addrs->header->base || page >= return_addrs->header->nr_pages)
 		return false;
-	for (uint32_t i = calls->pages[page]; i < calls->pages[page + 1] && at < want; i++) {
-		uint8_t delta = calls->deltas[i];
+	for (uint32_t i = return_addrs->pages[page]; i < return_addrs->pages[page + 1] && at < want;
+	     i++) {
+		uint8_t delta = return_addrs->deltas[i];
 
-		at += delta == CALLS_SKIP ? CALLS_SKIP_BYTES : delta;
-		if (at == want && delta != CALLS_SKIP)
+		at += delta == RETURN_ADDRS_SKIP ? RETURN_ADDRS_SKIP_BYTES : delta;
+		if (at == want && delta != RETURN_ADDRS_SKIP)
 			return true;
 	}
 	return false;

@@ -12,8 +12,8 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "unwind/aarch64_abi.h"
-#include "unwind/return_addrs_format.h"
 #include "unwind/cfi_parse.h"
+#include "unwind/return_addrs_format.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 #define READ_BYTES (1u << 20)
 
-struct calls_builder {
+struct return_addrs_builder {
 	uint64_t base;
 	uint32_t *pages;
 	size_t nr_pages, next_page;
@@ -30,7 +30,7 @@ struct calls_builder {
 	uint64_t last; /* offset + 1 - base of the last delta */
 };
 
-size_t calls_indirect_bytes(const uint8_t *p, size_t left)
+size_t indirect_call_bytes(const uint8_t *p, size_t left)
 {
 	uint8_t mod, rm;
 	size_t bytes = 2;
@@ -65,9 +65,9 @@ static size_t direct_call_bytes(const struct cfi_input *input, const uint8_t *p,
 	return cfi_segment_of(input, vaddr + 5 + (uint64_t)(int64_t)rel) ? 5 : 0;
 }
 
-static int put_delta(struct calls_builder *b, uint8_t delta)
+static int put_delta(struct return_addrs_builder *b, uint8_t delta)
 {
-	int r = vec_reserve(&b->deltas, &b->cap_deltas, b->nr_deltas + 1, CALLS_BYTES_MAX);
+	int r = vec_reserve(&b->deltas, &b->cap_deltas, b->nr_deltas + 1, RETURN_ADDRS_BYTES_MAX);
 
 	if (r == 0)
 		b->deltas[b->nr_deltas++] = delta;
@@ -75,18 +75,18 @@ static int put_delta(struct calls_builder *b, uint8_t delta)
 }
 
 /* OFF rises. */
-static int add_return(struct calls_builder *b, uint64_t off)
+static int add_return(struct return_addrs_builder *b, uint64_t off)
 {
-	uint64_t page = (off - b->base) >> CALLS_PAGE_BITS;
-	uint64_t page_start = page << CALLS_PAGE_BITS, at = off - b->base + 1;
+	uint64_t page = (off - b->base) >> RETURN_ADDRS_PAGE_BITS;
+	uint64_t page_start = page << RETURN_ADDRS_PAGE_BITS, at = off - b->base + 1;
 	int r = 0;
 
 	while (b->next_page <= page)
 		b->pages[b->next_page++] = (uint32_t)b->nr_deltas;
 	if (b->last < page_start)
 		b->last = page_start;
-	for (; r == 0 && at - b->last > CALLS_SKIP_BYTES; b->last += CALLS_SKIP_BYTES)
-		r = put_delta(b, CALLS_SKIP);
+	for (; r == 0 && at - b->last > RETURN_ADDRS_SKIP_BYTES; b->last += RETURN_ADDRS_SKIP_BYTES)
+		r = put_delta(b, RETURN_ADDRS_SKIP);
 	if (r == 0)
 		r = put_delta(b, (uint8_t)(at - b->last));
 	b->last = at;
@@ -107,10 +107,10 @@ static size_t call_bytes(const struct cfi_input *input, const struct cfi_segment
 	size_t left = seg->bytes - i;
 	size_t bytes = direct_call_bytes(input, seg->text + i, left, seg->vaddr + i);
 
-	return bytes ? bytes : calls_indirect_bytes(seg->text + i, left);
+	return bytes ? bytes : indirect_call_bytes(seg->text + i, left);
 }
 
-static int scan_x86_64(struct calls_builder *b, const struct cfi_input *input,
+static int scan_x86_64(struct return_addrs_builder *b, const struct cfi_input *input,
 		       const struct cfi_segment *seg)
 {
 	/* Calls of different lengths may end in another order than they begin. */
@@ -155,7 +155,7 @@ static bool is_a64_call(const struct cfi_input *input, uint32_t insn, uint64_t v
 	return (insn & 0xfefff000u) == 0xd63f0000u;
 }
 
-static int scan_aarch64(struct calls_builder *b, const struct cfi_input *input,
+static int scan_aarch64(struct return_addrs_builder *b, const struct cfi_input *input,
 			const struct cfi_segment *seg)
 {
 	uint64_t first = align_up(seg->vaddr, A64_INSN_BYTES) - seg->vaddr, nr_read = 0;
@@ -173,7 +173,7 @@ static int scan_aarch64(struct calls_builder *b, const struct cfi_input *input,
 	return r;
 }
 
-static int scan_segment(struct calls_builder *b, const struct cfi_input *input,
+static int scan_segment(struct return_addrs_builder *b, const struct cfi_input *input,
 			const struct cfi_segment *seg)
 {
 	return input->machine == TABLE_MACHINE_AARCH64 ? scan_aarch64(b, input, seg)
@@ -187,21 +187,21 @@ static int segment_cmp(const void *a, const void *b)
 	return (*x)->file_off < (*y)->file_off ? -1 : (*x)->file_off > (*y)->file_off;
 }
 
-static int scan_all(struct calls_builder *b, const struct cfi_input *input,
+static int scan_all(struct return_addrs_builder *b, const struct cfi_input *input,
 		    const struct cfi_segment **order, size_t nr)
 {
 	uint64_t first = nr ? order[0]->file_off : 0, end = first;
 	int r = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		if (order[i]->bytes > UINT64_MAX - order[i]->file_off - CALLS_PAGE_BYTES)
+		if (order[i]->bytes > UINT64_MAX - order[i]->file_off - RETURN_ADDRS_PAGE_BYTES)
 			return -E2BIG;
 		end = MAX(end, order[i]->file_off + order[i]->bytes);
 	}
-	b->base = first & ~(uint64_t)(CALLS_PAGE_BYTES - 1);
+	b->base = first & ~(uint64_t)(RETURN_ADDRS_PAGE_BYTES - 1);
 	/* A return address may be the byte after the segment. */
-	b->nr_pages = nr ? ((end - b->base) >> CALLS_PAGE_BITS) + 1 : 0;
-	if (b->nr_pages > CALLS_BYTES_MAX / sizeof(uint32_t) - 1)
+	b->nr_pages = nr ? ((end - b->base) >> RETURN_ADDRS_PAGE_BITS) + 1 : 0;
+	if (b->nr_pages > RETURN_ADDRS_BYTES_MAX / sizeof(uint32_t) - 1)
 		return -E2BIG;
 	b->pages = calloc(b->nr_pages + 1, sizeof(*b->pages));
 	if (!b->pages)
@@ -218,17 +218,17 @@ static int scan_all(struct calls_builder *b, const struct cfi_input *input,
 	return r;
 }
 
-static int lay_out(const struct calls_builder *b, void **ret_blob, size_t *ret_len)
+static int lay_out(const struct return_addrs_builder *b, void **ret_blob, size_t *ret_len)
 {
-	struct calls_header h = {.magic = CALLS_MAGIC,
-				 .nr_pages = (uint32_t)b->nr_pages,
-				 .base = b->base,
-				 .nr_deltas = b->nr_deltas};
+	struct return_addrs_header h = {.magic = RETURN_ADDRS_MAGIC,
+					.nr_pages = (uint32_t)b->nr_pages,
+					.base = b->base,
+					.nr_deltas = b->nr_deltas};
 	size_t pages_bytes = (b->nr_pages + 1) * sizeof(*b->pages);
 	uint8_t *blob;
 
 	*ret_len = sizeof(h) + pages_bytes + b->nr_deltas;
-	if (*ret_len > CALLS_BYTES_MAX)
+	if (*ret_len > RETURN_ADDRS_BYTES_MAX)
 		return -E2BIG;
 	blob = malloc(*ret_len);
 	if (!blob)
@@ -241,9 +241,9 @@ static int lay_out(const struct calls_builder *b, void **ret_blob, size_t *ret_l
 	return 0;
 }
 
-int cfi_compile_calls(const struct cfi_input *input, void **ret_blob, size_t *ret_len)
+int cfi_compile_return_addrs(const struct cfi_input *input, void **ret_blob, size_t *ret_len)
 {
-	struct calls_builder b = {0};
+	struct return_addrs_builder b = {0};
 	const struct cfi_segment **order;
 	size_t nr = 0;
 	int r;

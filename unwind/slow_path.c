@@ -95,10 +95,10 @@ static bool is_needed(const struct unwind_cursor *c, const struct unwind_arch *a
 	       (c->keep_saved && arch->saved_regs >> reg & 1);
 }
 
-enum step slow_step(struct unwind_cursor *c, const struct table *table,
-		    const struct table_rule *rule, const struct unwind_arch *arch, uint64_t *ret,
-		    uint64_t *ret_known, uint64_t *ret_cfa, unsigned int *ret_ra_reg,
-		    unsigned int *ret_reg)
+enum step slow_path_step(struct unwind_cursor *c, const struct table *table,
+			 const struct table_rule *rule, const struct unwind_arch *arch,
+			 uint64_t *ret, uint64_t *ret_known, uint64_t *ret_cfa,
+			 unsigned int *ret_ra_reg, unsigned int *ret_reg)
 {
 	struct reader r = reader_of(table->aux + rule->x, (size_t)rule->cfa_off);
 	bool is_signal = reader_u8(&r) != 0;

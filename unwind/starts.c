@@ -50,7 +50,7 @@ static bool take(const uint8_t *text, const uint8_t **end, const char *bytes, si
 static bool is_after_indirect_call(const uint8_t *text, const uint8_t *end)
 {
 	for (size_t n = INDIRECT_MIN; n <= INDIRECT_MAX && n <= (size_t)(end - text); n++)
-		if (calls_indirect_bytes(end - n, n) == n)
+		if (indirect_call_bytes(end - n, n) == n)
 			return true;
 	return false;
 }

@@ -10,7 +10,7 @@
 
 #include "unwind/arch.h"
 
-/* The frame that the stride has come to. */
+/* The frame that the run has come to. */
 struct place {
 	uint64_t pc, sp, fp;
 };
@@ -76,8 +76,9 @@ static inline bool step_plain(const struct unwind_cursor *c, uint64_t word, stru
 	return true;
 }
 
-uint32_t x86_64_stride(struct unwind_cursor *c, const struct unwind_space *space,
-		       const struct unwind_map **map, struct unwind_frame *frames, uint32_t nr_max)
+uint32_t x86_64_step_run(struct unwind_cursor *c, const struct unwind_space *space,
+			 const struct unwind_map **map, struct unwind_frame *frames,
+			 uint32_t nr_max)
 {
 	struct place at = {c->regs[X86_RIP], c->regs[X86_RSP], c->regs[X86_RBP]};
 	struct unwind_frame *to = frames, *const end = frames + nr_max;

@@ -9,7 +9,7 @@
  *	rule[nr_rules]		16 bytes
  *	saved[nr_rules][8]	s8: slots of callee-saved registers
  *	func[nr_funcs]		u64: start (40 bits), length (24 bits)
- *	aux[aux_bytes]		whole rows for the evaluator (slow.c)
+ *	aux[aux_bytes]		whole rows for the evaluator (slow_path.c)
  *
  * A row holds from its offset to the next row, across pages; where no FDE
  * covers the code, a row says so (RULE_CFA_GAP). The first row stands at the

@@ -76,30 +76,30 @@ struct unwind_stack {
 	bool is_cut; /* the copy was as large as asked for: the stack may go on */
 };
 
-/* The calls blob of cfi_compile_calls, checked. */
-struct calls {
-	const struct calls_header *header;
+/* The blob of cfi_compile_return_addrs, checked. */
+struct return_addrs {
+	const struct return_addrs_header *header;
 	const uint32_t *pages;
 	const uint8_t *deltas;
 };
-int calls_open(const void *blob, size_t len, struct calls *ret);
+int return_addrs_open(const void *blob, size_t len, struct return_addrs *ret);
 /* Is OFF (file offset) the address just after a call instruction? */
-bool calls_check(const struct calls *calls, uint64_t off);
+bool return_addrs_has(const struct return_addrs *return_addrs, uint64_t off);
 /* The most that this answer takes, as of UNWIND_WORK_MAX. */
-uint32_t calls_check_work(const struct calls *calls, uint64_t off);
+uint32_t return_addrs_work(const struct return_addrs *return_addrs, uint64_t off);
 
 /* What unwinding needs to know of an ELF file; shared by all processes that map it. */
 struct unwind_module {
 	uint32_t id;
-	bool has_table;	   /* table is valid */
-	bool has_calls;	   /* calls is valid */
-	bool wants_table;  /* set by unwinding: a stack leads into this file */
-	bool wants_calls;  /* set by unwinding: an unverified frame-pointer step needs calls */
-	bool calls_failed; /* there will be none */
+	bool has_table;		 /* table is valid */
+	bool has_return_addrs;	 /* return_addrs is valid */
+	bool wants_table;	 /* set by unwinding: a stack leads into this file */
+	bool needs_return_addrs; /* set by unwinding: an unverified frame-pointer step needs them */
+	bool return_addrs_failed; /* there will be none */
 	/* without a table: PENDING (one will come), NO_FILE, BAD_FILE, JIT, ARCH ... */
 	enum stack_end state;
 	struct table table;
-	struct calls calls;
+	struct return_addrs return_addrs;
 };
 
 /* One executable mapping of a process. */

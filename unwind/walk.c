@@ -167,20 +167,20 @@ static int check_guess(struct walk *w, const struct step_guess *guess)
 
 	if (!module)
 		return (int)STACK_END_NO_CFI;
-	if (!module->has_calls) {
+	if (!module->has_return_addrs) {
 		/* There will never be any for what is no file, or a bad one. */
 		if (!module->has_table && module->state != STACK_END_PENDING)
 			return end_at(w, module->state, module);
-		if (module->calls_failed)
+		if (module->return_addrs_failed)
 			return (int)STACK_END_NO_CFI;
 		/* The table as well: a file is read for both, and the way goes on through it. */
-		module->wants_table = module->wants_calls = true;
+		module->wants_table = module->needs_return_addrs = true;
 		return end_at(w, STACK_END_PENDING, module);
 	}
 	off = guess->pc - map->start + map->file_off;
-	if (!cursor_work(&w->cursor, calls_check_work(&module->calls, off)))
+	if (!cursor_work(&w->cursor, return_addrs_work(&module->return_addrs, off)))
 		return (int)STACK_END_EXPENSIVE;
-	if (!calls_check(&module->calls, off))
+	if (!return_addrs_has(&module->return_addrs, off))
 		return (int)STACK_END_NO_CFI;
 	return WALK_ON;
 }
@@ -360,15 +360,15 @@ static void cursor_begin(struct walk *w, const struct unwind_regs *regs, bool ke
 }
 
 /* Through plain frames, which need no look at each. */
-static void hurry(struct walk *w)
+static void step_run(struct walk *w)
 {
 	struct unwind_cursor *c = &w->cursor;
 	uint32_t nr = w->result->nr_frames;
 
-	if (c->is_exact || c->keep_saved || !cursor_knows(c, w->arch->fp_reg) || !w->arch->stride)
+	if (c->is_exact || c->keep_saved || !cursor_knows(c, w->arch->fp_reg) || !w->arch->step_run)
 		return;
-	w->result->nr_frames +=
-		w->arch->stride(c, w->space, &w->last_map, &w->frames[nr], UNWIND_FRAMES_MAX - nr);
+	w->result->nr_frames += w->arch->step_run(c, w->space, &w->last_map, &w->frames[nr],
+						  UNWIND_FRAMES_MAX - nr);
 }
 
 /* A frame that is known by its pc alone. */
@@ -434,7 +434,7 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 		r = walk_frame(w, module);
 		if (r != WALK_ON)
 			return r;
-		hurry(w);
+		step_run(w);
 		module = w->last_map ? w->last_map->module : NULL;
 		if (unlikely(is_outermost(w)))
 			return end_at(w, STACK_END_ROOT, module);

@@ -145,14 +145,14 @@ static enum step step_signal(struct unwind_cursor *c)
 	return STEP_SIGNAL;
 }
 
-static enum step step_slow(struct unwind_cursor *c, const struct table *table,
-			   const struct table_rule *rule)
+static enum step step_slow_path(struct unwind_cursor *c, const struct table *table,
+				const struct table_rule *rule)
 {
 	const struct table_rule grows = {.ra_op = RULE_RA_CFA8};
 	uint64_t regs[UNWIND_REGS_MAX], known, cfa;
 	unsigned int ra_reg, needs_reg = 0;
-	enum step s =
-		slow_step(c, table, rule, &arch_x86_64, regs, &known, &cfa, &ra_reg, &needs_reg);
+	enum step s = slow_path_step(c, table, rule, &arch_x86_64, regs, &known, &cfa, &ra_reg,
+				     &needs_reg);
 
 	if (s == STEP_NEEDS_REGS)
 		return unknown(c, needs_reg);
@@ -183,7 +183,7 @@ static enum step x86_64_step(struct unwind_cursor *c, const struct table *table,
 		case RULE_CFA_ROOT:
 			return STEP_ROOT;
 		case RULE_CFA_SLOW:
-			return step_slow(c, table, rule);
+			return step_slow_path(c, table, rule);
 		default:
 			return STEP_BAD;
 		}
@@ -264,7 +264,7 @@ const struct unwind_arch arch_x86_64 = {
 	.nr_regs = X86_NR_REGS,
 	.saved_regs = KNOWN_SAVED,
 	.step = x86_64_step,
-	.stride = x86_64_stride,
+	.step_run = x86_64_step_run,
 	.after_syscall = x86_64_after_syscall,
 	.after_clone = x86_64_after_clone,
 	.guess_fp = x86_64_guess_fp,

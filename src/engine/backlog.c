@@ -110,7 +110,7 @@ static bool must_wait(const struct waiting *w, struct engine *engine)
 	const struct unwind_module *module = &procs_module(engine->procs, w->module)->unwind;
 
 	if (w->has_table)
-		return !module->has_calls && !module->calls_failed;
+		return !module->has_return_addrs && !module->return_addrs_failed;
 	return !module->has_table && module->state == STACK_END_PENDING;
 }
 

@@ -323,9 +323,9 @@ int loader_want_table(struct loader_client *c, uint32_t module)
 	return request_put(c, LOADER_REPLY_TABLE, module, NULL, 0);
 }
 
-int loader_want_calls(struct loader_client *c, uint32_t module)
+int loader_want_return_addrs(struct loader_client *c, uint32_t module)
 {
-	return request_put(c, LOADER_REPLY_CALLS, module, NULL, 0);
+	return request_put(c, LOADER_REPLY_RETURN_ADDRS, module, NULL, 0);
 }
 
 int loader_want_names(struct loader_client *c, uint32_t module, const uint64_t *offs, uint32_t nr)
@@ -557,8 +557,8 @@ static enum protocol_kind protocol_kind_of(const struct request *request)
 	switch (request->kind) {
 	case LOADER_REPLY_TABLE:
 		return PROTOCOL_TABLE;
-	case LOADER_REPLY_CALLS:
-		return PROTOCOL_CALLS;
+	case LOADER_REPLY_RETURN_ADDRS:
+		return PROTOCOL_RETURN_ADDRS;
 	default:
 		return request->module == LOADER_KERNEL ? PROTOCOL_KERNEL_NAMES : PROTOCOL_NAMES;
 	}
@@ -798,7 +798,7 @@ pid_t loader_pid(const struct loader_client *c)
 	return c->pid;
 }
 
-/* Files, not requests: a file may wait for its table and for its calls. */
+/* Files, not requests: a file may wait for its table and for its return addresses. */
 static void count_late(const struct loader_client *c, struct loader_stats *ret)
 {
 	const struct request *first = c->queues[QUEUE_LATE].first;

@@ -52,7 +52,7 @@ enum loader_status {
 /* A few words for the health view: "not ELF or damaged", "timed out" ... */
 const char *loader_status_text(enum loader_status status);
 
-enum loader_reply_kind { LOADER_REPLY_TABLE, LOADER_REPLY_CALLS, LOADER_REPLY_NAMES };
+enum loader_reply_kind { LOADER_REPLY_TABLE, LOADER_REPLY_RETURN_ADDRS, LOADER_REPLY_NAMES };
 
 struct loader_name {
 	uint64_t off; /* as asked */
@@ -114,7 +114,7 @@ void loader_drop_module(struct loader_client *client, uint32_t module);
 
 /* Queue requests. Each gets exactly one reply, whatever happens. 0 or -ENOMEM, -ENOENT. */
 int loader_want_table(struct loader_client *client, uint32_t module);
-int loader_want_calls(struct loader_client *client, uint32_t module);
+int loader_want_return_addrs(struct loader_client *client, uint32_t module);
 /* OFFS: file offsets (already minus 1 for return addresses), at most LOADER_NAMES_MAX, copied. */
 int loader_want_names(struct loader_client *client, uint32_t module, const uint64_t *offs,
 		      uint32_t nr);

@@ -277,7 +277,7 @@ static void exits_find(const struct elf_file *file, struct cfi_input *input)
 	}
 }
 
-static void code_find(const struct elf_file *file, bool is_calls, struct code *code)
+static void code_find(const struct elf_file *file, bool is_return_addrs, struct code *code)
 {
 	static const char *const plt_names[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
 	struct cfi_input *input = &code->input;
@@ -292,7 +292,7 @@ static void code_find(const struct elf_file *file, bool is_calls, struct code *c
 	for (size_t i = 0; i < file->nr_segments; i++)
 		code_map_segment(file, &file->segments[i], &code->maps[i], &code->segments[i]);
 	input->text_was_read = text_drop;
-	if (is_calls)
+	if (is_return_addrs)
 		return;
 	input->eh_frame = cfi_section_of(file, ".eh_frame", FRAME_BYTES_MAX);
 	if (!input->eh_frame.data)
@@ -305,7 +305,8 @@ static void code_find(const struct elf_file *file, bool is_calls, struct code *c
 		input->plt[i] = cfi_section_of(file, plt_names[i], PLT_BYTES_MAX);
 }
 
-int elf_code_compile(const struct elf_file *file, bool is_calls, void **ret_blob, size_t *ret_len)
+int elf_code_compile(const struct elf_file *file, bool is_return_addrs, void **ret_blob,
+		     size_t *ret_len)
 {
 	AUTO_FREE struct code *code = NULL;
 	struct cfi_stats stats;
@@ -318,9 +319,9 @@ int elf_code_compile(const struct elf_file *file, bool is_calls, void **ret_blob
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return -ENOMEM;
-	code_find(file, is_calls, code);
-	if (is_calls)
-		r = cfi_compile_calls(&code->input, ret_blob, ret_len);
+	code_find(file, is_return_addrs, code);
+	if (is_return_addrs)
+		r = cfi_compile_return_addrs(&code->input, ret_blob, ret_len);
 	else
 		r = cfi_compile(&code->input, ret_blob, ret_len, &stats);
 	code_unmap(code);

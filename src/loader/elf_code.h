@@ -9,11 +9,12 @@
 #include <stddef.h>
 
 /*
- * Compile the unwind table (or, if IS_CALLS, the return addresses) of FILE
+ * Compile the unwind table (or, if IS_RETURN_ADDRS, the return addresses) of FILE
  * into a heap blob, owned by the caller. 0, -ENOEXEC (no code in
  * it: cut short or damaged), -ENOTSUP (code of a machine that is not unwound
  * here), -ENOMEM, -E2BIG.
  */
-int elf_code_compile(const struct elf_file *file, bool is_calls, void **ret_blob, size_t *ret_len);
+int elf_code_compile(const struct elf_file *file, bool is_return_addrs, void **ret_blob,
+		     size_t *ret_len);
 
 #endif

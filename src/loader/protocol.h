@@ -35,7 +35,7 @@
 enum protocol_kind {
 	PROTOCOL_ATTACH, /* client: a descriptor for the request that follows */
 	PROTOCOL_TABLE,
-	PROTOCOL_CALLS,
+	PROTOCOL_RETURN_ADDRS,
 	PROTOCOL_NAMES,
 	PROTOCOL_KERNEL_NAMES,
 	PROTOCOL_KIND_COUNT,
@@ -43,7 +43,7 @@ enum protocol_kind {
 
 enum protocol_role {
 	PROTOCOL_ROLE_FILE,   /* the module itself, or kallsyms */
-	PROTOCOL_ROLE_OUTPUT, /* the memory file for a table or for calls */
+	PROTOCOL_ROLE_OUTPUT, /* the memory file for a table or for return addresses */
 	PROTOCOL_ROLE_NAMES,  /* once, before any request for names: where these are answered */
 	PROTOCOL_ROLE_DEBUG,  /* a debug file of the module, at most LOADER_DEBUG_MAX */
 	PROTOCOL_ROLE_COUNT,

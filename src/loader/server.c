@@ -159,7 +159,7 @@ static void entry_keep_output(struct server *server, struct cache_entry *entry, 
 	madvise(map, len, MADV_DONTNEED);
 }
 
-static int serve_table(struct server *server, bool is_calls)
+static int serve_table(struct server *server, bool is_return_addrs)
 {
 	AUTO_FREE void *blob = NULL;
 	struct elf_file file;
@@ -169,11 +169,11 @@ static int serve_table(struct server *server, bool is_calls)
 	if (r < 0)
 		return r;
 	reply_describe(&server->reply, &file);
-	r = elf_code_compile(&file, is_calls, &blob, &len);
+	r = elf_code_compile(&file, is_return_addrs, &blob, &len);
 	elf_file_close(&file);
 	if (r == 0)
 		r = output_fill(server, blob, len);
-	if (r == 0 && !is_calls)
+	if (r == 0 && !is_return_addrs)
 		entry_keep_output(server, cache_get(&server->cache, server->request.file_key), len);
 	return r;
 }
@@ -426,9 +426,9 @@ static void serve(struct server *server)
 	memset(&server->reply, 0, sizeof(server->reply));
 	if (request->serial == attached->serial && attached->file >= 0 && request->file_key != 0 &&
 	    request->nr_offs <= LOADER_NAMES_MAX) {
-		if ((request->kind == PROTOCOL_TABLE || request->kind == PROTOCOL_CALLS) &&
+		if ((request->kind == PROTOCOL_TABLE || request->kind == PROTOCOL_RETURN_ADDRS) &&
 		    attached->output >= 0)
-			r = serve_table(server, request->kind == PROTOCOL_CALLS);
+			r = serve_table(server, request->kind == PROTOCOL_RETURN_ADDRS);
 		else if ((request->kind == PROTOCOL_NAMES ||
 			  request->kind == PROTOCOL_KERNEL_NAMES) &&
 			 server->names)

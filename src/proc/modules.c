@@ -41,12 +41,12 @@ struct entry {
 	pid_t asked_pid;	     /* whom it was tried from last */
 	enum request_state request;
 	uint32_t nr_fails, nr_skip;
-	uint32_t next_same;	  /* another identity with the same hash */
-	uint32_t prev, next;	  /* in the queue */
-	bool is_marked;		  /* somebody maps it */
-	bool is_retired;	  /* see module_retire() */
-	const void *blob, *calls; /* mapped, owned */
-	size_t blob_bytes, calls_bytes;
+	uint32_t next_same;		 /* another identity with the same hash */
+	uint32_t prev, next;		 /* in the queue */
+	bool is_marked;			 /* somebody maps it */
+	bool is_retired;		 /* see module_retire() */
+	const void *blob, *return_addrs; /* mapped, owned */
+	size_t blob_bytes, return_addrs_bytes;
 };
 
 struct modules {
@@ -96,7 +96,7 @@ static void entry_free(struct entry *entry)
 	free((void *)(uintptr_t)entry->module.path);
 	free((void *)(uintptr_t)entry->module.raw_path);
 	release_table(entry);
-	unmap(entry->calls, entry->calls_bytes);
+	unmap(entry->return_addrs, entry->return_addrs_bytes);
 	free(entry);
 }
 
@@ -428,22 +428,22 @@ int module_ready(struct module *module, const void *blob, size_t len)
 	return 0;
 }
 
-int module_calls_ready(struct module *module, const void *blob, size_t len)
+int module_return_addrs_ready(struct module *module, const void *blob, size_t len)
 {
 	struct entry *entry = entry_of(module);
-	struct calls calls;
-	int r = calls_open(blob, len, &calls);
+	struct return_addrs return_addrs;
+	int r = return_addrs_open(blob, len, &return_addrs);
 
 	if (r < 0) {
-		module->unwind.calls_failed = true;
+		module->unwind.return_addrs_failed = true;
 		return r;
 	}
-	entry->modules->tables_bytes += len - entry->calls_bytes;
-	unmap(entry->calls, entry->calls_bytes);
-	entry->calls = blob;
-	entry->calls_bytes = len;
-	module->unwind.calls = calls;
-	module->unwind.has_calls = true;
+	entry->modules->tables_bytes += len - entry->return_addrs_bytes;
+	unmap(entry->return_addrs, entry->return_addrs_bytes);
+	entry->return_addrs = blob;
+	entry->return_addrs_bytes = len;
+	module->unwind.return_addrs = return_addrs;
+	module->unwind.has_return_addrs = true;
 	return 0;
 }
 

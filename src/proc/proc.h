@@ -144,7 +144,7 @@ uint32_t procs_nr_modules(const struct procs *procs);
  * and reports module_failed.
  */
 int module_ready(struct module *module, const void *blob, size_t len);
-int module_calls_ready(struct module *module, const void *blob, size_t len);
+int module_return_addrs_ready(struct module *module, const void *blob, size_t len);
 /* It will not come; STATE: NO_FILE, BAD_FILE, ARCH; WHY static text. With a retry the file may be
  * wanted again from the next process that maps it. */
 void module_failed(struct procs *procs, struct module *module, enum stack_end state,

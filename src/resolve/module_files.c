@@ -20,9 +20,9 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#define CALLS_BYTES_MAX (64u << 20)
-#define VDSO_BYTES_MAX	65536
-#define BAD_FILES_NAMED 3 /* the others are counted */
+#define RETURN_ADDRS_BYTES_MAX (64u << 20)
+#define VDSO_BYTES_MAX	       65536
+#define BAD_FILES_NAMED	       3 /* the others are counted */
 
 struct file *resolve_file(struct resolver *s, uint32_t module)
 {
@@ -276,7 +276,7 @@ void resolve_take_table(struct resolver *s, struct loader_reply *reply)
 		resolve_ask_debug(s, reply->module);
 }
 
-void resolve_take_calls(struct resolver *s, struct loader_reply *reply)
+void resolve_take_return_addrs(struct resolver *s, struct loader_reply *reply)
 {
 	struct module *m = procs_module(s->engine->procs, reply->module);
 	AUTO_CLOSE int fd = reply->blob_fd;
@@ -286,26 +286,26 @@ void resolve_take_calls(struct resolver *s, struct loader_reply *reply)
 	if (!m)
 		return;
 	s->tables_came = true;
-	if (reply->status == LOADER_OK && memfd_map(fd, CALLS_BYTES_MAX, &blob, &len) == 0 &&
-	    module_calls_ready(m, blob, len) == 0)
+	if (reply->status == LOADER_OK && memfd_map(fd, RETURN_ADDRS_BYTES_MAX, &blob, &len) == 0 &&
+	    module_return_addrs_ready(m, blob, len) == 0)
 		return;
 	if (blob)
 		munmap((void *)(uintptr_t)blob, len);
-	m->unwind.calls_failed = true;
+	m->unwind.return_addrs_failed = true;
 }
 
-static void ask_calls_of(struct resolver *s, uint32_t id)
+static void ask_return_addrs_of(struct resolver *s, uint32_t id)
 {
 	struct unwind_module *m = &procs_module(s->engine->procs, id)->unwind;
 	struct file *file = &s->files[id];
 
 	if (file->state == FILE_DONE && !resolve_is_open(s, id)) {
-		m->calls_failed = resolve_is_lost(s, id);
+		m->return_addrs_failed = resolve_is_lost(s, id);
 		return;
 	}
-	file->calls_asked = true;
-	if (loader_want_calls(s->loader, id) < 0)
-		m->calls_failed = true;
+	file->return_addrs_asked = true;
+	if (loader_want_return_addrs(s->loader, id) < 0)
+		m->return_addrs_failed = true;
 }
 
 static void ask_wants_of(struct resolver *s, uint32_t id)
@@ -325,8 +325,8 @@ static void ask_wants_of(struct resolver *s, uint32_t id)
 		if (loader_want_table(s->loader, id) < 0)
 			resolve_file_failed(s, id, STACK_END_BAD_FILE, "out of memory", false);
 	}
-	if (file->state >= FILE_DEBUG && m->wants_calls && !file->calls_asked)
-		ask_calls_of(s, id);
+	if (file->state >= FILE_DEBUG && m->needs_return_addrs && !file->return_addrs_asked)
+		ask_return_addrs_of(s, id);
 }
 
 /*
@@ -353,7 +353,8 @@ bool resolve_is_working(const struct resolver *s)
 
 		if (m->wants_table && !m->has_table && m->state == STACK_END_PENDING)
 			return true;
-		if (m->wants_calls && m->has_table && !m->has_calls && !m->calls_failed)
+		if (m->needs_return_addrs && m->has_table && !m->has_return_addrs &&
+		    !m->return_addrs_failed)
 			return true;
 	}
 	return false;

@@ -160,8 +160,8 @@ static void take_loader(struct resolver *s, uint64_t time_ns)
 		case LOADER_REPLY_TABLE:
 			resolve_take_table(s, &reply);
 			break;
-		case LOADER_REPLY_CALLS:
-			resolve_take_calls(s, &reply);
+		case LOADER_REPLY_RETURN_ADDRS:
+			resolve_take_return_addrs(s, &reply);
 			break;
 		case LOADER_REPLY_NAMES:
 			resolve_take_names(s, &reply);

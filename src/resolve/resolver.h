@@ -39,7 +39,7 @@ enum fetch_state {
 
 struct file {
 	enum file_state state;
-	bool calls_asked;
+	bool return_addrs_asked;
 	bool is_refused;	    /* what is packed in it is too large to be honest */
 	enum loader_status trouble; /* the last answer of the loader on it, LOADER_OK: none bad */
 	uint64_t asked_ns;	    /* when the broker was asked to open it */
@@ -123,7 +123,7 @@ void resolve_ask_wants(struct resolver *s);
 void resolve_take_mapped(struct resolver *s, struct broker_file_reply *reply);
 void resolve_take_debug(struct resolver *s, struct broker_file_reply *reply);
 void resolve_take_table(struct resolver *s, struct loader_reply *reply);
-void resolve_take_calls(struct resolver *s, struct loader_reply *reply);
+void resolve_take_return_addrs(struct resolver *s, struct loader_reply *reply);
 
 /* --- open_files.c: which files stay open --- */
 

@@ -63,11 +63,11 @@ static void unwind(struct unwind_module *module, struct reader *in, uint64_t sta
 	free(stack);
 }
 
-static void take(struct unwind_module *module, void *blob, size_t len, bool is_calls)
+static void take(struct unwind_module *module, void *blob, size_t len, bool is_return_addrs)
 {
-	if (is_calls) {
-		must(calls_open(blob, len, &module->calls) == 0);
-		module->has_calls = true;
+	if (is_return_addrs) {
+		must(return_addrs_open(blob, len, &module->return_addrs) == 0);
+		module->has_return_addrs = true;
 	} else {
 		must(table_open(blob, len, &module->table) == 0);
 		module->has_table = true;
@@ -145,9 +145,10 @@ static void compile_image(struct unwind_module *module, const uint8_t *data, siz
 	size_t blob_bytes;
 
 	if (elf_file_open_memory(image, len, &file) == 0) {
-		for (int is_calls = 0; is_calls < 2; is_calls++)
-			if (elf_code_compile(&file, is_calls, &blobs[is_calls], &blob_bytes) == 0)
-				take(module, blobs[is_calls], blob_bytes, is_calls);
+		for (int is_return_addrs = 0; is_return_addrs < 2; is_return_addrs++)
+			if (elf_code_compile(&file, is_return_addrs, &blobs[is_return_addrs],
+					     &blob_bytes) == 0)
+				take(module, blobs[is_return_addrs], blob_bytes, is_return_addrs);
 		add_symbols(&file, -1, module->has_table ? &module->table : NULL);
 		elf_file_close(&file);
 		add_symbols_of_file(data, len, module->has_table ? &module->table : NULL);

@@ -197,7 +197,7 @@ static void fuzz_client(struct reader *in)
 		loader_want_names(client, module, offs, ARRAY_SIZE(offs));
 		if (module != LOADER_KERNEL) {
 			loader_want_table(client, module);
-			loader_want_calls(client, module);
+			loader_want_return_addrs(client, module);
 		}
 	}
 	for (int i = 0; i < ACTIONS_MAX && reader_left(in) > 0; i++) {

@@ -65,13 +65,13 @@ static void seed_table(const struct unwind_elf *e)
 
 	for (size_t i = 0; i < ARRAY_SIZE(regs); i++)
 		regs[i] = 0x7ffff000 + 8 * i;
-	for (int is_calls = 0; is_calls < 2; is_calls++) {
+	for (int is_return_addrs = 0; is_return_addrs < 2; is_return_addrs++) {
 		AUTO_FREE void *blob = NULL;
-		int r = is_calls ? cfi_compile_calls(&e->input, &blob, &len)
-				 : cfi_compile(&e->input, &blob, &len, &stats);
+		int r = is_return_addrs ? cfi_compile_return_addrs(&e->input, &blob, &len)
+					: cfi_compile(&e->input, &blob, &len, &stats);
 
 		if (r == 0 && len <= SEED_BYTES_MAX)
-			save("table", is_calls, regs, sizeof(regs), blob, len);
+			save("table", is_return_addrs, regs, sizeof(regs), blob, len);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A table or a calls blob from a loader that was taken over: refused, or every
+ * A table or a blob of return addresses from a loader that was taken over: refused, or every
  * lookup and every step by it stays inside.
  *
  *	16 words: the registers; then the blob
@@ -72,9 +72,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		use_table(&module, data);
 		table_forget(&module.table);
 	}
-	if (calls_open(blob, size - head, &module.calls) == 0)
+	if (return_addrs_open(blob, size - head, &module.return_addrs) == 0)
 		for (uint64_t i = 0; i < 4096; i++)
-			use(calls_check(&module.calls, i * 41));
+			use(return_addrs_has(&module.return_addrs, i * 41));
 	free(blob);
 	return 0;
 }

@@ -88,8 +88,8 @@ static void make_tables(struct samples *s)
 	}
 }
 
-/* The places after calls, of the files in which a stack needs them. */
-static void make_calls(struct samples *s)
+/* The return addresses of the files in which a stack needs them. */
+static void make_return_addrs(struct samples *s)
 {
 	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 	struct unwind_result result;
@@ -106,16 +106,17 @@ static void make_calls(struct samples *s)
 			size_t len;
 			void *blob;
 
-			if (!m->wants_calls || m->has_calls || m->calls_failed)
+			if (!m->needs_return_addrs || m->has_return_addrs || m->return_addrs_failed)
 				continue;
 			is_done = false;
-			m->calls_failed = true;
+			m->return_addrs_failed = true;
 			if (!open_module(procs_module(s->procs, id), &e))
 				continue;
-			if (cfi_compile_calls(&e.input, &blob, &len) == 0) {
-				m->has_calls = calls_open(blob, len, &m->calls) == 0;
-				m->calls_failed = !m->has_calls;
-				s->calls_bytes += len;
+			if (cfi_compile_return_addrs(&e.input, &blob, &len) == 0) {
+				m->has_return_addrs =
+					return_addrs_open(blob, len, &m->return_addrs) == 0;
+				m->return_addrs_failed = !m->has_return_addrs;
+				s->return_addrs_bytes += len;
 			}
 			close_module(procs_module(s->procs, id), &e);
 		}
@@ -225,7 +226,7 @@ int samples_load(const char *path, size_t max, struct samples *ret, struct err *
 	if (r < 0)
 		return err_set(err, r, "%s: cannot be read: %s", path, strerror(-r));
 	make_tables(ret);
-	make_calls(ret);
+	make_return_addrs(ret);
 	return 0;
 }
 
@@ -239,7 +240,7 @@ void samples_done(struct samples *s)
 		struct unwind_module *m = &procs_module(s->procs, id)->unwind;
 
 		free((void *)(uintptr_t)m->table.header);
-		free((void *)(uintptr_t)m->calls.header);
+		free((void *)(uintptr_t)m->return_addrs.header);
 	}
 	free(s->all);
 	free(s->spaces);

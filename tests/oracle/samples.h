@@ -34,7 +34,7 @@ struct samples {
 	struct sample *all;
 	size_t nr, cap;
 	uint64_t files, rows, table_bytes, text_bytes, build_ns; /* of the tables; CPU time */
-	uint64_t calls_bytes;
+	uint64_t return_addrs_bytes;
 };
 
 /* Read the recording PATH, at most MAX samples; make the tables. 0 or -errno with ERR. */

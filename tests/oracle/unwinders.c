@@ -342,7 +342,7 @@ static int time_all(const struct unwinder *const *others, size_t nr_others)
 	printf("stacks\t%zu\t%zu\n", samples.nr, samples.nr_spaces);
 	printf("tables\t%lu\t%lu\t%lu\t%lu\t%.1f\t%lu\n", samples.files, samples.rows,
 	       samples.table_bytes, samples.text_bytes, (double)samples.build_ns / NS_PER_MSEC,
-	       samples.calls_bytes);
+	       samples.return_addrs_bytes);
 	for (size_t i = 0; i <= nr_others; i++)
 		for (int heat = 0; heat < HEATS; heat++)
 			print_timing(i ? others[i - 1]->name : "stacktop", heat_names[heat],
