@@ -2,13 +2,16 @@
 /* What is asked of the outside: each file once, from a process that lives; maps seldom; failures with patience. */
 #include "config.h"
 
+#include "src/base/io.h"
 #include "tests/proc_util.h"
 #include "tests/unwind_elf.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define MS NS_PER_MSEC
 
@@ -334,11 +337,74 @@ static const void *mapped(const void *blob, size_t len)
 	return copy;
 }
 
+/* The table of the file at PATH, or false: this machine's code is not unwound yet. */
+static bool compile(const char *path, void **ret_blob, size_t *ret_len)
+{
+	struct unwind_elf elf;
+	struct cfi_stats stats;
+	bool is_good = unwind_elf_open(path, &elf) &&
+		       cfi_compile(&elf.input, ret_blob, ret_len, &stats) == 0;
+
+	unwind_elf_close(&elf);
+	return is_good;
+}
+
+/* Files that are mapped all the time, made so that their tables fill the memory. */
+static void the_largest_table_goes_when_all_are_too_large(void **state)
+{
+	struct procs *procs = *state;
+	struct procs_stats stats;
+	struct module_request request;
+	struct module *module, *largest = NULL;
+	size_t len = 0, large_len = 0, nr_made = 0;
+	void *blob = NULL, *large = NULL;
+	int fd, r = 0;
+	Dl_info libc;
+
+	assert_true(dladdr((const void *)(uintptr_t)qsort, &libc) != 0);
+	if (!compile("/proc/self/exe", &blob, &len) || !compile(libc.dli_fname, &large, &large_len))
+		skip();
+	assert_true(large_len > len);
+	fd = memfd_sealed("table", blob, len); /* the same pages again and again */
+	have_process(procs, 10);
+	do_mmap(procs, 10, 0x5000, 0x1000, "/lib/large.so", 9, 150);
+	assert_true(procs_next_module_request(procs, &request));
+	largest = procs_module(procs, request.module);
+	assert_int_equal(module_ready(largest, mapped(large, large_len), large_len), 0);
+	while (r == 0 && nr_made < 60000) {
+		const void *table = NULL;
+		size_t bytes = 0;
+
+		if (nr_made % 8000 == 0)
+			have_process(procs, 11 + (pid_t)(nr_made / 8000));
+		do_mmap(procs, 11 + (pid_t)(nr_made / 8000), 0x10000 + 0x1000 * nr_made, 0x1000,
+			"/lib/x.so", 1000 + nr_made, 200 + nr_made);
+		nr_made++;
+		assert_true(procs_next_module_request(procs, &request));
+		module = procs_module(procs, request.module);
+		assert_int_equal(memfd_map(fd, len, &table, &bytes), 0);
+		r = module_ready(module, table, bytes);
+		if (r < 0)
+			munmap((void *)(uintptr_t)table, bytes);
+	}
+	assert_int_equal(r, -E2BIG);
+	assert_false(module->unwind.has_table);
+	/* The large one has made room for some, and is not asked for again. */
+	assert_false(largest->unwind.has_table);
+	assert_int_equal(largest->unwind.state, STACK_END_BAD_FILE);
+	assert_string_equal(largest->why, module_too_large);
+	do_mmap(procs, 10, 0x5000, 0x1000, "/lib/large.so", 9, 900000);
+	assert_false(procs_next_module_request(procs, &request));
+	procs_stats(procs, &stats);
+	assert_in_range(stats.tables_bytes, (256u << 20) - len, 256u << 20);
+	close(fd);
+	free(blob);
+	free(large);
+}
+
 static void tables_come_and_go_when_nobody_maps_the_file(void **state)
 {
 	struct procs *procs = *state;
-	struct unwind_elf elf;
-	struct cfi_stats cfi_stats;
 	struct procs_stats stats;
 	struct module_request want;
 	struct module *module, *first = NULL;
@@ -346,10 +412,8 @@ static void tables_come_and_go_when_nobody_maps_the_file(void **state)
 	char path[64];
 	void *blob = NULL;
 
-	if (!unwind_elf_open("/proc/self/exe", &elf) ||
-	    cfi_compile(&elf.input, &blob, &len, &cfi_stats) < 0)
-		skip(); /* this machine's code is not unwound yet */
-	unwind_elf_close(&elf);
+	if (!compile("/proc/self/exe", &blob, &len))
+		skip();
 
 	have_process(procs, 10);
 	have_process(procs, 11);
@@ -544,6 +608,7 @@ int main(void)
 		TEST(a_final_failure_is_final),
 		TEST(a_bad_table_is_refused_and_stays_the_callers),
 		TEST(tables_come_and_go_when_nobody_maps_the_file),
+		TEST(the_largest_table_goes_when_all_are_too_large),
 		TEST(files_are_bounded),
 		TEST(new_processes_are_read_at_once_then_seldom),
 		TEST(after_a_loss_only_sampled_processes_are_read),

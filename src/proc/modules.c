@@ -70,6 +70,8 @@ static const struct {
 	[PROC_MODULE_VDSO] = {"[vdso]", STACK_END_PENDING},
 };
 
+const char module_too_large[] = "its unwind table is too large";
+
 static void unmap(const void *data, size_t bytes)
 {
 	if (data)
@@ -89,6 +91,18 @@ static void release_table(struct entry *entry)
 	entry->blob_bytes = 0;
 }
 
+static void release_return_addrs(struct entry *entry)
+{
+	struct unwind_module *unwind = &entry->module.unwind;
+
+	unwind->return_addrs = (struct return_addrs){0};
+	unwind->has_return_addrs = false;
+	unmap(entry->return_addrs, entry->return_addrs_bytes);
+	entry->modules->tables_bytes -= entry->return_addrs_bytes;
+	entry->return_addrs = NULL;
+	entry->return_addrs_bytes = 0;
+}
+
 static void entry_free(struct entry *entry)
 {
 	if (!entry)
@@ -96,7 +110,7 @@ static void entry_free(struct entry *entry)
 	free((void *)(uintptr_t)entry->module.path);
 	free((void *)(uintptr_t)entry->module.raw_path);
 	release_table(entry);
-	unmap(entry->return_addrs, entry->return_addrs_bytes);
+	release_return_addrs(entry);
 	free(entry);
 }
 
@@ -407,6 +421,37 @@ void module_retire(struct module *module)
 	entry_of(module)->is_retired = true;
 }
 
+static size_t bytes_of(const struct entry *entry)
+{
+	return entry->blob_bytes + entry->return_addrs_bytes;
+}
+
+/*
+ * Make room for BYTES more of ENTRY. A program can be made so that its table is larger than those of
+ * all others together: the largest one goes, and does not come back. False: that would be ENTRY itself.
+ */
+static bool make_room(const struct entry *entry, size_t bytes)
+{
+	struct modules *modules = entry->modules;
+
+	while (modules->tables_bytes + bytes > TABLES_BYTES_MAX) {
+		struct entry *largest = modules->entries[0];
+
+		for (size_t i = 1; i < modules->nr_entries; i++)
+			if (bytes_of(modules->entries[i]) > bytes_of(largest))
+				largest = modules->entries[i];
+		if (bytes_of(largest) <= bytes_of(entry) + bytes)
+			return false;
+		release_table(largest);
+		release_return_addrs(largest);
+		largest->module.unwind.return_addrs_failed = true;
+		largest->module.unwind.state = STACK_END_BAD_FILE;
+		largest->module.why = module_too_large;
+		largest->request = REQUEST_DONE;
+	}
+	return true;
+}
+
 int module_ready(struct module *module, const void *blob, size_t len)
 {
 	struct entry *entry = entry_of(module);
@@ -416,6 +461,8 @@ int module_ready(struct module *module, const void *blob, size_t len)
 	if (r < 0)
 		return r;
 	release_table(entry);
+	if (!make_room(entry, len))
+		return -E2BIG;
 	table_remember(&table); /* without memory for that it only takes longer */
 	entry->modules->tables_bytes += len;
 	entry->blob = blob;
@@ -434,12 +481,14 @@ int module_return_addrs_ready(struct module *module, const void *blob, size_t le
 	struct return_addrs return_addrs;
 	int r = return_addrs_open(blob, len, &return_addrs);
 
+	release_return_addrs(entry);
+	if (r == 0 && !make_room(entry, len))
+		r = -E2BIG;
 	if (r < 0) {
 		module->unwind.return_addrs_failed = true;
 		return r;
 	}
-	entry->modules->tables_bytes += len - entry->return_addrs_bytes;
-	unmap(entry->return_addrs, entry->return_addrs_bytes);
+	entry->modules->tables_bytes += len;
 	entry->return_addrs = blob;
 	entry->return_addrs_bytes = len;
 	module->unwind.return_addrs = return_addrs;

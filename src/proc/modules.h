@@ -15,7 +15,8 @@
 
 #define MODULES_MAX 65536u /* a machine that configures and builds all day meets thousands */
 #define MODULES_BYTES_MAX \
-	(32u << 20) /* of tables, before those of files that nobody maps are dropped */
+	(32u << 20) /* of tables, before those of files that no process maps are dropped */
+#define TABLES_BYTES_MAX (256u << 20) /* of all tables: beyond it the largest goes, for good */
 
 struct modules;
 

@@ -140,9 +140,10 @@ uint32_t procs_nr_modules(const struct procs *procs);
 /*
  * The table has come, in a mapping that the module owns from now on (and drops
  * when no process maps the file and tables take much memory; then it is wanted
- * anew with the next mapping). 0, or -EBADMSG: then the caller still owns it
- * and reports module_failed.
+ * anew with the next mapping). 0, or -EBADMSG, or -E2BIG (it is larger than any other table, and
+ * there is no room for it): then the caller still owns it and reports module_failed.
  */
+extern const char module_too_large[];
 int module_ready(struct module *module, const void *blob, size_t len);
 int module_return_addrs_ready(struct module *module, const void *blob, size_t len);
 /* It will not come; STATE: NO_FILE, BAD_FILE, ARCH; WHY static text. With a retry the file may be

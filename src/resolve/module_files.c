@@ -257,8 +257,9 @@ void resolve_take_table(struct resolver *s, struct loader_reply *reply)
 		if (blob)
 			munmap((void *)(uintptr_t)blob, len);
 		file->trouble = reply->status;
-		resolve_file_failed(s, reply->module, STACK_END_BAD_FILE,
-				    loader_status_text(reply->status), false);
+		resolve_file_failed(
+			s, reply->module, STACK_END_BAD_FILE,
+			r == -E2BIG ? module_too_large : loader_status_text(reply->status), false);
 		return;
 	}
 	if (r == 0) {
