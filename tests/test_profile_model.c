@@ -8,7 +8,7 @@
 #include "config.h"
 
 #include "src/base/util.h"
-#include "src/profile/internal.h"
+#include "src/profile/parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -540,7 +540,7 @@ static void a_known_stack_takes_no_room(void **state)
 		profile_stats(p, &stats);
 		assert_int_equal(stats.nodes, nodes);
 		assert_int_equal(stats.frames, 2 * FANOUT);
-		assert_int_equal(collect(p, 0), 0);
+		assert_int_equal(garbage_collect(p, 0), 0);
 		profile_stats(p, &stats);
 		assert_int_equal(stats.nodes, nodes);
 	}

@@ -8,8 +8,8 @@
 
 #include "src/base/hash.h"
 #include "src/base/heavy.h"
-#include "src/profile/internal.h"
 #include "src/profile/merged.h"
+#include "src/profile/parts.h"
 
 /* A sample of the window, or the sum of many: a process has weight in a node. */
 struct entry {

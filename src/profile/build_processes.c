@@ -50,12 +50,12 @@ static int reserve_entries(struct builder *b, size_t nr)
 	return vec_reserve(&b->entries, &b->cap_entries, b->nr_entries + nr, UINT32_MAX / 2);
 }
 
-static int add_sums(struct builder *b, const struct pairs *sums)
+static int add_sums(struct builder *b, const struct weights *sums)
 {
 	if (reserve_entries(b, sums->nr) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < sums->nr; i++) {
-		const struct pair *pair = &sums->pairs[i];
+		const struct weight *pair = &sums->all[i];
 
 		if (pair->weight > 0 && add_entry(b, pair->process, pair->node, pair->weight) < 0)
 			return -ENOMEM;
@@ -87,7 +87,7 @@ int build_entries(const struct profile *p, struct builder *b)
 	memset(b->totals, 0, nr * sizeof(*b->totals));
 	u64map_clear(&b->processes);
 	b->nr_entries = 0;
-	if (add_sums(b, &p->sums.pairs) < 0)
+	if (add_sums(b, &p->sums.weights) < 0)
 		return -ENOMEM;
 	for (uint32_t c = 0; c < p->log.nr_chunks; c++)
 		if (p->log.chunks[c]->nr_counted && add_chunk(b, p->log.chunks[c]) < 0)

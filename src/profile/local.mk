@@ -2,14 +2,14 @@ noinst_LIBRARIES += libprofile.a
 libprofile_a_SOURCES = \
 	src/profile/build.c src/profile/build.h \
 	src/profile/build_processes.c \
-	src/profile/collect.c \
+	src/profile/garbage.c \
 	src/profile/frames.c src/profile/frames.h \
 	src/profile/id_table.c src/profile/id_table.h \
-	src/profile/internal.h \
+	src/profile/parts.h \
 	src/profile/log.c src/profile/log.h \
 	src/profile/merged.c src/profile/merged.h \
-	src/profile/pairs.c src/profile/pairs.h \
-	src/profile/paths.c src/profile/paths.h \
+	src/profile/weights.c src/profile/weights.h \
+	src/profile/stack_index.c src/profile/stack_index.h \
 	src/profile/profile.c src/profile/profile.h \
 	src/profile/ranges.c src/profile/ranges.h \
 	src/profile/sums.c \

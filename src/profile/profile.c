@@ -5,7 +5,7 @@
 #include "src/profile/profile.h"
 
 #include "src/base/util.h"
-#include "src/profile/internal.h"
+#include "src/profile/parts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -65,9 +65,9 @@ struct profile *profile_free(struct profile *p)
 	frames_done(&p->frames);
 	tree_done(&p->tree);
 	log_done(&p->log);
-	pairs_done(&p->sums.pairs);
+	weights_done(&p->sums.weights);
 	builder_free(p->builder);
-	paths_done(&p->paths);
+	stack_index_done(&p->stack_index);
 	free(p->live_nodes);
 	free(p->live_frames);
 	free(p->remap);
@@ -89,7 +89,7 @@ int profile_reserve(struct profile *p, uint32_t nr)
 	if (r == 0)
 		r = frames_reserve(&p->frames, nr);
 	if (r == 0)
-		r = paths_reserve(&p->paths, &p->tree, &p->frames, nr);
+		r = stack_index_reserve(&p->stack_index, &p->tree, &p->frames, nr);
 	return r;
 }
 
@@ -97,12 +97,12 @@ static int make_room(struct profile *p, uint32_t nr)
 {
 	int r = profile_reserve(p, nr);
 
-	return r == -ENOSPC ? collect(p, nr) : r;
+	return r == -ENOSPC ? garbage_collect(p, nr) : r;
 }
 
 uint32_t profile_node(struct profile *p, const struct profile_frame *frames, uint32_t nr)
 {
-	return paths_node(&p->paths, &p->tree, &p->frames, frames, nr);
+	return stack_index_node(&p->stack_index, &p->tree, &p->frames, frames, nr);
 }
 
 static struct log_chunk *chunk_for(struct profile *p, uint64_t time_ns)
@@ -192,7 +192,7 @@ int profile_name(struct profile *p, uint32_t module, uint64_t off, uint64_t func
 
 	if (!p->keeps_all && p->frames.is_text_full && p->nr_added >= p->text_collect_at) {
 		p->text_collect_at = p->nr_added + TEXT_COLLECT_SAMPLES;
-		collect(p, 0);
+		garbage_collect(p, 0);
 	}
 	return frames_name(&p->frames, module, off, &answer);
 }
@@ -242,9 +242,9 @@ void profile_stats(const struct profile *p, struct profile_stats *ret)
 		.log_entries = p->log.nr_entries,
 		.evicted = p->keeps_all ? p->sums.nr_cut : p->log.nr_evicted,
 		.collections = p->collections,
-		.bytes = sizeof(*p) + paths_bytes(&p->paths) + tree_bytes(&p->tree) +
+		.bytes = sizeof(*p) + stack_index_bytes(&p->stack_index) + tree_bytes(&p->tree) +
 			 frames_bytes(&p->frames) + log_bytes(&p->log) +
-			 pairs_bytes(&p->sums.pairs) + builder_bytes(p->builder) +
+			 weights_bytes(&p->sums.weights) + builder_bytes(p->builder) +
 			 p->cap_live_nodes + p->cap_live_frames + p->cap_remap * sizeof(*p->remap),
 	};
 }

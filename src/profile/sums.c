@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "src/base/util.h"
-#include "src/profile/internal.h"
+#include "src/profile/parts.h"
 
 #include <errno.h>
 
@@ -56,9 +56,9 @@ int sums_add(struct profile *p, const struct profile_sample *sample,
 
 	if (r < 0)
 		return r;
-	if (p->sums.pairs.nr >= p->tree.max)
+	if (p->sums.weights.nr >= p->tree.max)
 		process = LOG_PROCESS_MAX;
-	r = pairs_add(&p->sums.pairs, process, node, weight);
+	r = weights_add(&p->sums.weights, process, node, weight);
 	if (r < 0)
 		return r;
 	p->window.total += weight;
@@ -71,7 +71,7 @@ int sums_add(struct profile *p, const struct profile_sample *sample,
 
 void profile_clear(struct profile *p)
 {
-	pairs_clear(&p->sums.pairs);
+	weights_clear(&p->sums.weights);
 	p->sums.nr_cut = p->sums.first_ns = p->sums.last_ns = 0;
 	p->window.total = p->window.nr_samples = 0;
 }

@@ -5,7 +5,7 @@
  * direction visits the tree in order. A new path is a run of nodes, and
  * compacting in order keeps neighbours together.
  *
- * In the tree by address paths.h finds the nodes. The one by function is made
+ * In the tree by address stack_index.h finds the nodes. The one by function is made
  * with tree_child(): a child that stands next to its parent is found there, and
  * only the others are in the hash table.
  */

@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "src/base/util.h"
-#include "src/profile/internal.h"
+#include "src/profile/parts.h"
 
 #include <assert.h>
 #include <string.h>

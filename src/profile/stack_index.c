@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a stack to its node: see paths.h. */
+/* From a stack to its node: see stack_index.h. */
 #include "config.h"
 
-#include "src/profile/paths.h"
+#include "src/profile/stack_index.h"
 
 #include "src/base/util.h"
 #include "src/base/vec.h"
@@ -29,21 +29,21 @@ static uint64_t longer(uint64_t path_hash, uint64_t frame_hash)
 }
 
 /* Hash every path from the root into the stack, and begin to fetch what is looked for first. */
-static void hash_stack(struct paths *paths, const struct frames *frames,
+static void hash_stack(struct stack_index *index, const struct frames *frames,
 		       const struct profile_frame *stack, uint32_t nr)
 {
 	uint64_t hash = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		hash = longer(hash, frames_hash(frames, stack[i].module, stack[i].off));
-		paths->hashes[i] = hash;
+		index->hashes[i] = hash;
 		if (i + AHEAD >= nr)
-			id_table_fetch(&paths->table, hash);
+			id_table_fetch(&index->table, hash);
 	}
 }
 
-uint32_t paths_node(struct paths *paths, struct tree *tree, struct frames *frames,
-		    const struct profile_frame *stack, uint32_t nr)
+uint32_t stack_index_node(struct stack_index *index, struct tree *tree, struct frames *frames,
+			  const struct profile_frame *stack, uint32_t nr)
 {
 	uint32_t node = 0, i;
 
@@ -51,28 +51,29 @@ uint32_t paths_node(struct paths *paths, struct tree *tree, struct frames *frame
 		stack = &no_stack;
 		nr = 1;
 	}
-	hash_stack(paths, frames, stack, nr);
+	hash_stack(index, frames, stack, nr);
 	for (i = nr; i > 0; i--) {
-		node = id_table_find(&paths->table, paths->hashes[i - 1]);
+		node = id_table_find(&index->table, index->hashes[i - 1]);
 		if (node)
 			break;
 		frames_fetch(frames, stack[i - 1].module, stack[i - 1].off);
 		if (i > AHEAD)
-			id_table_fetch(&paths->table, paths->hashes[i - 1 - AHEAD]);
+			id_table_fetch(&index->table, index->hashes[i - 1 - AHEAD]);
 	}
 	for (; i < nr; i++) {
 		node = tree_append(tree, node,
 				   frames_intern(frames, stack[i].module, stack[i].off));
-		id_table_put(&paths->table, paths->hashes[i], node);
+		id_table_put(&index->table, index->hashes[i], node);
 	}
 	return node;
 }
 
-void paths_rebuild(struct paths *paths, const struct tree *tree, const struct frames *frames)
+void stack_index_rebuild(struct stack_index *index, const struct tree *tree,
+			 const struct frames *frames)
 {
 	uint64_t *hashes = calloc(tree->nr, sizeof(*hashes));
 
-	id_table_clear(&paths->table);
+	id_table_clear(&index->table);
 	for (uint32_t node = 1; hashes && node < tree->nr; node++) {
 		const struct frame *frame = &frames->frames[tree_frame(tree, node)];
 
@@ -80,33 +81,33 @@ void paths_rebuild(struct paths *paths, const struct tree *tree, const struct fr
 				      frames_hash(frames, frame->module, frame->off));
 	}
 	for (uint32_t node = 1; hashes && node < tree->nr; node++) {
-		id_table_fetch(&paths->table, hashes[MIN(node + REBUILD_AHEAD, tree->nr - 1)]);
-		id_table_put(&paths->table, hashes[node], node);
+		id_table_fetch(&index->table, hashes[MIN(node + REBUILD_AHEAD, tree->nr - 1)]);
+		id_table_put(&index->table, hashes[node], node);
 	}
 	free(hashes);
 }
 
-void paths_done(struct paths *paths)
+void stack_index_done(struct stack_index *index)
 {
-	id_table_done(&paths->table);
-	free(paths->hashes);
-	*paths = (struct paths){0};
+	id_table_done(&index->table);
+	free(index->hashes);
+	*index = (struct stack_index){0};
 }
 
-int paths_reserve(struct paths *paths, const struct tree *tree, const struct frames *frames,
-		  uint32_t nr)
+int stack_index_reserve(struct stack_index *index, const struct tree *tree,
+			const struct frames *frames, uint32_t nr)
 {
-	int r = vec_reserve(&paths->hashes, &paths->cap_hashes, nr, SIZE_MAX);
+	int r = vec_reserve(&index->hashes, &index->cap_hashes, nr, SIZE_MAX);
 
 	if (r < 0)
 		return r;
-	r = id_table_reserve(&paths->table, tree->nr + nr);
+	r = id_table_reserve(&index->table, tree->nr + nr);
 	if (r > 0)
-		paths_rebuild(paths, tree, frames);
+		stack_index_rebuild(index, tree, frames);
 	return MIN(r, 0);
 }
 
-size_t paths_bytes(const struct paths *paths)
+size_t stack_index_bytes(const struct stack_index *index)
 {
-	return id_table_bytes(&paths->table) + paths->cap_hashes * sizeof(*paths->hashes);
+	return id_table_bytes(&index->table) + index->cap_hashes * sizeof(*index->hashes);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the files of the profile share: its parts, the window and the scratch memory. */
-#ifndef ST_PROFILE_INTERNAL_H
-#define ST_PROFILE_INTERNAL_H
+#ifndef ST_PROFILE_PARTS_H
+#define ST_PROFILE_PARTS_H
 
 #include "src/profile/frames.h"
 #include "src/profile/log.h"
-#include "src/profile/pairs.h"
-#include "src/profile/paths.h"
 #include "src/profile/profile.h"
+#include "src/profile/stack_index.h"
 #include "src/profile/tree.h"
+#include "src/profile/weights.h"
 
 /*
  * The stretch of the log that is shown. An entry is part of
@@ -27,7 +27,7 @@ struct window {
 
 /* What is known instead of the log where all is kept. */
 struct all_sums {
-	struct pairs pairs; /* (process, node of the call tree) */
+	struct weights weights; /* (process, node of the call tree) */
 	uint64_t first_ns, last_ns;
 	uint64_t nr_cut; /* samples whose callers found no room */
 };
@@ -37,7 +37,7 @@ struct builder; /* scratch memory of profile_snapshot, build.c */
 struct profile {
 	struct frames frames;
 	struct tree tree;
-	struct paths paths; /* into the tree */
+	struct stack_index stack_index; /* into the tree */
 	struct sample_log log;
 	struct window window;
 	bool keeps_all; /* in sums, not in the log */
@@ -47,7 +47,7 @@ struct profile {
 	uint64_t
 		text_collect_at; /* sample number from which a full text table is worth a collection */
 	uint64_t nr_added;
-	uint8_t *live_nodes, *live_frames; /* scratch of collect.c */
+	uint8_t *live_nodes, *live_frames; /* scratch of garbage.c */
 	uint32_t *remap;
 	size_t cap_live_nodes, cap_live_frames, cap_remap;
 	struct builder *builder;
@@ -69,8 +69,8 @@ void window_uncount(struct profile *p, struct log_chunk *chunk, struct log_entry
 /* Let the oldest chunk go that no frozen picture needs; the oldest of all if they all are needed. */
 void window_evict(struct profile *p);
 
-/* collect.c: make room for NR more nodes and frames: 0, -ENOMEM, -ENOSPC. */
-int collect(struct profile *p, uint32_t nr);
+/* garbage.c: make room for NR more nodes and frames: 0, -ENOMEM, -ENOSPC. */
+int garbage_collect(struct profile *p, uint32_t nr);
 
 /* build.c */
 struct builder *builder_free(struct builder *b);

@@ -5,8 +5,8 @@
  * need the nodes above. So the search goes from the leaf up and mostly ends
  * after one or two probes, and all that it will read can be fetched at once.
  */
-#ifndef ST_PROFILE_PATHS_H
-#define ST_PROFILE_PATHS_H
+#ifndef ST_PROFILE_STACK_INDEX_H
+#define ST_PROFILE_STACK_INDEX_H
 
 #include "src/profile/frames.h"
 #include "src/profile/id_table.h"
@@ -16,28 +16,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A zeroed struct paths is empty and valid. */
-struct paths {
+/* A zeroed struct stack_index is empty and valid. */
+struct stack_index {
 	struct id_table table;
 	uint64_t *hashes; /* of the stack at hand, one for each frame */
 	size_t cap_hashes;
 };
 
-void paths_done(struct paths *paths);
+void stack_index_done(struct stack_index *index);
 /* Make room for a stack of NR frames that are all new to TREE: 0 or -ENOMEM. */
-int paths_reserve(struct paths *paths, const struct tree *tree, const struct frames *frames,
-		  uint32_t nr);
+int stack_index_reserve(struct stack_index *index, const struct tree *tree,
+			const struct frames *frames, uint32_t nr);
 /*
  * The node of a stack of NR frames, outermost first, made with its frames if it
  * is new (there is room in all three). NR 0 has a node too, FRAME_NO_STACK.
  */
-uint32_t paths_node(struct paths *paths, struct tree *tree, struct frames *frames,
-		    const struct profile_frame *stack, uint32_t nr);
+uint32_t stack_index_node(struct stack_index *index, struct tree *tree, struct frames *frames,
+			  const struct profile_frame *stack, uint32_t nr);
 /*
  * Find the nodes by their new numbers after the arrays were compacted. Without
  * memory for that all stacks are made anew: the same sums in more nodes.
  */
-void paths_rebuild(struct paths *paths, const struct tree *tree, const struct frames *frames);
-size_t paths_bytes(const struct paths *paths);
+void stack_index_rebuild(struct stack_index *index, const struct tree *tree,
+			 const struct frames *frames);
+size_t stack_index_bytes(const struct stack_index *index);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "src/base/util.h"
 #include "src/base/vec.h"
-#include "src/profile/internal.h"
+#include "src/profile/parts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static void compact_nodes(struct profile *p)
 		p->remap[node] = nr++;
 	}
 	tree->nr = nr;
-	paths_rebuild(&p->paths, tree, &p->frames);
+	stack_index_rebuild(&p->stack_index, tree, &p->frames);
 }
 
 static void renumber_log(struct profile *p)
@@ -97,7 +97,7 @@ static void renumber_log(struct profile *p)
 	}
 }
 
-int collect(struct profile *p, uint32_t nr)
+int garbage_collect(struct profile *p, uint32_t nr)
 {
 	struct live live;
 
