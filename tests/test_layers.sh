@@ -106,7 +106,6 @@ cat >"$tmp/known" <<EOF
 engine: backlog engine fetch module_files module_names open_files origin_recorded replay report resolve
 perf: recording_streams recording_take
 proc: procs requests
-profile: collect profile sums
 ui: act events layout progress row tree ui view_callers view_functions view_tree write
 unwind: aarch64 fp step_run_x86_64 walk x86_64
 unwind: lower lower_aarch64 lower_x86_64

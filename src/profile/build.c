@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Building a snapshot: the weights of the window go to the nodes by function,
- * then totals, functions and text are derived from these. Every step is one
- * pass in the order of the memory; what a step needs stays for the next time.
+ * Building a snapshot, from the samples of the window to the arrays of struct
+ * snapshot. profile_snapshot() at the end of this file names the steps in their
+ * order; each is one pass in the order of the memory.
  */
 #include "config.h"
 
@@ -11,6 +11,7 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,98 +21,46 @@
 #define TEXT_MAX_BYTES (64u << 20) /* of one snapshot */
 #define ROOT_KEY       0x726f6f74ull
 
-static struct builder *builder_new(uint32_t nodes_max)
-{
-	struct builder *b = calloc(1, sizeof(*b));
-
-	if (b && merged_init(&b->merged, nodes_max) < 0)
-		return builder_free(b);
-	return b;
-}
-
 struct builder *builder_free(struct builder *b)
 {
 	if (!b)
 		return NULL;
-	merged_done(&b->merged);
 	u64map_done(&b->processes);
 	free(b->locals);
 	free(b->entries);
+	free(b->map);
+	free(b->nodes);
 	free(b->totals);
-	free(b->node_index);
-	free(b->marks);
-	free(b->func_sums);
-	free(b->func_places);
-	free(b->func_seen);
-	free(b->func_ids);
+	free(b->path_funcs);
+	free(b->slots);
+	free(b->merged_funcs);
 	free(b->funcs);
 	free(b->text_map);
 	free(b->text);
-	free(b->parents);
 	free(b->items);
 	free(b->spare);
 	free(b);
 	return NULL;
 }
 
-size_t builder_bytes(const struct builder *b)
-{
-	if (!b)
-		return 0;
-	return merged_bytes(&b->merged) + b->cap_locals * sizeof(*b->locals) +
-	       b->cap_entries * sizeof(*b->entries) + b->cap_totals * sizeof(*b->totals) +
-	       b->cap_func_sums * sizeof(*b->func_sums) +
-	       b->cap_func_places * sizeof(*b->func_places) +
-	       b->cap_func_seen * sizeof(*b->func_seen) + b->cap_funcs * sizeof(*b->funcs) +
-	       (b->cap_items + b->cap_spare) * sizeof(*b->items) + b->cap_text +
-	       sizeof(uint32_t) * (b->cap_node_index + b->cap_marks + b->cap_func_ids +
-				   b->cap_text_map + b->cap_parents);
-}
-
 /* --- sums --- */
 
-/* Sums of functions, totals of nodes, and how many of them have weight. */
-static int add_up(const struct profile *p, struct builder *b)
+/* From the weight of stacks that end in a node to its total, and the sums of functions. */
+static int add_up(const struct frames *f, struct builder *b)
 {
-	const struct merged *m = &b->merged;
-	uint64_t *totals = b->totals;
-
-	if (vec_reserve(&b->func_sums, &b->cap_func_sums, p->frames.nr_funcs, SIZE_MAX) < 0)
+	if (vec_reserve(&b->merged_funcs, &b->cap_merged_funcs, f->nr_funcs, SIZE_MAX) < 0)
 		return -ENOMEM;
-	memset(b->func_sums, 0, p->frames.nr_funcs * sizeof(*b->func_sums));
-	for (size_t i = 0; i < b->nr_entries; i++)
-		b->func_sums[tree_frame(&m->tree, b->entries[i].node)].self += b->entries[i].weight;
-	b->nr_nodes = 1;
-	for (uint32_t node = m->tree.nr - 1; node > 0; node--) {
-		if (!totals[node])
-			continue;
-		b->nr_nodes++;
-		totals[tree_parent(&m->tree, node)] += totals[node];
-		if (m->is_outermost[node])
-			b->func_sums[tree_frame(&m->tree, node)].total += totals[node];
-	}
-	return 0;
-}
+	memset(b->merged_funcs, 0, f->nr_funcs * sizeof(*b->merged_funcs));
+	for (uint32_t i = b->nr_nodes - 1; i > 0; i--)
+		b->merged_funcs[b->nodes[i].func].self += b->totals[i];
+	/* Callees come after their callers: the total of a node is whole when it is its turn. */
+	for (uint32_t i = b->nr_nodes - 1; i > 0; i--) {
+		const struct merged_node *node = &b->nodes[i];
 
-/* The functions that have weight. */
-static int place_funcs(const struct frames *f, struct builder *b)
-{
-	if (vec_reserve(&b->func_ids, &b->cap_func_ids, f->nr_funcs, SIZE_MAX) < 0 ||
-	    vec_reserve(&b->funcs, &b->cap_funcs, f->nr_funcs, SIZE_MAX) < 0 ||
-	    vec_reserve(&b->func_places, &b->cap_func_places, f->nr_funcs, SIZE_MAX) < 0)
-		return -ENOMEM;
-	b->nr_funcs = 0;
-	for (uint32_t func = 0; func < f->nr_funcs; func++) {
-		const struct func_sum *sum = &b->func_sums[func];
-		uint64_t key;
-
-		if (!sum->total)
-			continue;
-		key = func_key(&f->funcs[func]);
-		b->func_places[func] = (struct func_place){.key = key, .index = b->nr_funcs};
-		b->func_ids[b->nr_funcs] = func;
-		b->funcs[b->nr_funcs++] =
-			(struct snap_func){.key = key, .self = sum->self, .total = sum->total};
+		assert(b->totals[i] > 0);
+		b->totals[node->parent] += b->totals[i];
+		if (node->is_outermost)
+			b->merged_funcs[node->func].total += b->totals[i];
 	}
 	return 0;
 }
@@ -162,68 +111,64 @@ static int add_func_text(const struct frames *f, struct builder *b, const struct
 	return add_text(b, place, &(uint32_t){0});
 }
 
-static int add_texts(const struct profile *p, struct builder *b)
+/* The functions that have weight, with their text. */
+static int add_funcs(const struct profile *p, struct builder *b)
 {
 	const struct frames *f = &p->frames;
 
+	b->nr_funcs = 0;
 	b->nr_text = 0;
-	if (vec_reserve(&b->text_map, &b->cap_text_map, strings_count(f->strings), SIZE_MAX) < 0 ||
+	if (vec_reserve(&b->funcs, &b->cap_funcs, f->nr_funcs, SIZE_MAX) < 0 ||
+	    vec_reserve(&b->text_map, &b->cap_text_map, strings_count(f->strings), SIZE_MAX) < 0 ||
 	    add_text(b, "", &(uint32_t){0}) < 0)
 		return -ENOMEM;
 	memset(b->text_map, 0, strings_count(f->strings) * sizeof(*b->text_map));
-	for (uint32_t i = 0; i < b->nr_funcs; i++)
-		if (add_func_text(f, b, &f->funcs[b->func_ids[i]], &b->funcs[i]) < 0)
+	for (uint32_t i = 0; i < f->nr_funcs; i++) {
+		struct merged_func *func = &b->merged_funcs[i];
+		struct snap_func *out = &b->funcs[b->nr_funcs];
+
+		if (!func->total)
+			continue;
+		assert(func->self <= func->total);
+		*out = (struct snap_func){
+			.key = func_key(&f->funcs[i]), .self = func->self, .total = func->total};
+		func->index = b->nr_funcs++;
+		if (add_func_text(f, b, &f->funcs[i], out) < 0)
 			return -ENOMEM;
+	}
 	return 0;
 }
 
 /* --- nodes --- */
 
-/* Node I of the snapshot before its parent's other children. What ends below it does not end there. */
-static void link_first(struct builder *b, struct snap_node *nodes, uint32_t i)
+/* The nodes with their children linked in any order. What ends below a node does not end in it. */
+static void fill_nodes(const struct builder *b, struct snapshot *s)
 {
-	struct snap_node *parent = &nodes[nodes[i].parent];
-	uint32_t next = parent->first_child;
-
-	if (next != SNAPSHOT_NONE && nodes[next].next_sibling == SNAPSHOT_NONE)
-		b->parents[b->nr_parents++] = nodes[i].parent;
-	nodes[i].next_sibling = next;
-	parent->first_child = i;
-	parent->self -= nodes[i].total;
-}
-
-static void fill_nodes(struct builder *b, struct snapshot *s)
-{
-	const struct tree *tree = &b->merged.tree;
 	struct snap_node *nodes = s->nodes;
-	uint32_t nr = 1;
 
-	b->nr_parents = 0;
-	b->node_index[0] = 0;
-	nodes[0] = (struct snap_node){.key = ROOT_KEY,
-				      .parent = SNAPSHOT_NONE,
-				      .func = SNAPSHOT_NONE,
-				      .first_child = SNAPSHOT_NONE,
-				      .next_sibling = SNAPSHOT_NONE,
-				      .self = b->totals[0],
-				      .total = b->totals[0]};
-	for (uint32_t node = 1; node < tree->nr; node++) {
-		const struct func_place *func = &b->func_places[tree_frame(tree, node)];
-		uint32_t parent = b->node_index[tree_parent(tree, node)];
+	for (uint32_t i = 0; i < b->nr_nodes; i++) {
+		const struct merged_node *from = &b->nodes[i];
+		uint32_t func = b->merged_funcs[from->func].index;
+		struct snap_node *parent = &nodes[from->parent];
 
-		b->node_index[node] = 0;
-		if (!b->totals[node])
-			continue;
-		nodes[nr] = (struct snap_node){
-			.key = hash_u64(nodes[parent].key + func->key),
-			.parent = parent,
-			.func = func->index,
+		nodes[i] = (struct snap_node){
+			.key = ROOT_KEY,
+			.parent = SNAPSHOT_NONE,
+			.func = SNAPSHOT_NONE,
 			.first_child = SNAPSHOT_NONE,
-			.self = b->totals[node],
-			.total = b->totals[node],
+			.next_sibling = SNAPSHOT_NONE,
+			.self = b->totals[i],
+			.total = b->totals[i],
 		};
-		link_first(b, nodes, nr);
-		b->node_index[node] = nr++;
+		if (i == 0)
+			continue;
+		assert(parent->self >= b->totals[i]);
+		nodes[i].key = hash_u64(parent->key + s->funcs[func].key);
+		nodes[i].parent = from->parent;
+		nodes[i].func = func;
+		nodes[i].next_sibling = parent->first_child;
+		parent->first_child = i;
+		parent->self -= b->totals[i];
 	}
 }
 
@@ -240,8 +185,8 @@ static int sort_children(struct builder *b, struct snap_node *nodes, uint32_t pa
 	nr = 0;
 	for (uint32_t i = *link; i != SNAPSHOT_NONE; i = nodes[i].next_sibling)
 		b->items[nr++] =
-			(struct heavy){.weight = nodes[i].total, .key = nodes[i].key, .id = i};
-	heavy_sort(b->items, b->spare, nr);
+			(struct by_weight){.weight = nodes[i].total, .key = nodes[i].key, .id = i};
+	sort_by_weight(b->items, b->spare, nr);
 	for (uint32_t k = 0; k < nr; k++) {
 		*link = b->items[k].id;
 		link = &nodes[b->items[k].id].next_sibling;
@@ -250,15 +195,15 @@ static int sort_children(struct builder *b, struct snap_node *nodes, uint32_t pa
 	return 0;
 }
 
-static int build_nodes(struct builder *b, struct snapshot *s)
+static int sort_nodes(struct builder *b, struct snapshot *s)
 {
-	if (vec_reserve(&b->node_index, &b->cap_node_index, b->merged.tree.nr, SIZE_MAX) < 0 ||
-	    vec_reserve(&b->parents, &b->cap_parents, b->nr_nodes, SIZE_MAX) < 0)
-		return -ENOMEM;
-	fill_nodes(b, s);
-	for (uint32_t i = 0; i < b->nr_parents; i++)
-		if (sort_children(b, s->nodes, b->parents[i]) < 0)
+	for (uint32_t i = 0; i < s->nr_nodes; i++) {
+		uint32_t first = s->nodes[i].first_child;
+
+		if (first != SNAPSHOT_NONE && s->nodes[first].next_sibling != SNAPSHOT_NONE &&
+		    sort_children(b, s->nodes, i) < 0)
 			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -270,13 +215,14 @@ static void fill_window(const struct profile *p, struct snapshot *s)
 	uint64_t end = w->frozen ? w->end_ns : w->now_ns;
 	uint64_t first = p->first_ns[w->mode];
 
-	s->window_end_ns = p->keeps_all ? p->sums.last_ns : end;
-	s->window_start_ns = p->keeps_all ? p->sums.first_ns : MIN(MAX(w->start_ns, first), end);
+	s->window_end_ns = p->sums_all ? p->weights.last_ns : end;
+	s->window_start_ns = p->sums_all ? p->weights.first_ns : MIN(MAX(w->start_ns, first), end);
 	s->total = w->total;
 	s->nr_samples = w->nr_samples;
 }
 
-static struct snapshot *build(struct profile *p, struct builder *b, uint32_t extra_text)
+static struct snapshot *make_snapshot(const struct profile *p, struct builder *b,
+				      uint32_t extra_text)
 {
 	struct snapshot *s =
 		snapshot_new(b->nr_funcs, b->nr_nodes, (uint32_t)b->nr_text + extra_text);
@@ -285,11 +231,16 @@ static struct snapshot *build(struct profile *p, struct builder *b, uint32_t ext
 		return NULL;
 	memcpy(s->text, b->text, b->nr_text);
 	s->nr_text = (uint32_t)b->nr_text;
-	if (build_nodes(b, s) < 0 || build_processes(p, b, s) < 0)
+	memcpy(s->funcs, b->funcs, b->nr_funcs * sizeof(*b->funcs));
+	fill_nodes(b, s);
+	if (sort_nodes(b, s) < 0 || build_processes(b, s) < 0)
 		return snapshot_free(s);
-	if (b->nr_funcs)
-		memcpy(s->funcs, b->funcs, b->nr_funcs * sizeof(*b->funcs));
+	for (uint32_t i = 0; i < p->frames.nr_funcs; i++)
+		if (b->merged_funcs[i].total)
+			s->funcs[b->merged_funcs[i].index].nr_processes =
+				b->merged_funcs[i].nr_processes;
 	fill_window(p, s);
+	assert(s->nodes[0].total == s->total);
 	return s;
 }
 
@@ -300,11 +251,10 @@ struct snapshot *profile_snapshot(struct profile *p, uint32_t extra_text)
 	if (extra_text > TEXT_MAX_BYTES)
 		return NULL;
 	if (!p->builder)
-		p->builder = builder_new(p->tree.max);
+		p->builder = calloc(1, sizeof(*p->builder));
 	b = p->builder;
-	if (!b || merged_update(&b->merged, &p->tree, &p->frames, p->collections) < 0 ||
-	    build_entries(p, b) < 0 || add_up(p, b) < 0 || place_funcs(&p->frames, b) < 0 ||
-	    add_texts(p, b) < 0)
+	if (!b || build_entries(p, b) < 0 || build_merge(p, b) < 0 || add_up(&p->frames, b) < 0 ||
+	    add_funcs(p, b) < 0)
 		return NULL;
-	return build(p, b, extra_text);
+	return make_snapshot(p, b, extra_text);
 }

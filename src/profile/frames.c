@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define FRAMES_MIN  1024
+#define RANGES_MAX  (1u << 18) /* of one module */
 #define OBJECTS_MAX (1u << 20)
 #define NAME_MAX_BYTES \
 	1024 /* of a function or object: demangled names can be longer than any screen */
@@ -56,6 +57,74 @@ static void func_table_fill(struct frames *f)
 	id_table_clear(&f->func_table);
 	for (uint32_t id = FUNC_FIRST; id < f->nr_funcs; id++)
 		func_table_put(f, id);
+}
+
+/* --- ranges: searched for every new frame, changed only while names come in --- */
+
+static void ranges_done(struct ranges *r)
+{
+	free(r->all);
+	*r = (struct ranges){0};
+}
+
+/* How many begin at or before OFF. */
+static size_t nr_before(const struct ranges *r, uint64_t off)
+{
+	size_t low = 0, high = r->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (r->all[mid].from <= off)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The function at OFF, or FRAMES_NONE. */
+static uint32_t ranges_find(const struct ranges *r, uint64_t off)
+{
+	size_t at = nr_before(r, off);
+
+	if (at == 0 || off - r->all[at - 1].from >= r->all[at - 1].bytes)
+		return FRAMES_NONE;
+	return r->all[at - 1].func;
+}
+
+/*
+ * FUNC holds all of FROM to LAST. What overlaps something that is known, or
+ * finds no memory, is left out: it will be asked for again.
+ */
+static void ranges_add(struct ranges *r, uint64_t from, uint64_t last, uint32_t func)
+{
+	size_t at = nr_before(r, last);
+
+	if (last - from >= UINT32_MAX || ranges_find(r, from) != FRAMES_NONE ||
+	    (at > 0 && r->all[at - 1].from >= from) ||
+	    vec_reserve(&r->all, &r->cap, r->nr + 1, RANGES_MAX) < 0)
+		return;
+	memmove(r->all + at + 1, r->all + at, (r->nr - at) * sizeof(*r->all));
+	r->all[at] =
+		(struct range){.from = from, .bytes = (uint32_t)(last - from) + 1, .func = func};
+	r->nr++;
+}
+
+/* Functions were renumbered: MARKS[old] is the new number + 1, or 0 if it is gone. */
+static void ranges_renumber(struct ranges *r, const uint32_t *marks)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < r->nr; i++) {
+		struct range range = r->all[i];
+
+		if (!marks[range.func])
+			continue;
+		range.func = marks[range.func] - 1;
+		r->all[nr++] = range;
+	}
+	r->nr = nr;
 }
 
 /* --- strings --- */
@@ -199,23 +268,16 @@ static void queue_frame(struct frames *f, uint32_t id)
 	f->nr_queued++;
 }
 
-static void set_func(struct frames *f, struct frame *frame, uint32_t func)
-{
-	if (frame->func != func)
-		f->renamed_from = MIN(f->renamed_from, (uint32_t)(frame - f->frames));
-	frame->func = func;
-}
-
 /* Name FRAME after the function that is known to be there, if one is. */
 static bool name_by_range(struct frames *f, struct frame *frame)
 {
-	uint32_t func = RANGES_NONE;
+	uint32_t func = FRAMES_NONE;
 
 	if (frame->module < f->nr_objects)
 		func = ranges_find(&f->objects[frame->module].ranges, frame->off);
-	if (func == RANGES_NONE)
+	if (func == FRAMES_NONE)
 		return false;
-	set_func(f, frame, func);
+	frame->func = func;
 	frame->state = FRAME_ANSWERED;
 	return true;
 }
@@ -340,7 +402,7 @@ int frames_name(struct frames *f, uint32_t module, uint64_t off, const struct fu
 	if (func == FRAMES_NONE)
 		return -ENOMEM;
 	frame = &f->frames[id];
-	set_func(f, frame, func);
+	frame->func = func;
 	f->nr_unnamed -= frame->state != FRAME_ANSWERED;
 	f->nr_queued -= frame->state == FRAME_QUEUED;
 	frame->state = FRAME_ANSWERED;
@@ -508,15 +570,4 @@ void frames_done(struct frames *f)
 	id_table_done(&f->func_table);
 	strings_free(f->strings);
 	*f = (struct frames){0};
-}
-
-size_t frames_bytes(const struct frames *f)
-{
-	size_t ranges = 0;
-
-	for (uint32_t m = 0; m < f->nr_objects; m++)
-		ranges += f->objects[m].ranges.cap;
-	return ranges * sizeof(struct range) + f->cap_frames * sizeof(*f->frames) +
-	       f->cap_funcs * sizeof(*f->funcs) + f->cap_objects * sizeof(*f->objects) +
-	       id_table_bytes(&f->frame_table) + id_table_bytes(&f->func_table) + f->text_bytes;
 }

@@ -10,7 +10,6 @@
 #include "src/base/hash.h"
 #include "src/base/strings.h"
 #include "src/profile/id_table.h"
-#include "src/profile/ranges.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +43,21 @@ struct func {
 };
 #define FUNC_OFF_NONE UINT64_MAX
 
+/*
+ * A stretch of a module's code whose function is known: a frame at an offset that
+ * was never seen before needs no question when it lies in one of them.
+ */
+struct range {
+	uint64_t from;
+	uint32_t bytes;
+	uint32_t func;
+};
+
+struct ranges { /* ordered, none overlaps another */
+	struct range *all;
+	size_t nr, cap;
+};
+
 struct object {
 	uint32_t name; /* string */
 	uint32_t fallback;
@@ -68,10 +82,9 @@ struct frames {
 	size_t text_bytes, text_bytes_max; /* interned so far */
 	uint32_t text_overflow;		   /* string: stands for text that found no room */
 	bool is_text_full;		   /* since the last compaction of the strings */
-	uint32_t renamed_from; /* no frame below got another function since this was set */
-	uint64_t nr_unnamed;   /* frames without an answer */
-	uint64_t nr_queued;    /* of those: not yet asked for */
-	uint32_t next_object;  /* whose unnamed frames are handed out next */
+	uint64_t nr_unnamed;		   /* frames without an answer */
+	uint64_t nr_queued;		   /* of those: not yet asked for */
+	uint32_t next_object;		   /* whose unnamed frames are handed out next */
 };
 
 int frames_init(struct frames *frames, uint32_t frames_max, size_t text_bytes_max, uint64_t seed);
@@ -120,6 +133,5 @@ uint64_t func_key(const struct func *func);
  * need. REMAP[old frame] becomes the new number.
  */
 void frames_compact(struct frames *frames, const uint8_t *live, uint32_t *remap);
-size_t frames_bytes(const struct frames *frames);
 
 #endif

@@ -65,7 +65,7 @@ static bool is_enough(const struct profile *p, struct live live, uint32_t nr)
 /* The frames have their new numbers in remap[]; it becomes that of the nodes. */
 static void compact_nodes(struct profile *p)
 {
-	struct tree *tree = &p->tree;
+	struct call_tree *tree = &p->tree;
 	uint32_t nr = 1;
 
 	for (uint32_t node = 1; node < tree->nr; node++)
@@ -80,7 +80,7 @@ static void compact_nodes(struct profile *p)
 		p->remap[node] = nr++;
 	}
 	tree->nr = nr;
-	stack_index_rebuild(&p->stack_index, tree, &p->frames);
+	tree_rebuild_index(tree, &p->frames);
 }
 
 static void renumber_log(struct profile *p)
@@ -115,5 +115,5 @@ int garbage_collect(struct profile *p, uint32_t nr)
 	frames_compact(&p->frames, p->live_frames, p->remap);
 	compact_nodes(p);
 	renumber_log(p);
-	return profile_reserve(p, nr);
+	return tree_reserve(&p->tree, &p->frames, nr);
 }

@@ -68,8 +68,3 @@ void id_table_put(struct id_table *table, uint64_t hash, uint32_t id)
 		slot = (slot + 1) & mask;
 	table->slots[slot] = (hash & ~mask) | id;
 }
-
-size_t id_table_bytes(const struct id_table *table)
-{
-	return table->nr_slots * sizeof(*table->slots);
-}

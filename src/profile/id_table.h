@@ -31,7 +31,6 @@ void id_table_done(struct id_table *table);
 void id_table_clear(struct id_table *table);
 /* HASH is not in it; 0 < ID, and room up to it was reserved. */
 void id_table_put(struct id_table *table, uint64_t hash, uint32_t id);
-size_t id_table_bytes(const struct id_table *table);
 
 /* What is at HASH, 0: nothing. */
 static inline uint32_t id_table_find(const struct id_table *table, uint64_t hash)

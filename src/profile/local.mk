@@ -1,19 +1,16 @@
 noinst_LIBRARIES += libprofile.a
 libprofile_a_SOURCES = \
 	src/profile/build.c src/profile/build.h \
+	src/profile/build_merge.c \
 	src/profile/build_processes.c \
-	src/profile/garbage.c \
+	src/profile/call_tree.c src/profile/call_tree.h \
 	src/profile/frames.c src/profile/frames.h \
+	src/profile/garbage.c \
 	src/profile/id_table.c src/profile/id_table.h \
-	src/profile/parts.h \
 	src/profile/log.c src/profile/log.h \
-	src/profile/merged.c src/profile/merged.h \
-	src/profile/weights.c src/profile/weights.h \
-	src/profile/stack_index.c src/profile/stack_index.h \
+	src/profile/parts.h \
 	src/profile/profile.c src/profile/profile.h \
-	src/profile/ranges.c src/profile/ranges.h \
-	src/profile/sums.c \
-	src/profile/tree.c src/profile/tree.h \
+	src/profile/weights.c src/profile/weights.h \
 	src/profile/window.c
 
 UNIT_TESTS += tests/test_profile_model tests/test_profile_snapshot

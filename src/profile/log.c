@@ -144,12 +144,6 @@ void log_evict(struct sample_log *log, uint32_t index)
 		(log->nr_chunks - index) * sizeof(struct log_chunk *));
 }
 
-size_t log_bytes(const struct sample_log *log)
-{
-	return log->max_chunks * sizeof(struct log_chunk *) +
-	       (log->nr_chunks + (log->spare ? 1u : 0u)) * chunk_bytes(log);
-}
-
 uint32_t log_weight_pack(uint64_t weight)
 {
 	uint32_t shift = 0;

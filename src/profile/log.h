@@ -61,7 +61,6 @@ struct log_entry *log_find(const struct sample_log *log, uint64_t ticket,
 			   struct log_chunk **ret_chunk);
 /* Take chunk number INDEX out. Its entries must not be counted any more. */
 void log_evict(struct sample_log *log, uint32_t index);
-size_t log_bytes(const struct sample_log *log);
 
 static inline uint64_t log_time_ns(const struct log_chunk *chunk, const struct log_entry *entry)
 {

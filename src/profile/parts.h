@@ -3,11 +3,10 @@
 #ifndef ST_PROFILE_PARTS_H
 #define ST_PROFILE_PARTS_H
 
+#include "src/profile/call_tree.h"
 #include "src/profile/frames.h"
 #include "src/profile/log.h"
 #include "src/profile/profile.h"
-#include "src/profile/stack_index.h"
-#include "src/profile/tree.h"
 #include "src/profile/weights.h"
 
 /*
@@ -25,23 +24,15 @@ struct window {
 	uint64_t total, nr_samples;
 };
 
-/* What is known instead of the log where all is kept. */
-struct all_sums {
-	struct weights weights; /* (process, node of the call tree) */
-	uint64_t first_ns, last_ns;
-	uint64_t nr_cut; /* samples whose callers found no room */
-};
-
 struct builder; /* scratch memory of profile_snapshot, build.c */
 
 struct profile {
 	struct frames frames;
-	struct tree tree;
-	struct stack_index stack_index; /* into the tree */
+	struct call_tree tree;
 	struct sample_log log;
 	struct window window;
-	bool keeps_all; /* in sums, not in the log */
-	struct all_sums sums;
+	bool sums_all;			     /* in weights, not in the log */
+	struct weights weights;		     /* of all samples, instead of the log */
 	uint64_t first_ns[STACK_MODE_COUNT]; /* time of the first sample of each mode */
 	uint64_t collections;
 	uint64_t
@@ -53,14 +44,9 @@ struct profile {
 	struct builder *builder;
 };
 
-/* profile.c: room for NR new nodes and frames: 0, -ENOMEM, or -ENOSPC at a bound. */
-int profile_reserve(struct profile *p, uint32_t nr);
-/* The node of a stack. The room for it was made. */
-uint32_t profile_node(struct profile *p, const struct profile_frame *frames, uint32_t nr);
-
-/* sums.c: profile_add where all is kept */
-int sums_add(struct profile *p, const struct profile_sample *sample,
-	     const struct profile_frame *frames, uint32_t nr);
+/* weights.c: profile_add where all samples are summed */
+int profile_add_weight(struct profile *p, const struct profile_sample *sample,
+		       const struct profile_frame *frames, uint32_t nr);
 
 /* window.c */
 bool window_wants(const struct window *window, uint64_t time_ns, enum stack_mode mode);
@@ -74,6 +60,5 @@ int garbage_collect(struct profile *p, uint32_t nr);
 
 /* build.c */
 struct builder *builder_free(struct builder *b);
-size_t builder_bytes(const struct builder *b);
 
 #endif

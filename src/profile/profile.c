@@ -26,7 +26,7 @@ const struct profile_config profile_config_recording = {
 	.nodes_max = 1u << 20,
 	.frames_max = 512u << 10,
 	.text_bytes_max = 16u << 20,
-	.keeps_all = true,
+	.sums_all = true,
 };
 
 /* The kernel gives every program 16 random bytes. */
@@ -46,7 +46,7 @@ struct profile *profile_new(const struct profile_config *config)
 
 	if (!p)
 		return NULL;
-	p->keeps_all = config->keeps_all;
+	p->sums_all = config->sums_all;
 	p->window.length_ns = 10 * NS_PER_SEC;
 	for (int mode = 0; mode < STACK_MODE_COUNT; mode++)
 		p->first_ns[mode] = UINT64_MAX;
@@ -65,9 +65,8 @@ struct profile *profile_free(struct profile *p)
 	frames_done(&p->frames);
 	tree_done(&p->tree);
 	log_done(&p->log);
-	weights_done(&p->sums.weights);
+	weights_done(&p->weights);
 	builder_free(p->builder);
-	stack_index_done(&p->stack_index);
 	free(p->live_nodes);
 	free(p->live_frames);
 	free(p->remap);
@@ -82,27 +81,11 @@ int profile_object(struct profile *p, uint32_t module, const char *name, bool is
 
 /* --- stacks --- */
 
-int profile_reserve(struct profile *p, uint32_t nr)
-{
-	int r = tree_reserve(&p->tree, nr);
-
-	if (r == 0)
-		r = frames_reserve(&p->frames, nr);
-	if (r == 0)
-		r = stack_index_reserve(&p->stack_index, &p->tree, &p->frames, nr);
-	return r;
-}
-
 static int make_room(struct profile *p, uint32_t nr)
 {
-	int r = profile_reserve(p, nr);
+	int r = tree_reserve(&p->tree, &p->frames, nr);
 
 	return r == -ENOSPC ? garbage_collect(p, nr) : r;
-}
-
-uint32_t profile_node(struct profile *p, const struct profile_frame *frames, uint32_t nr)
-{
-	return stack_index_node(&p->stack_index, &p->tree, &p->frames, frames, nr);
 }
 
 static struct log_chunk *chunk_for(struct profile *p, uint64_t time_ns)
@@ -128,10 +111,10 @@ int profile_add(struct profile *p, const struct profile_sample *sample,
 	struct log_entry *entry;
 
 	assert(sample->mode < STACK_MODE_COUNT && sample->end < STACK_END_COUNT);
-	if (p->keeps_all) {
+	if (p->sums_all) {
 		if (ret_ticket)
 			*ret_ticket = 0;
-		return sums_add(p, sample, frames, nr);
+		return profile_add_weight(p, sample, frames, nr);
 	}
 	if (make_room(p, nr + 1) < 0)
 		return -ENOMEM;
@@ -141,7 +124,7 @@ int profile_add(struct profile *p, const struct profile_sample *sample,
 	entry = log_append(&p->log, chunk, sample->time_ns, ret_ticket);
 	entry->who = log_who(sample->process, sample->mode, sample->end);
 	entry->weight = log_weight_pack(sample->weight);
-	entry->node = profile_node(p, frames, nr);
+	entry->node = tree_node(&p->tree, &p->frames, frames, nr);
 	p->nr_added++;
 	p->first_ns[sample->mode] = MIN(p->first_ns[sample->mode], sample->time_ns);
 	if (!p->window.frozen && window_wants(&p->window, log_time_ns(chunk, entry), sample->mode))
@@ -167,7 +150,7 @@ bool profile_replace(struct profile *p, uint64_t ticket, enum stack_end end,
 	if (is_counted)
 		window_uncount(p, chunk, entry);
 	entry->who = log_who(log_process(entry), log_mode(entry), end);
-	entry->node = profile_node(p, frames, nr);
+	entry->node = tree_node(&p->tree, &p->frames, frames, nr);
 	if (is_counted)
 		window_count(p, chunk, entry);
 	return true;
@@ -190,7 +173,7 @@ int profile_name(struct profile *p, uint32_t module, uint64_t off, uint64_t func
 		.object = object,
 	};
 
-	if (!p->keeps_all && p->frames.is_text_full && p->nr_added >= p->text_collect_at) {
+	if (!p->sums_all && p->frames.is_text_full && p->nr_added >= p->text_collect_at) {
 		p->text_collect_at = p->nr_added + TEXT_COLLECT_SAMPLES;
 		garbage_collect(p, 0);
 	}
@@ -240,11 +223,7 @@ void profile_stats(const struct profile *p, struct profile_stats *ret)
 		.frames = p->frames.nr_frames - 1,
 		.functions = p->frames.nr_funcs,
 		.log_entries = p->log.nr_entries,
-		.evicted = p->keeps_all ? p->sums.nr_cut : p->log.nr_evicted,
+		.evicted = p->sums_all ? p->weights.nr_cut : p->log.nr_evicted,
 		.collections = p->collections,
-		.bytes = sizeof(*p) + stack_index_bytes(&p->stack_index) + tree_bytes(&p->tree) +
-			 frames_bytes(&p->frames) + log_bytes(&p->log) +
-			 weights_bytes(&p->sums.weights) + builder_bytes(p->builder) +
-			 p->cap_live_nodes + p->cap_live_frames + p->cap_remap * sizeof(*p->remap),
 	};
 }

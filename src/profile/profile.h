@@ -22,7 +22,7 @@ struct profile_config {
 	size_t log_bytes_max; /* 16 bytes a sample */
 	uint32_t nodes_max, frames_max;
 	size_t text_bytes_max;
-	bool keeps_all; /* no log and no window: sums of all samples that were ever added */
+	bool sums_all; /* no log and no window: sums of all samples that were ever added */
 };
 extern const struct profile_config profile_config_default;
 extern const struct profile_config profile_config_recording; /* keeps all */
@@ -59,11 +59,11 @@ struct profile_sample {
 /*
  * Add a sample whose stack is FRAMES, outermost first (user frames from the
  * root down, then kernel frames). NR may be 0. *RET_TICKET, if not NULL, names
- * the sample for profile_replace (0 where all is kept). Returns 0 or -ENOMEM (counted as dropped by the caller).
+ * the sample for profile_replace (0 where all samples are summed). Returns 0 or -ENOMEM (counted as dropped by the caller).
  */
 int profile_add(struct profile *profile, const struct profile_sample *sample,
 		const struct profile_frame *frames, uint32_t nr, uint64_t *ret_ticket);
-/* Start again where all is kept: forget the samples, not the names. */
+/* Start again where all samples are summed: forget the samples, not the names. */
 void profile_clear(struct profile *profile);
 /*
  * Give sample TICKET its final stack and end (it was PENDING). False: it has
@@ -131,9 +131,9 @@ void profile_advance(struct profile *profile, uint64_t time_ns);
 struct snapshot *profile_snapshot(struct profile *profile, uint32_t extra_text);
 
 struct profile_stats {
-	uint64_t nodes, frames, functions, log_entries, collections, bytes;
+	uint64_t nodes, frames, functions, log_entries, collections;
 	uint64_t
-		evicted; /* samples that left the log; where all is kept, those without their callers */
+		evicted; /* samples that left the log; where all samples are summed, those without their callers */
 };
 void profile_stats(const struct profile *profile, struct profile_stats *ret);
 

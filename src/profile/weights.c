@@ -1,86 +1,108 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Weights by (process, node): see weights.h. Knows neither processes nor trees. */
+/*
+ * A profile without a log: sums of all samples ever added, which never leave.
+ * Its memory is bounded by the number of different stacks. At a bound the
+ * callers of a stack are left out, then its frames; the sample stays.
+ */
 #include "config.h"
 
 #include "src/profile/weights.h"
 
-#include "src/base/hash.h"
+#include "src/base/util.h"
 #include "src/base/vec.h"
+#include "src/profile/parts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define SLOTS_MIN 4096
+#define SPARE_PART 16 /* one node and frame in so many is for stacks without their callers */
 
-static uint64_t weight_hash(uint32_t process, uint32_t node)
+void weights_done(struct weights *w)
 {
-	return hash_u64((uint64_t)process << 32 | node);
+	u64map_done(&w->index);
+	free(w->all);
+	*w = (struct weights){0};
 }
 
-static void put(struct weights *p, uint32_t index)
+int weights_add(struct weights *w, uint32_t process, uint32_t node, uint64_t weight)
 {
-	uint64_t slot = weight_hash(p->all[index].process, p->all[index].node);
+	uint64_t key = (uint64_t)process << 32 | node;
+	uint32_t at = u64map_get(&w->index, key);
 
-	while (p->slots[slot & (p->nr_slots - 1)])
-		slot++;
-	p->slots[slot & (p->nr_slots - 1)] = index + 1;
-}
-
-static int grow_slots(struct weights *p)
-{
-	size_t nr = p->nr_slots ? p->nr_slots * 2 : SLOTS_MIN;
-	uint32_t *slots = calloc(nr, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	free(p->slots);
-	p->slots = slots;
-	p->nr_slots = nr;
-	for (size_t i = 0; i < p->nr; i++)
-		put(p, (uint32_t)i);
-	return 0;
-}
-
-void weights_done(struct weights *p)
-{
-	free(p->all);
-	free(p->slots);
-	*p = (struct weights){0};
-}
-
-void weights_clear(struct weights *p)
-{
-	p->nr = 0;
-	if (p->nr_slots)
-		memset(p->slots, 0, p->nr_slots * sizeof(*p->slots));
-}
-
-int weights_add(struct weights *p, uint32_t process, uint32_t node, uint64_t weight)
-{
-	uint64_t slot = weight_hash(process, node);
-	uint32_t id;
-
-	/* Room first: at most half of the slots are ever taken. */
-	if (p->nr * 2 >= p->nr_slots && grow_slots(p) < 0)
-		return -ENOMEM;
-	for (; (id = p->slots[slot & (p->nr_slots - 1)]) != 0; slot++) {
-		struct weight *found = &p->all[id - 1];
-
-		if (found->node == node && found->process == process) {
-			found->weight += weight;
-			return 0;
-		}
+	if (at == U64MAP_NONE) {
+		at = (uint32_t)w->nr;
+		if (vec_reserve(&w->all, &w->cap, w->nr + 1, UINT32_MAX / 2) < 0 ||
+		    u64map_set(&w->index, key, at) < 0)
+			return -ENOMEM;
+		w->all[w->nr++] = (struct weight){.process = process, .node = node};
 	}
-	if (vec_reserve(&p->all, &p->cap, p->nr + 1, UINT32_MAX / 2) < 0)
-		return -ENOMEM;
-	p->all[p->nr++] = (struct weight){
-		.weight = weight, .process = process, .node = node, .next = WEIGHTS_NONE};
-	p->slots[slot & (p->nr_slots - 1)] = (uint32_t)p->nr;
+	assert(w->all[at].process == process && w->all[at].node == node);
+	w->all[at].weight += weight;
 	return 0;
 }
 
-size_t weights_bytes(const struct weights *p)
+/* Room for NR frames. With NR 1 the spare part may be used. 0, -ENOMEM, -ENOSPC. */
+static int make_room(struct profile *p, uint32_t nr)
 {
-	return p->cap * sizeof(*p->all) + p->nr_slots * sizeof(*p->slots);
+	uint32_t nodes_max = p->tree.max, frames_max = p->frames.max_frames;
+
+	if (nr > 1) {
+		nodes_max -= nodes_max / SPARE_PART;
+		frames_max -= frames_max / SPARE_PART;
+	}
+	if (p->tree.nr + nr > nodes_max || p->frames.nr_frames + nr > frames_max)
+		return -ENOSPC;
+	return tree_reserve(&p->tree, &p->frames, nr);
+}
+
+/* The node of the stack, or of as much of it as there is room for. 0 or -ENOMEM. */
+static int fit_node(struct profile *p, const struct profile_frame *frames, uint32_t nr,
+		    uint32_t *ret_node)
+{
+	int r = make_room(p, nr + 1);
+
+	if (r == -ENOSPC) {
+		p->weights.nr_cut++;
+		frames += nr ? nr - 1 : 0;
+		nr = MIN(nr, 1u);
+		r = make_room(p, 1);
+	}
+	*ret_node = 0;
+	if (r == 0)
+		*ret_node = tree_node(&p->tree, &p->frames, frames, nr);
+	return r == -ENOSPC ? 0 : r;
+}
+
+int profile_add_weight(struct profile *p, const struct profile_sample *sample,
+		       const struct profile_frame *frames, uint32_t nr)
+{
+	/* The sum of all stays below 2^64 whatever the weights. */
+	uint64_t weight_max = MIN(LOG_WEIGHT_MAX, UINT64_MAX - p->window.total);
+	uint64_t weight = MIN(sample->weight, weight_max);
+	uint32_t node, process = sample->process;
+	int r = fit_node(p, frames, nr, &node);
+
+	if (r < 0)
+		return r;
+	assert(node < p->tree.nr);
+	if (p->weights.nr >= p->tree.max)
+		process = LOG_PROCESS_MAX;
+	r = weights_add(&p->weights, process, node, weight);
+	if (r < 0)
+		return r;
+	p->window.total += weight;
+	if (p->window.nr_samples++ == 0)
+		p->weights.first_ns = p->weights.last_ns = sample->time_ns;
+	p->weights.first_ns = MIN(p->weights.first_ns, sample->time_ns);
+	p->weights.last_ns = MAX(p->weights.last_ns, sample->time_ns);
+	return 0;
+}
+
+void profile_clear(struct profile *p)
+{
+	u64map_clear(&p->weights.index);
+	p->weights.nr = 0;
+	p->weights.nr_cut = p->weights.first_ns = p->weights.last_ns = 0;
+	p->window.total = p->window.nr_samples = 0;
 }

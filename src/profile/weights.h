@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Weights by (process, node): a set of pairs that remembers the order in which
- * they came. Both are plain numbers here.
+ * What is known instead of a log where all samples count: sums of weight by
+ * (process, node of the call tree), in the order in which the pairs came.
  */
 #ifndef ST_PROFILE_WEIGHTS_H
 #define ST_PROFILE_WEIGHTS_H
+
+#include "src/base/hash.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,22 +14,18 @@
 struct weight {
 	uint64_t weight;
 	uint32_t process, node;
-	uint32_t next; /* the caller's, for lists of them; WEIGHTS_NONE at first */
 };
-#define WEIGHTS_NONE UINT32_MAX
 
 struct weights {
 	struct weight *all;
 	size_t nr, cap;
-	uint32_t *slots; /* open addressing: weight + 1, 0: empty */
-	size_t nr_slots;
+	struct u64map index;	    /* process << 32 | node -> its place in all[] */
+	uint64_t first_ns, last_ns; /* of the samples */
+	uint64_t nr_cut;	    /* samples whose callers found no room */
 };
 
 void weights_done(struct weights *weights);
-/* Forget all, keep the memory. */
-void weights_clear(struct weights *weights);
-/* Add WEIGHT to the weight (PROCESS, NODE), made if it is new. 0 or -ENOMEM. */
+/* Add WEIGHT to the pair (PROCESS, NODE), made if it is new. 0 or -ENOMEM. */
 int weights_add(struct weights *weights, uint32_t process, uint32_t node, uint64_t weight);
-size_t weights_bytes(const struct weights *weights);
 
 #endif

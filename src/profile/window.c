@@ -70,7 +70,7 @@ static void recount_chunk(struct profile *p, struct log_chunk *chunk)
 
 static void recount(struct profile *p)
 {
-	if (p->keeps_all)
+	if (p->sums_all)
 		return;
 	p->window.start_ns = start_of(&p->window);
 	p->window.total = p->window.nr_samples = 0;

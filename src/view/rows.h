@@ -3,7 +3,7 @@
 #ifndef ST_VIEW_ROWS_H
 #define ST_VIEW_ROWS_H
 
-#include "src/base/heavy.h"
+#include "src/base/sort.h"
 #include "src/view/view.h"
 
 /* Rows that stand for no function of the snapshot (func SNAPSHOT_NONE). */
@@ -48,7 +48,7 @@ struct view_scratch {
 	struct sibling *siblings;
 	size_t nr_siblings, cap_siblings;
 	struct sibling *sorted; /* room to sort siblings in */
-	struct heavy *order, *spare;
+	struct by_weight *order, *spare;
 	size_t cap_sorted, cap_order, cap_spare;
 	struct level *levels;
 	size_t nr_levels, cap_levels;

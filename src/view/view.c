@@ -97,7 +97,7 @@ static int compare_texts(const void *left, const void *right, void *arg)
 	return order ? order : (a->key < b->key ? -1 : a->key > b->key);
 }
 
-static int sort_by_weight(struct view_scratch *w, struct sibling *siblings, uint32_t nr)
+static int sort_siblings_by_weight(struct view_scratch *w, struct sibling *siblings, uint32_t nr)
 {
 	bool by_self = w->query->sort == VIEW_SORT_SELF;
 
@@ -108,12 +108,12 @@ static int sort_by_weight(struct view_scratch *w, struct sibling *siblings, uint
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct sibling *s = &siblings[i];
 
-		w->order[i] = (struct heavy){.weight = by_self ? s->self : s->total,
-					     .weight2 = by_self ? s->total : s->self,
-					     .key = s->key,
-					     .id = i};
+		w->order[i] = (struct by_weight){.weight = by_self ? s->self : s->total,
+						 .weight2 = by_self ? s->total : s->self,
+						 .key = s->key,
+						 .id = i};
 	}
-	heavy_sort(w->order, w->spare, nr);
+	sort_by_weight(w->order, w->spare, nr);
 	memcpy(w->sorted, siblings, nr * sizeof(*siblings));
 	for (uint32_t i = 0; i < nr; i++)
 		siblings[i] = w->sorted[w->order[i].id];
@@ -123,7 +123,7 @@ static int sort_by_weight(struct view_scratch *w, struct sibling *siblings, uint
 static int sort_siblings(struct view_scratch *w, struct sibling *siblings, uint32_t nr)
 {
 	if (w->query->sort == VIEW_SORT_SELF || w->query->sort == VIEW_SORT_TOTAL)
-		return sort_by_weight(w, siblings, nr);
+		return sort_siblings_by_weight(w, siblings, nr);
 	qsort_r(siblings, nr, sizeof(*siblings), compare_texts, w);
 	return 0;
 }
