@@ -103,7 +103,7 @@ echo "$(wc -l <"$tmp/includes") includes keep to the table"
 
 # The circles that are left, LAYER: FILE FILE ... Who unties one, or renames a file of one, mends its line; no line is added.
 cat >"$tmp/known" <<EOF
-engine: backlog engine fetch module_files module_names open_files origin_recorded replay report resolve
+engine: backlog engine replay
 perf: recording_streams recording_take
 proc: procs requests
 ui: act events layout progress row tree ui view_callers view_functions view_tree write

@@ -16,32 +16,33 @@
 static void kernel_names_are_missed_for_the_true_reason(void **state)
 {
 	struct file files[LOADER_KERNEL + 1] = {0};
-	struct resolver s = {.files = files, .nr_files = LOADER_KERNEL + 1};
+	struct resolver s = {.files = files, .nr_files = LOADER_KERNEL + 1, .origin = &origin_live};
 	char text[160];
 
 	(void)state;
-	resolve_kernel_notice(&s, text, sizeof(text)); /* nobody has asked yet */
+	resolve_notice(&s, RESOLVE_NOTICE_KERNEL, true, text,
+		       sizeof(text)); /* nobody has asked yet */
 	assert_string_equal(text, "");
 	s.kernel_names_missing = true;
-	resolve_kernel_notice(&s, text, sizeof(text));
+	resolve_notice(&s, RESOLVE_NOTICE_KERNEL, true, text, sizeof(text));
 	assert_non_null(strstr(text, "kptr_restrict=0"));
 	files[LOADER_KERNEL].trouble = LOADER_TIMED_OUT;
-	resolve_kernel_notice(&s, text, sizeof(text));
+	resolve_notice(&s, RESOLVE_NOTICE_KERNEL, true, text, sizeof(text));
 	assert_string_equal(text, "no kernel names: /proc/kallsyms: timed out");
 	files[LOADER_KERNEL].trouble = LOADER_NO_FILES;
-	resolve_kernel_notice(&s, text, sizeof(text));
+	resolve_notice(&s, RESOLVE_NOTICE_KERNEL, true, text, sizeof(text));
 	assert_non_null(strstr(text, "too few file descriptors"));
 	files[LOADER_KERNEL].trouble = LOADER_OK;
 	s.kernel_trouble = -EACCES;
-	resolve_kernel_notice(&s, text, sizeof(text));
+	resolve_notice(&s, RESOLVE_NOTICE_KERNEL, true, text, sizeof(text));
 	assert_string_equal(text, "no kernel names: /proc/kallsyms: Permission denied");
 	s.kernel_trouble = -EMFILE;
-	resolve_kernel_notice(&s, text, sizeof(text));
+	resolve_notice(&s, RESOLVE_NOTICE_KERNEL, true, text, sizeof(text));
 	assert_non_null(strstr(text, "too few file descriptors"));
 	assert_non_null(strstr(text, "ulimit -n"));
 	assert_null(strstr(text, "kptr_restrict"));
 	s.kernel_names_seen = true;
-	resolve_kernel_notice(&s, text, sizeof(text));
+	resolve_notice(&s, RESOLVE_NOTICE_KERNEL, true, text, sizeof(text));
 	assert_string_equal(text, "");
 }
 

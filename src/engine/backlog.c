@@ -121,14 +121,14 @@ static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t giv
 	struct stack_made made = {.end = STACK_END_LATE};
 
 	if (w->time_ns >= give_up_ns && must_wait(w, engine)) {
-		engine->look_for_wants = true;
+		resolve_note_request(engine->resolver);
 		return false;
 	}
 	waiting_link(w);
 	if (process)
 		stack_path(engine, process, &w->input, &made);
 	if (made.end == STACK_END_PENDING) {
-		engine->look_for_wants = true;
+		resolve_note_request(engine->resolver);
 		if (w->time_ns >= give_up_ns) {
 			w->module = made.end_module;
 			w->has_table = procs_module(engine->procs, w->module)->unwind.has_table;

@@ -35,6 +35,7 @@
 #define LOOK_NS		   (10 * NS_PER_MSEC)
 #define WORK_NS		   (200 * NS_PER_MSEC) /* without a pause; then one of */
 #define REST_NS		   (20 * NS_PER_MSEC)
+#define RETRY_NS	   (NS_PER_SEC / 4)
 #define WAIT_LEAST_NS	   (NS_PER_MSEC / 10) /* a call that returns at once takes less */
 #define FIRST_SCAN_NS	   (300 * NS_PER_MSEC)
 #define BACKLOG_BYTES	   (32u << 20)
@@ -171,7 +172,7 @@ static void take_sample(struct engine *engine, const struct record *record,
 	if (!engine_add(engine, record, process, &input, &made, &ticket))
 		return;
 	if (made.end == STACK_END_PENDING) {
-		engine->look_for_wants = true;
+		resolve_note_request(engine->resolver);
 		if (!backlog_add(engine->backlog, ticket, process->index, record, &input,
 				 &procs_module(engine->procs, made.end_module)->unwind)) {
 			made.end = STACK_END_LATE;
@@ -267,7 +268,7 @@ static void follow_losses(struct engine *engine)
 	if (stats.lost_sideband == engine->lost_sideband_seen)
 		return;
 	engine->lost_sideband_seen = stats.lost_sideband;
-	resolve_rescan(engine->resolver, now_ns());
+	resolve_rescan(engine->resolver);
 }
 
 static void once_a_second(struct engine *engine, uint64_t time_ns)
@@ -445,7 +446,7 @@ static struct woken wait_round(struct engine *engine, struct channel *channel)
 
 	fds[0] = (struct pollfd){.fd = channel_engine_fd(channel), .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = broker_files_fd(engine->broker), .events = POLLIN};
-	fds[2] = (struct pollfd){.fd = resolve_loader_fd(engine->resolver), .events = POLLIN};
+	fds[2] = (struct pollfd){.fd = loader_client_fd(engine->loader), .events = POLLIN};
 	nr_sideband = source_pollfds(engine->source, true, fds + 3, POLL_FDS_MAX - 3);
 	nr_samples = source_pollfds(engine->source, false, fds + 3 + nr_sideband,
 				    POLL_FDS_MAX - 3 - nr_sideband);
@@ -469,6 +470,17 @@ static struct woken wait_round(struct engine *engine, struct channel *channel)
 	return woken;
 }
 
+/* Stacks that wait are unwound again when a table has come, and now and then, until they are LATE. */
+static void retry_backlog(struct engine *engine, uint64_t time_ns)
+{
+	if (!engine->tables_came && time_ns < engine->next_retry_ns)
+		return;
+	backlog_retry(engine->backlog, engine,
+		      time_ns > RESOLVE_GIVE_UP_NS ? time_ns - RESOLVE_GIVE_UP_NS : 0);
+	engine->tables_came = false;
+	engine->next_retry_ns = time_ns + RETRY_NS;
+}
+
 static void run_live(struct engine *engine, struct channel *channel)
 {
 	struct command command;
@@ -485,6 +497,7 @@ static void run_live(struct engine *engine, struct channel *channel)
 			round_once(engine, time_ns);
 		start_ns = now_ns();
 		resolve_step(engine->resolver, time_ns, woken.by_broker, woken.by_loader);
+		retry_backlog(engine, time_ns);
 		if (time_ns >= engine->next_second_ns) {
 			engine->next_second_ns = time_ns + NS_PER_SEC;
 			once_a_second(engine, time_ns);
@@ -585,8 +598,7 @@ static int new_parts(struct engine *engine, const struct engine_config *config, 
 		return err_set(err, -ENOMEM, "out of memory");
 	if (engine->recorded)
 		procs_set_recorded(engine->procs);
-	engine->resolver = resolver_new(engine);
-	if (!engine->resolver)
+	if (helpers_new(engine) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (config->has_samples) {
 		engine->samples = new_samples(engine);
@@ -654,6 +666,7 @@ struct engine *engine_free(struct engine *engine)
 	if (!engine)
 		return NULL;
 	resolver_free(engine->resolver);
+	loader_client_free(engine->loader);
 	backlog_free(engine->backlog);
 	lbr_free(engine->lbr);
 	stitch_free(engine->stitch);

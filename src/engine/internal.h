@@ -7,10 +7,7 @@
  *	           its events
  *	stack.c    one sample: kernel and user part joined into one path
  *	backlog.c  samples that wait for an unwind table
- *	resolve.c   what is opened and parsed elsewhere: maps here, files and tables in
- *	           module_files.c, what of them stays open in open_files.c, names in
- *	           module_names.c, debug files from the network in fetch.c, all of a
- *	           recording that is different in origin_recorded.c
+ *	helpers.c  the processes that help, and the resolver, to which they belong
  *	targets.c  which tasks are sampled
  *	samples.c  single samples for whom they are asked
  *	report.c   the snapshot's settings, health and cost
@@ -22,10 +19,10 @@
 #include "src/engine/engine.h"
 #include "src/engine/recorded.h"
 #include "src/engine/samples.h"
-#include "src/loader/client.h"
 #include "src/perf/source.h"
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
+#include "src/resolve/resolve.h"
 #include "unwind/lbr.h"
 #include "unwind/stitch.h"
 #include "unwind/unwind.h"
@@ -44,7 +41,6 @@ struct backlog;
 struct replay;
 struct stack_input;
 struct stack_made;
-struct resolver;
 
 /* What report.c keeps to tell own cost and the achieved rate. */
 struct cost {
@@ -68,7 +64,11 @@ struct engine {
 	struct profile *profile;
 	struct broker *broker; /* borrowed */
 	enum broker_state broker_state;
+	struct loader_client *loader;
 	struct resolver *resolver;
+	struct resolve_recording recording; /* what a recording tells the resolver */
+	bool tables_came;		    /* since the backlog was last tried */
+	uint64_t next_retry_ns;
 	struct backlog *backlog;
 	struct lbr *lbr;
 	struct stitch *stitch;
@@ -78,7 +78,6 @@ struct engine {
 	bool frozen, is_over;
 	bool own_tasks;			/* not allowed to sample all: this user's processes only */
 	bool was_realtime, is_realtime; /* at the start, and now */
-	bool look_for_wants; /* a stack ended PENDING: some module wants its table or calls */
 	char target[128];
 	char fetch_hosts[128]; /* "": there is no fetcher */
 	pid_t own_pids[OWN_PIDS_MAX];
@@ -185,43 +184,10 @@ bool backlog_add(struct backlog *backlog, uint64_t ticket, uint32_t process,
  */
 void backlog_retry(struct backlog *backlog, struct engine *engine, uint64_t give_up_ns);
 
-/* --- resolve.c --- */
+/* --- helpers.c --- */
 
-struct resolver *resolver_new(struct engine *engine);
-struct resolver *resolver_free(struct resolver *resolver);
-/* Scan /proc and read the maps of what is sampled, for at most TIMEOUT_NS; the rest comes later. */
-void resolve_first_scan(struct resolver *resolver, uint64_t timeout_ns);
-/* After a loss of sideband records: all maps are doubtful, and exits may have been missed. */
-void resolve_rescan(struct resolver *resolver, uint64_t time_ns);
-/*
- * One step: ask for what is wanted, take what has come (READY: poll says that
- * something has). Never waits.
- */
-void resolve_step(struct resolver *resolver, uint64_t time_ns, bool broker_ready,
-		  bool loader_ready);
-/* Will a table, or return addresses, that a stack of the recording waits for be there, or fail? */
-bool resolve_is_working(const struct resolver *resolver);
-/* A picture has been made: ask for the names that were missing in it. */
-void resolve_names_now(struct resolver *resolver);
-/* Descriptors to poll for POLLIN, -1 where there is none. */
-int resolve_loader_fd(const struct resolver *resolver);
-void resolve_fill_health(const struct resolver *resolver, struct health *health);
-/* Why live samples have no kernel names, and what helps; "": they have, or nobody has asked yet. */
-void resolve_kernel_notice(const struct resolver *resolver, char *out, size_t size);
-/* True: some file could not be opened since this process has too many open. */
-bool resolve_no_room_seen(const struct resolver *resolver);
-/* The files that cannot be read and why, as a short list ("": none). */
-void resolve_bad_files(const struct resolver *resolver, char *out, size_t size);
-/* Which files wait for the loader's time, and how often it was replaced, for people; "": none, never. */
-void resolve_late_files(const struct resolver *resolver, char *out, size_t size);
-/* How many files have unwind information that takes too long to evaluate, and a short list of them. */
-uint32_t resolve_expensive_files(const struct resolver *resolver, char *out, size_t size);
-/* What is fetched from the network, as a few words ("": nothing is). */
-void resolve_fetches(const struct resolver *resolver, char *out, size_t size);
-/* Of a recording: files that are missing or could not be verified ("": none). */
-void resolve_recorded_notice(const struct resolver *resolver, char *out, size_t size);
-/* CPU time of all loaders and the fetcher so far, and resident bytes of the present ones. */
-void resolve_cost(const struct resolver *resolver, uint64_t *ret_cpu_ns, uint64_t *ret_rss_bytes);
+/* Make the engine's loader client and resolver. 0 or -ENOMEM. */
+int helpers_new(struct engine *engine);
 
 /* --- targets.c --- */
 
@@ -231,9 +197,6 @@ void resolve_cost(const struct resolver *resolver, uint64_t *ret_cpu_ns, uint64_
  */
 int targets_of(struct broker *broker, const pid_t *pids, uint32_t nr_pids, pid_t **ret_tids,
 	       uint32_t *ret_nr, struct err *err);
-/* Wait for the answer to TAG on an otherwise idle files connection. */
-int targets_ask(struct broker *broker, const struct broker_file_request *request,
-		struct broker_file_reply *ret, uint64_t timeout_ns);
 
 /* --- report.c --- */
 

@@ -3,19 +3,14 @@ libengine_a_SOURCES = \
 	src/engine/backlog.c \
 	src/engine/choices.c src/engine/choices.h \
 	src/engine/engine.c src/engine/engine.h \
+	src/engine/helpers.c \
 	src/engine/internal.h \
 	src/engine/recorded.c src/engine/recorded.h \
 	src/engine/replay.c \
 	src/engine/report.c \
 	src/engine/samples.c src/engine/samples.h \
 	src/engine/stack.c \
-	src/engine/targets.c \
-	src/resolve/fetch.c \
-	src/resolve/module_files.c \
-	src/resolve/module_names.c \
-	src/resolve/open_files.c \
-	src/resolve/origin_recorded.c \
-	src/resolve/resolve.c src/resolve/resolver.h
+	src/engine/targets.c
 
 UNIT_TESTS += tests/test_engine_lbr
 tests_test_engine_lbr_SOURCES = tests/test_engine_lbr.c tests/perf_bytes.h tests/proc_util.h
@@ -26,8 +21,3 @@ UNIT_TESTS += tests/test_engine_recorded
 tests_test_engine_recorded_SOURCES = tests/test_engine_recorded.c tests/recording_bytes.h
 tests_test_engine_recorded_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_recorded_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
-
-UNIT_TESTS += tests/test_resolve_notice
-tests_test_resolve_notice_SOURCES = tests/test_resolve_notice.c
-tests_test_resolve_notice_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_test_resolve_notice_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)

@@ -64,7 +64,7 @@ static bool finish_held(struct engine *engine, uint64_t time_ns)
 	if (is_timed)
 		r->unwind_ns += now_ns() - start_ns;
 	if (made.end == STACK_END_PENDING) {
-		engine->look_for_wants = true;
+		resolve_note_request(engine->resolver);
 		/* How long that takes is no matter: the same recording ends the same in each run. */
 		if (resolve_is_working(engine->resolver))
 			return false;
@@ -231,7 +231,7 @@ static struct woken wait_for_more(struct engine *engine, struct channel *channel
 	struct pollfd fds[4] = {
 		{.fd = channel_engine_fd(channel), .events = POLLIN},
 		{.fd = broker_files_fd(engine->broker), .events = POLLIN},
-		{.fd = resolve_loader_fd(engine->resolver), .events = POLLIN},
+		{.fd = loader_client_fd(engine->loader), .events = POLLIN},
 	};
 	bool is_waiting = engine->replay->is_held || source_is_over(engine->source);
 	uint32_t nr = 3;
@@ -278,6 +278,7 @@ void replay_run(struct engine *engine, struct channel *channel)
 		answer(engine, channel, time_ns);
 		cost_update(engine, time_ns);
 		/* What was found missing is asked for at once, and so are the last names. */
-		is_busy |= engine->look_for_wants || was_over != source_is_over(engine->source);
+		is_busy |= resolve_has_requests(engine->resolver) ||
+			   was_over != source_is_over(engine->source);
 	}
 }

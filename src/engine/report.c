@@ -47,16 +47,17 @@ static uint64_t timeval_ns(struct timeval tv)
 
 static void cost_look(struct engine *engine, uint64_t time_ns)
 {
-	uint64_t broker_cpu_ns = 0, broker_rss = 0, loader_cpu_ns, loader_rss;
+	uint64_t broker_cpu_ns = 0, broker_rss = 0;
+	struct resolve_stats resolve;
 	struct cost *c = &engine->cost;
 	struct rusage self;
 
 	getrusage(RUSAGE_SELF, &self);
 	engine->broker_state = broker_watch(engine->broker, &broker_cpu_ns, &broker_rss);
-	resolve_cost(engine->resolver, &loader_cpu_ns, &loader_rss);
+	resolve_stats(engine->resolver, &resolve);
 	c->cpu_now_ns = timeval_ns(self.ru_utime) + timeval_ns(self.ru_stime) + broker_cpu_ns +
-			loader_cpu_ns;
-	c->rss_bytes = own_rss_bytes() + broker_rss + loader_rss;
+			resolve.cpu_ns;
+	c->rss_bytes = own_rss_bytes() + broker_rss + resolve.rss_bytes;
 	c->looked_ns = time_ns;
 }
 
@@ -153,11 +154,12 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	struct source_stats source;
 	struct procs_stats procs;
 	struct health *h = &engine->health;
-	char expensive[1];
+	struct resolve_stats resolve;
 
 	source_stats(engine->source, &source);
 	procs_stats(engine->procs, &procs);
 	profile_stats(engine->profile, &profile);
+	resolve_stats(engine->resolver, &resolve);
 	*ret = *h;
 	if (engine->recorded)
 		ret->other_samples = recorded_other_samples(engine->recorded);
@@ -184,9 +186,21 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	ret->nodes = profile.nodes;
 	ret->frames = profile.frames;
 	ret->log_entries = profile.log_entries;
-	ret->modules_expensive =
-		resolve_expensive_files(engine->resolver, expensive, sizeof(expensive));
-	resolve_fill_health(engine->resolver, ret);
+	ret->modules_expensive = resolve.files_expensive;
+	ret->tables_bytes = procs.tables_bytes;
+	ret->tables_rows = resolve.table_rows;
+	ret->loader_restarts = resolve.loader.restarts;
+	ret->files_put_back = resolve.loader.put_back;
+	ret->files_late = resolve.loader.late;
+	ret->symbols_evicted = resolve.loader.symbols_evicted;
+	ret->symbols_left_out = resolve.loader.symbols_left_out;
+	ret->files_open = resolve.files_open;
+	ret->files_made_room = resolve.files_made_room;
+	ret->files_no_room = resolve.files_no_room;
+	ret->fetched = resolve.fetched;
+	ret->fetch_missing = resolve.fetch_missing;
+	ret->fetch_failed = resolve.fetch_failed;
+	ret->fetch_pending = resolve.fetch_pending;
 	ret->elapsed_ns = time_ns - engine->cost.start_ns;
 	ret->own_cpu_ns = engine->cost.cpu_now_ns;
 	ret->own_cpu_pct = cost_pct(&engine->cost);
@@ -222,11 +236,23 @@ add_notice(char *out, size_t size, const char *format, ...)
 	va_end(args);
 }
 
+/* What the resolver has to say of WHICH, between BEFORE and AFTER. */
+static void add_resolve_notice(const struct engine *engine, enum resolve_notice which,
+			       const char *before, const char *after, char *out, size_t size)
+{
+	char text[NOTICE_FILES_MAX];
+
+	resolve_notice(engine->resolver, which, engine->broker_state == BROKER_WELL, text,
+		       sizeof(text));
+	if (text[0])
+		add_notice(out, size, "%s%s%s", before, text, after);
+}
+
 /* The worst first: a narrow screen shows the beginning. */
 static void make_notice(const struct engine *engine, char *out, size_t size)
 {
 	const struct effective_config *effective = source_effective(engine->source);
-	char files[NOTICE_FILES_MAX], fetches[NOTICE_FILES_MAX];
+	char text[NOTICE_FILES_MAX] = "";
 	struct procs_stats procs;
 
 	out[0] = '\0';
@@ -236,44 +262,29 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 			   engine->broker_state == BROKER_GONE ? ", start stacktop again" : "");
 	if (engine->own_tasks)
 		add_notice(out, size, "only this user's processes: use sudo for all");
-	resolve_bad_files(engine->resolver, files, sizeof(files));
-	if (files[0])
-		add_notice(out, size, "no names from %s", files);
-	if (resolve_expensive_files(engine->resolver, files, sizeof(files)) > 0)
-		add_notice(out, size,
-			   "stacks end early in %s: its unwind information takes too long", files);
+	add_resolve_notice(engine, RESOLVE_NOTICE_BAD, "no names from ", "", out, size);
+	add_resolve_notice(engine, RESOLVE_NOTICE_EXPENSIVE, "stacks end early in ",
+			   ": its unwind information takes too long", out, size);
 	if (engine->was_realtime && !engine->is_realtime)
 		add_notice(out, size,
 			   "too much work without a rest: no real-time priority any more");
-	resolve_late_files(engine->resolver, files, sizeof(files));
-	if (files[0])
-		add_notice(out, size, "%s", files);
-	if (engine->recorded) {
-		recorded_notice(engine->recorded, files, sizeof(files));
-		if (files[0])
-			add_notice(out, size, "%s", files);
-		resolve_recorded_notice(engine->resolver, files, sizeof(files));
-		if (files[0])
-			add_notice(out, size, "%s", files);
-	}
+	add_resolve_notice(engine, RESOLVE_NOTICE_LATE, "", "", out, size);
+	if (engine->recorded)
+		recorded_notice(engine->recorded, text, sizeof(text));
+	if (text[0])
+		add_notice(out, size, "%s", text);
+	add_resolve_notice(engine, RESOLVE_NOTICE_MISSING, "", "", out, size);
 	procs_stats(engine->procs, &procs);
 	if (procs.maps_refused + procs.maps_skipped > 0)
 		add_notice(out, size, "%s (%d) maps more than is followed", procs.maps_skipped_comm,
 			   procs.maps_skipped_pid);
 	if (procs.modules_refused > 0)
 		add_notice(out, size, "too many ELF files: no names from new ones, start again");
-	if (resolve_no_room_seen(engine->resolver))
-		add_notice(out, size, "too many open files: raise ulimit -n, then start again");
+	add_resolve_notice(engine, RESOLVE_NOTICE_NO_ROOM, "", "", out, size);
 	if (effective->notice[0])
 		add_notice(out, size, "%s", effective->notice);
-	resolve_fetches(engine->resolver, fetches, sizeof(fetches));
-	if (fetches[0])
-		add_notice(out, size, "%s", fetches);
-	if (engine->recorded)
-		return;
-	resolve_kernel_notice(engine->resolver, files, sizeof(files));
-	if (files[0])
-		add_notice(out, size, "%s", files);
+	add_resolve_notice(engine, RESOLVE_NOTICE_FETCHES, "", "", out, size);
+	add_resolve_notice(engine, RESOLVE_NOTICE_KERNEL, "", "", out, size);
 }
 
 static void fill_settings(struct engine *engine, struct snapshot *s, uint32_t *left)

@@ -18,10 +18,11 @@
 #define TARGETS_MAX	   65536
 #define TARGETS_READ_MAX   (64u << 20)
 
-int targets_ask(struct broker *broker, const struct broker_file_request *request,
-		struct broker_file_reply *ret, uint64_t timeout_ns)
+/* Wait for the answer to REQUEST on an otherwise idle files connection. */
+static int ask(struct broker *broker, const struct broker_file_request *request,
+	       struct broker_file_reply *ret)
 {
-	uint64_t until_ns = now_ns() + timeout_ns;
+	uint64_t until_ns = now_ns() + TARGETS_TIMEOUT_NS;
 	int r = broker_file_ask(broker, request);
 
 	if (r < 0)
@@ -53,7 +54,7 @@ static int ask_array(struct broker *broker, const struct broker_file_request *re
 	struct broker_file_reply reply = {.fd = -1};
 	AUTO_CLOSE int fd = -1;
 	size_t len;
-	int r = targets_ask(broker, request, &reply, TARGETS_TIMEOUT_NS);
+	int r = ask(broker, request, &reply);
 
 	fd = reply.fd;
 	if (r < 0)

@@ -17,40 +17,25 @@
 
 void resolve_fetch(struct resolver *s, uint32_t module)
 {
-	const struct module *m = procs_module(s->engine->procs, module);
+	const struct module *m = procs_module(s->procs, module);
 
-	if (!s->engine->fetch_hosts[0] || s->fetch.is_gone || module < PROC_MODULE_FIRST ||
+	if (!s->config.fetch_hosts[0] || s->fetch.is_gone || module < PROC_MODULE_FIRST ||
 	    m->build_id_bytes == 0 || s->files[module].fetch != FETCH_NOT)
 		return;
-	s->files[module].fetch = FETCH_WANTED;
-	s->fetch.nr_wanted++;
+	s->files[module].fetch = FETCH_REQUESTED;
+	s->fetch.nr_requested++;
 }
 
-/* It cannot be started, or has ended: what is still wanted cannot come. */
+/* It cannot be started, or has ended: what is still to be fetched cannot come. */
 static void give_up(struct resolver *s)
 {
 	struct fetch *f = &s->fetch;
 
 	f->is_gone = true;
-	f->nr_failed += f->nr_wanted + (f->asked != 0);
-	f->nr_wanted = f->asked = 0;
+	f->nr_failed += f->nr_requested + (f->asked != 0);
+	f->nr_requested = f->asked = 0;
 	f->rss_bytes = 0;
 	resolve_fetch_done(s);
-}
-
-static bool start(struct resolver *s)
-{
-	struct engine *engine = s->engine;
-	pid_t pid;
-
-	if (s->fetch.sock >= 0)
-		return true;
-	if (broker_take_fetcher(engine->broker, &s->fetch.sock, &pid) < 0) {
-		s->fetch.sock = -1;
-		return false;
-	}
-	engine->own_pids[engine->nr_own_pids++ % OWN_PIDS_MAX] = pid;
-	return true;
 }
 
 static void ask(struct resolver *s)
@@ -59,17 +44,18 @@ static void ask(struct resolver *s)
 	uint32_t id = PROC_MODULE_FIRST;
 	const struct module *m;
 
-	while (id < s->nr_files && s->files[id].fetch != FETCH_WANTED)
+	while (id < s->nr_files && s->files[id].fetch != FETCH_REQUESTED)
 		id++;
 	if (id == s->nr_files)
 		return;
-	m = procs_module(s->engine->procs, id);
-	if (!start(s) || fetcher_ask(f->sock, id, m->build_id, m->build_id_bytes) < 0) {
+	m = procs_module(s->procs, id);
+	if ((f->sock < 0 && s->config.ops->start_fetcher(s->config.context, &f->sock) < 0) ||
+	    fetcher_ask(f->sock, id, m->build_id, m->build_id_bytes) < 0) {
 		give_up(s);
 		return;
 	}
 	s->files[id].fetch = FETCH_ASKED;
-	f->nr_wanted--;
+	f->nr_requested--;
 	f->asked = id;
 }
 
@@ -94,17 +80,17 @@ static void take(struct resolver *s, struct fetcher_reply *reply)
 	f->asked = 0;
 }
 
-/* What came is known to the loader: its files' frames shall be named anew. */
-static void rename_frames(struct resolver *s)
+/* The loader knows what came: the frames of these files are to be named anew. */
+static void ask_names_again(struct resolver *s)
 {
 	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++) {
 		if (s->files[id].fetch != FETCH_CAME)
 			continue;
 		s->files[id].fetch = FETCH_OVER;
-		profile_rename(s->engine->profile, id);
+		s->config.ops->names_stale(s->config.context, id);
 	}
 	s->fetch.nr_came = 0;
-	resolve_names_now(s);
+	s->next_names_ns = 0;
 }
 
 void resolve_fetch_step(struct resolver *s)
@@ -124,26 +110,20 @@ void resolve_fetch_step(struct resolver *s)
 		give_up(s);
 	else if (r > 0)
 		take(s, &reply);
-	if (!f->asked && f->nr_wanted > 0)
+	if (!f->asked && f->nr_requested > 0)
 		ask(s);
 	if (f->nr_came > 0 && s->nr_batches == 0)
-		rename_frames(s);
+		ask_names_again(s);
 }
 
-bool resolve_fetch_holds_names(const struct resolver *s)
-{
-	return s->fetch.nr_came > 0;
-}
-
-void resolve_fetches(const struct resolver *s, char *out, size_t size)
+void resolve_fetch_notice(const struct resolver *s, char *out, size_t size)
 {
 	const struct fetch *f = &s->fetch;
-	const char *hosts = s->engine->fetch_hosts;
+	const char *hosts = s->config.fetch_hosts;
 
-	out[0] = '\0';
 	if (f->asked)
 		snprintf(out, size, "fetching the debug file of %s from %s, %u more to come",
-			 procs_module(s->engine->procs, f->asked)->name, hosts, f->nr_wanted);
+			 procs_module(s->procs, f->asked)->name, hosts, f->nr_requested);
 	else if (f->is_gone)
 		snprintf(out, size, "no debug files from %s: the fetcher process is gone", hosts);
 	else if (hosts[0])

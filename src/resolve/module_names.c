@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Names for frames: asked of the loader in batches, held while their file is
+ * Names for frames: asked of the loader in batches, pending while their file is
  * still on its way, answered by what is known where no answer can come.
  */
 #include "config.h"
 
-#include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/resolve/resolver.h"
 
@@ -13,39 +12,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HELD_MAX       (512u << 10) /* as many as a recording's profile has frames */
+#define PENDING_MAX    (512u << 10) /* as many as a recording's profile has frames */
 #define NAMES_PAUSE_NS (NS_PER_SEC / 2)
 #define NAMES_MANY_NS  (NS_PER_SEC / 10) /* the pause while there are many */
 
-static void name_fallback(struct resolver *s, uint32_t module, uint64_t off)
+static void report(struct resolver *s, const struct resolve_name *name)
 {
-	const char *object = NULL;
-
-	if (module == PROC_MODULE_KERNEL && s->engine->recorded)
-		object = recorded_kernel_object(s->engine->recorded, off);
-	profile_name(s->engine->profile, module, off, UINT64_MAX, 0, NULL, object);
+	s->config.ops->name_came(s->config.context, name);
 }
 
 /* No name for OFF of MODULE, for the reason ERROR. */
-static void give_up(struct resolver *s, uint32_t module, uint64_t off, int error)
+static void report_nameless(struct resolver *s, uint32_t module, uint64_t off, int error)
 {
-	struct file *file = resolve_file(s, module);
+	struct resolve_name name = {.module = module, .off = off, .func_off = UINT64_MAX};
+	struct file *file = resolver_file(s, module);
 
 	if (file && error == -ENOMEM)
 		file->trouble = LOADER_NO_MEMORY;
-	name_fallback(s, module, off);
-}
-
-static void hold(struct resolver *s, uint32_t module, const uint64_t *offs, uint32_t nr)
-{
-	for (uint32_t i = 0; i < nr; i++) {
-		int r = vec_reserve(&s->held, &s->cap_held, s->nr_held + 1, HELD_MAX);
-
-		if (r < 0)
-			give_up(s, module, offs[i], r);
-		else
-			s->held[s->nr_held++] = (struct held){.module = module, .off = offs[i]};
-	}
+	if (module == PROC_MODULE_KERNEL && s->origin->kernel_object)
+		name.object = s->origin->kernel_object(s, off);
+	report(s, &name);
 }
 
 /* BPF programs and trampolines are known from KSYMBOL records, the rest by the loader. */
@@ -54,28 +40,61 @@ static uint32_t name_ksymbols(struct resolver *s, uint64_t *addrs, uint32_t nr)
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		uint64_t start;
-		const char *name = procs_ksymbol(s->engine->procs, addrs[i], &start);
+		struct resolve_name name = {.module = PROC_MODULE_KERNEL, .off = addrs[i]};
 
-		if (name)
-			profile_name(s->engine->profile, PROC_MODULE_KERNEL, addrs[i], start, start,
-				     name, "[bpf]");
+		name.name = procs_ksymbol(s->procs, addrs[i], &name.func_off);
+		name.func_vaddr = name.func_off;
+		name.object = "[bpf]";
+		if (name.name)
+			report(s, &name);
 		else
 			addrs[left++] = addrs[i];
 	}
 	return left;
 }
 
-/* Ask for names of NR offsets of MODULE, or hold or answer them as its file's state says. */
-static void want_names(struct resolver *s, uint32_t module, uint64_t *offs, uint32_t nr)
+static void make_pending(struct resolver *s, uint32_t module, const uint64_t *offs, uint32_t nr)
 {
-	struct file *file = resolve_file(s, module);
+	for (uint32_t i = 0; i < nr; i++) {
+		int r = vec_reserve(&s->pending, &s->cap_pending, s->nr_pending + 1, PENDING_MAX);
+
+		if (r < 0)
+			report_nameless(s, module, offs[i], r);
+		else
+			s->pending[s->nr_pending++] =
+				(struct pending_name){.module = module, .off = offs[i]};
+	}
+}
+
+/* Can names of MODULE still come, now that they cannot be asked for? It is opened for them if need be. */
+static bool may_come(struct resolver *s, uint32_t module, struct file *file)
+{
+	if (module != PROC_MODULE_KERNEL && module < PROC_MODULE_VDSO)
+		return false;
+	if (file->state <= FILE_OPEN && module != PROC_MODULE_KERNEL) {
+		/*
+		 * Names come after the table, with what it tells of debug files: also where
+		 * unwinding needs none, and the file is not even open yet.
+		 */
+		procs_module(s->procs, module)->unwind.wants_table = true;
+		s->has_requests = true;
+	}
+	if (file->state == FILE_DONE && !file->is_open && !resolve_is_lost(s, module) &&
+	    module >= PROC_MODULE_FIRST)
+		file->reopens = true;
+	return file->state < FILE_DONE || file->reopens;
+}
+
+/* Ask for names of NR offsets of MODULE, or keep or answer them as its file's state says. */
+static void ask_names(struct resolver *s, uint32_t module, uint64_t *offs, uint32_t nr)
+{
+	struct file *file = resolver_file(s, module);
 	int r = 0;
 
 	if (module == PROC_MODULE_KERNEL)
 		nr = name_ksymbols(s, offs, nr);
-	if (file && file->state == FILE_UNSEEN && s->engine->recorded)
-		resolve_open_recorded(s, module);
+	if (file && file->state == FILE_UNSEEN && s->origin->open)
+		s->origin->open(s, module);
 	if (nr == 0)
 		return;
 	if (file && file->state == FILE_DONE && resolve_is_open(s, module)) {
@@ -85,113 +104,130 @@ static void want_names(struct resolver *s, uint32_t module, uint64_t *offs, uint
 			return;
 		}
 	}
-	if (file && file->state <= FILE_OPEN && module >= PROC_MODULE_VDSO) {
-		/*
-		 * Names come after the table, with what it tells of debug files: also where
-		 * unwinding wants none, and the file is not even open yet.
-		 */
-		procs_module(s->engine->procs, module)->unwind.wants_table = true;
-		s->engine->look_for_wants = true;
-	}
-	if (file && file->state == FILE_DONE && !file->is_open && !resolve_is_lost(s, module) &&
-	    module >= PROC_MODULE_FIRST && !s->engine->recorded)
-		file->wants_open = true;
-	if (file && (file->state < FILE_DONE || file->wants_open) &&
-	    (module == PROC_MODULE_KERNEL || module >= PROC_MODULE_VDSO)) {
-		hold(s, module, offs, nr);
+	if (file && may_come(s, module, file)) {
+		make_pending(s, module, offs, nr);
 		return;
 	}
 	for (uint32_t i = 0; i < nr; i++)
-		give_up(s, module, offs[i], r);
+		report_nameless(s, module, offs[i], r);
 }
 
-/* The names of MODULE can be asked for now, or never: let go what was held. */
-void resolve_release_names(struct resolver *s, uint32_t module)
+/* Ask for the pending names of MODULE. Those that stay pending stand after the others then. */
+static void ask_pending_of(struct resolver *s, uint32_t module)
 {
 	uint64_t offs[LOADER_NAMES_MAX];
 	uint32_t nr = 0;
-	size_t kept = 0, nr_before = s->nr_held, nr_again;
+	size_t kept = 0, nr_before = s->nr_pending, nr_again;
 
 	for (size_t i = 0; i < nr_before; i++) {
-		if (s->held[i].module != module) {
-			s->held[kept++] = s->held[i];
+		if (s->pending[i].module != module) {
+			s->pending[kept++] = s->pending[i];
 			continue;
 		}
-		offs[nr++] = s->held[i].off;
+		offs[nr++] = s->pending[i].off;
 		if (nr == LOADER_NAMES_MAX) {
-			want_names(s, module, offs, nr);
+			ask_names(s, module, offs, nr);
 			nr = 0;
 		}
 	}
-	want_names(s, module, offs, nr);
-	/* Those that have to wait once more stand behind. */
-	nr_again = s->nr_held - nr_before;
+	ask_names(s, module, offs, nr);
+	nr_again = s->nr_pending - nr_before;
 	if (nr_again > 0)
-		memmove(s->held + kept, s->held + nr_before, nr_again * sizeof(*s->held));
-	s->nr_held = kept + nr_again;
+		memmove(s->pending + kept, s->pending + nr_before, nr_again * sizeof(*s->pending));
+	s->nr_pending = kept + nr_again;
+}
+
+void resolve_ask_pending(struct resolver *s)
+{
+	while (s->has_settled) { /* asking may settle one more: the kernel, say, when no place has it */
+		s->has_settled = false;
+		for (uint32_t id = 0; id < s->nr_files; id++) {
+			if (!s->files[id].has_settled)
+				continue;
+			s->files[id].has_settled = false;
+			ask_pending_of(s, id);
+		}
+	}
 }
 
 /* A little patience makes few large requests of many small ones. */
-void resolve_ask_names(struct resolver *s, uint64_t time_ns)
+void resolve_ask_names(struct resolver *s)
 {
 	uint64_t offs[LOADER_NAMES_MAX], pause_ns = NAMES_PAUSE_NS;
 	uint32_t module, nr;
 
-	if (time_ns < s->next_names_ns || resolve_fetch_holds_names(s))
+	/* With a debug file that has come, names must wait for the answers that are on their way. */
+	if (s->now_ns < s->next_names_ns || s->fetch.nr_came > 0)
 		return;
 	while (s->nr_batches < NAMES_BATCHES_MAX &&
-	       (nr = profile_unnamed(s->engine->profile, &module, offs, LOADER_NAMES_MAX)) > 0) {
-		want_names(s, module, offs, nr);
+	       (nr = s->config.ops->next_unnamed(s->config.context, &module, offs,
+						 LOADER_NAMES_MAX)) > 0) {
+		ask_names(s, module, offs, nr);
 		if (nr == LOADER_NAMES_MAX)
 			pause_ns = NAMES_MANY_NS;
 	}
-	s->next_names_ns = time_ns + pause_ns;
+	s->next_names_ns = s->now_ns + pause_ns;
 }
 
-void resolve_names_now(struct resolver *s)
+/* The address N of the kernel, whose parts are shown as objects of their own. */
+static void take_kernel_name(struct resolver *s, const struct loader_name *n)
 {
-	s->next_names_ns = 0;
+	struct resolve_name name = {
+		.module = PROC_MODULE_KERNEL,
+		.off = n->off,
+		.func_off = n->name ? n->func_off : UINT64_MAX,
+		.func_vaddr = n->func_vaddr,
+		.name = n->name,
+		.has_range = true,
+		.from = n->from,
+		.last = n->last,
+	};
+	char object[80];
+
+	s->kernel_names_seen |= n->name != NULL;
+	s->kernel_names_missing |= n->name == NULL;
+	if (!n->name && s->origin->kernel_object) {
+		report_nameless(s, PROC_MODULE_KERNEL, n->off, 0);
+		return;
+	}
+	snprintf(object, sizeof(object), "[%s]", n->object && n->object[0] ? n->object : "kernel");
+	name.object = object;
+	report(s, &name);
 }
 
 static void take_name(struct resolver *s, uint32_t module, const struct loader_name *n)
 {
-	struct profile *profile = s->engine->profile;
-	char object[80];
+	const struct resolve_name name = {
+		.module = module,
+		.off = n->off,
+		.func_off = n->func_off,
+		.func_vaddr = n->func_vaddr,
+		.name = n->name,
+		.has_range = true,
+		.from = n->from,
+		.last = n->last,
+	};
 
-	if (module == PROC_MODULE_KERNEL && !n->name && s->engine->recorded) {
-		name_fallback(s, module, n->off);
-		s->kernel_names_missing = true;
-		return;
-	}
-	if (module != PROC_MODULE_KERNEL) {
-		profile_name(profile, module, n->off, n->func_off, n->func_vaddr, n->name, NULL);
-	} else {
-		snprintf(object, sizeof(object), "[%s]",
-			 n->object && n->object[0] ? n->object : "kernel");
-		profile_name(profile, PROC_MODULE_KERNEL, n->off,
-			     n->name ? n->func_off : UINT64_MAX, n->func_vaddr, n->name, object);
-		if (n->name)
-			s->kernel_names_seen = true;
-		else
-			s->kernel_names_missing = true;
-	}
-	profile_name_range(profile, module, n->off, n->from, n->last);
+	if (module == PROC_MODULE_KERNEL)
+		take_kernel_name(s, n);
+	else
+		report(s, &name);
 }
 
 /* From another place than the one that REPLY comes from. */
-static void want_again(struct resolver *s, const struct loader_reply *reply)
+static void ask_again(struct resolver *s, const struct loader_reply *reply)
 {
 	uint64_t offs[LOADER_NAMES_MAX];
 	uint32_t nr = MIN(reply->nr_names, (uint32_t)LOADER_NAMES_MAX);
 
 	for (uint32_t i = 0; i < nr; i++)
 		offs[i] = reply->names[i].off;
-	want_names(s, reply->module, offs, nr);
+	ask_names(s, reply->module, offs, nr);
 }
 
 void resolve_take_names(struct resolver *s, const struct loader_reply *reply)
 {
-	struct file *file = resolve_file(s, reply->module);
+	struct file *file = resolver_file(s, reply->module);
 
 	if (s->nr_batches > 0)
 		s->nr_batches--;
@@ -199,9 +235,8 @@ void resolve_take_names(struct resolver *s, const struct loader_reply *reply)
 		file->trouble = reply->status;
 	if (file)
 		file->is_refused = reply->is_refused;
-	if (reply->module == LOADER_KERNEL && s->engine->recorded &&
-	    resolve_kernel_is_wrong(s, reply)) {
-		want_again(s, reply);
+	if (reply->module == LOADER_KERNEL && s->origin->accepts && !s->origin->accepts(s, reply)) {
+		ask_again(s, reply);
 		return;
 	}
 	for (uint32_t i = 0; i < reply->nr_names; i++)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Which files stay open. A descriptor keeps a deleted program's space and a file
- * system mounted, and there are not many of them: a file that nobody has asked
- * about for a while is closed, and the oldest ones of the user who has most of
+ * system mounted, and there are not many of them: a file about which
+ * nothing has been asked for a while is closed, and the oldest ones of the user who has most of
  * them when there are too many. What is known of it stays; it is opened again,
  * from a process that maps it, when there is something to ask.
  */
 #include "config.h"
 
 #include "src/base/cleanup.h"
-#include "src/base/io.h"
 #include "src/resolve/resolver.h"
 
 #include <errno.h>
@@ -36,7 +35,7 @@ void resolve_open_init(struct resolver *s)
 	s->open_max = MAX((uint32_t)max, OPEN_MAX_MIN);
 }
 
-/* What debug server sent cannot be asked for again. */
+/* What a debug server sent cannot be asked for again. */
 static bool may_close(const struct resolver *s, uint32_t id)
 {
 	const struct file *file = &s->files[id];
@@ -52,7 +51,7 @@ static bool may_close(const struct resolver *s, uint32_t id)
  */
 static bool is_anonymous(struct resolver *s, uint32_t id)
 {
-	const struct module *m = procs_module(s->engine->procs, id);
+	const struct module *m = procs_module(s->procs, id);
 
 	return m->maj == 0 && m->ino != 0;
 }
@@ -62,7 +61,7 @@ static bool close_file(struct resolver *s, uint32_t id)
 	if (loader_close_module(s->loader, id) < 0)
 		return false;
 	if (is_anonymous(s, id))
-		module_retire(procs_module(s->engine->procs, id));
+		module_retire(procs_module(s->procs, id));
 	s->files[id].is_open = false;
 	s->nr_open--;
 	return true;
@@ -129,14 +128,16 @@ void resolve_opened(struct resolver *s, uint32_t module, const struct broker_fil
 {
 	struct file *file = &s->files[module];
 
-	if (s->engine->recorded)
+	if (reply->kind == BROKER_PATH) { /* of a recording: it stays open */
+		file->is_open = true;
 		return;
+	}
 	s->nr_open += !file->is_open;
 	file->is_open = true;
 	file->lost_until_ns = 0;
-	file->wants_open = false;
+	file->reopens = false;
 	file->uid = reply->uid;
-	file->used_ns = now_ns();
+	file->used_ns = s->now_ns;
 	file->dev = reply->dev;
 	file->ino = reply->ino;
 	file->bytes = reply->bytes;
@@ -154,24 +155,23 @@ static bool is_same(const struct file *file, const struct broker_file_reply *rep
 
 bool resolve_is_lost(const struct resolver *s, uint32_t module)
 {
-	return s->files[module].lost_until_ns > now_ns();
+	return s->files[module].lost_until_ns > s->now_ns;
 }
 
 bool resolve_is_open(struct resolver *s, uint32_t module)
 {
 	struct file *file = &s->files[module];
-	uint64_t time_ns = now_ns();
 
-	file->used_ns = time_ns;
-	if (file->is_open || s->engine->recorded || module < PROC_MODULE_FIRST)
+	file->used_ns = s->now_ns;
+	if (file->is_open || module < PROC_MODULE_FIRST)
 		return true;
 	if (resolve_is_lost(s, module))
 		return false;
-	procs_find_mapper(s->engine->procs, &file->want);
-	if (time_ns >= s->no_room_until_ns && resolve_ask_mapped(s, module) == 0)
+	procs_find_mapper(s->procs, &file->where);
+	if (s->now_ns >= s->no_room_until_ns && resolve_ask_mapped(s, module) == 0)
 		file->state = file->state == FILE_DONE ? FILE_AGAIN : FILE_OPENING;
 	else
-		s->engine->look_for_wants = true;
+		s->has_requests = true;
 	return false;
 }
 
@@ -183,11 +183,11 @@ void resolve_no_room(struct resolver *s, uint32_t module, int status)
 		s->nr_no_room++;
 		make_room(s);
 	}
-	s->no_room_until_ns = now_ns() + NO_ROOM_NS;
+	s->no_room_until_ns = s->now_ns + NO_ROOM_NS;
 	/* As if it had been open: it is asked for when there is something to ask. */
-	file->wants_open = file->state == FILE_AGAIN;
+	file->reopens = file->state == FILE_AGAIN;
 	file->state = file->state == FILE_AGAIN ? FILE_DONE : FILE_OPEN;
-	s->engine->look_for_wants = true;
+	s->has_requests = true;
 }
 
 void resolve_take_again(struct resolver *s, struct broker_file_reply *reply)
@@ -197,7 +197,7 @@ void resolve_take_again(struct resolver *s, struct broker_file_reply *reply)
 
 	if (reply->status < 0 || !is_same(file, reply) ||
 	    loader_open_again(s->loader, module, steal_fd(&reply->fd)) < 0) {
-		file->lost_until_ns = now_ns() + LOST_NS;
+		file->lost_until_ns = s->now_ns + LOST_NS;
 		resolve_file_done(s, module);
 		return;
 	}
@@ -208,18 +208,20 @@ void resolve_take_again(struct resolver *s, struct broker_file_reply *reply)
 		resolve_file_done(s, module);
 }
 
-void resolve_close_idle(struct resolver *s, uint64_t time_ns)
+void resolve_close_idle(struct resolver *s)
 {
+	uint64_t time_ns = s->now_ns;
+
 	/* Names that wait may be those of files which cannot be opened again. */
 	if (time_ns < s->next_look_ns || s->nr_batches >= NAMES_BATCHES_MAX)
 		return;
 	s->next_look_ns = time_ns + LOOK_NS;
 	if (time_ns >= s->next_mapped_ns) {
-		procs_mark_mapped(s->engine->procs);
+		procs_mark_mapped(s->procs);
 		s->next_mapped_ns = time_ns + MAPPED_NS;
 	}
 	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files && s->nr_open > 0; id++)
 		if (may_close(s, id) && time_ns > s->files[id].used_ns + IDLE_NS &&
-		    !(is_anonymous(s, id) && procs_module(s->engine->procs, id)->is_mapped))
+		    !(is_anonymous(s, id) && procs_module(s->procs, id)->is_mapped))
 			close_file(s, id);
 }

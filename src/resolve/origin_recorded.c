@@ -9,7 +9,6 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
-#include "src/base/util.h"
 #include "src/resolve/resolver.h"
 
 #include <elf.h>
@@ -23,8 +22,10 @@
 #define NOTES_PATH	"/sys/kernel/notes"
 #define NOTES_BYTES_MAX 65536
 
-const char resolve_another_build[] = "another build-id";
-const char resolve_hangs[] = "its file system hangs";
+static const struct recording_build_id *build_id_of(const struct resolver *s, const char *path)
+{
+	return s->config.recording->build_id(s->config.context, path);
+}
 
 /* --- build-ids --- */
 
@@ -38,19 +39,20 @@ static bool is_same_build(const uint8_t *a, uint8_t a_bytes, const uint8_t *b, u
 	return a_bytes > 0 && b_bytes > 0 && memcmp(left, right, sizeof(left)) == 0;
 }
 
-bool resolve_is_recorded(struct resolver *s, const struct module *m,
-			 const struct loader_reply *reply)
+/* Is the file that REPLY, with its table, tells of the recorded one, as far as that can be known? */
+static bool accepts_table(struct resolver *s, const struct loader_reply *reply)
 {
+	const struct module *m = procs_module(s->procs, reply->module);
 	const char *path = m->raw_path ? m->raw_path : m->path; /* the vDSO has no file */
-	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, path);
+	const struct recording_build_id *recorded = build_id_of(s, path);
 
 	if (reply->status != LOADER_OK && reply->status != LOADER_NO_CODE)
 		return true; /* bad in any case, and that is said */
 	if (m->reported_build_id)
 		return is_same_build(m->build_id, m->build_id_bytes, reply->build_id,
 				     reply->build_id_bytes);
-	if (told)
-		return is_same_build(told->build_id, told->build_id_bytes, reply->build_id,
+	if (recorded)
+		return is_same_build(recorded->build_id, recorded->build_id_bytes, reply->build_id,
 				     reply->build_id_bytes);
 	s->nr_unverified += m->raw_path != NULL;
 	return true;
@@ -85,19 +87,19 @@ static bool build_id_of_notes(const uint8_t *data, size_t len, struct recording_
 /* The kernel that runs here is the one of the recording. */
 static bool is_own_kernel(const struct resolver *s)
 {
-	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, NULL);
-	const struct recording_info *info = recorded_info(s->engine->recorded);
+	const struct recording_build_id *recorded = build_id_of(s, NULL);
+	const struct recording_info *info = s->config.recording->info;
 	AUTO_CLOSE int fd = open(NOTES_PATH, O_RDONLY | O_CLOEXEC);
 	AUTO_FREE char *notes = NULL;
 	struct recording_build_id own = {0};
 	struct utsname uts;
 	size_t len = 0;
 
-	if (told)
+	if (recorded)
 		return fd >= 0 && read_all(fd, NOTES_BYTES_MAX, &notes, &len) == 0 &&
 		       build_id_of_notes((const uint8_t *)notes, len, &own) &&
-		       is_same_build(own.build_id, own.build_id_bytes, told->build_id,
-				     told->build_id_bytes);
+		       is_same_build(own.build_id, own.build_id_bytes, recorded->build_id,
+				     recorded->build_id_bytes);
 	return info->release[0] && info->hostname[0] && uname(&uts) == 0 &&
 	       strcmp(info->release, uts.release) == 0 && strcmp(info->hostname, uts.nodename) == 0;
 }
@@ -106,7 +108,7 @@ static bool is_own_kernel(const struct resolver *s)
 
 static void open_file(struct resolver *s, uint32_t id)
 {
-	const struct module *m = procs_module(s->engine->procs, id);
+	const struct module *m = procs_module(s->procs, id);
 	struct broker_file_request request = {.kind = BROKER_PATH, .tag = id};
 
 	if (!m->raw_path) {
@@ -122,7 +124,7 @@ static void open_file(struct resolver *s, uint32_t id)
 /* Every kernel brings its own vDSO along. */
 static void open_vdso(struct resolver *s)
 {
-	const struct recording_info *info = recorded_info(s->engine->recorded);
+	const struct recording_info *info = s->config.recording->info;
 	struct utsname uts;
 
 	if (info->arch == RECORDING_ARCH_X86_64 && uname(&uts) == 0 &&
@@ -152,8 +154,8 @@ static const struct {
 /* What to ask for at the TRY; false: nothing. */
 static bool kernel_request(const struct resolver *s, uint32_t try, struct broker_file_request *ret)
 {
-	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, NULL);
-	const char *release = recorded_info(s->engine->recorded)->release;
+	const struct recording_build_id *recorded = build_id_of(s, NULL);
+	const char *release = s->config.recording->info->release;
 	int n;
 
 	*ret = (struct broker_file_request){.tag = LOADER_KERNEL};
@@ -162,11 +164,11 @@ static bool kernel_request(const struct resolver *s, uint32_t try, struct broker
 		ret->kind = BROKER_KALLSYMS;
 		return is_own_kernel(s);
 	case KERNEL_BUILD_ID:
-		if (!told)
+		if (!recorded)
 			return false;
 		ret->kind = BROKER_DEBUG;
-		memcpy(ret->build_id, told->build_id, sizeof(ret->build_id));
-		ret->build_id_bytes = told->build_id_bytes;
+		memcpy(ret->build_id, recorded->build_id, sizeof(ret->build_id));
+		ret->build_id_bytes = recorded->build_id_bytes;
 		return true;
 	default:
 		ret->kind = BROKER_PATH;
@@ -187,19 +189,18 @@ static void open_kernel(struct resolver *s)
 
 		if (kernel_request(s, s->kernel_try++, &request) && resolve_ask(s, &request) == 0) {
 			file->state = FILE_OPENING;
-			file->asked_ns = now_ns();
+			file->asked_ns = s->now_ns;
 			return;
 		}
 	}
-	file->state = FILE_FAILED;
-	resolve_release_names(s, LOADER_KERNEL);
+	resolve_settle(s, LOADER_KERNEL, FILE_FAILED);
 }
 
-void resolve_take_kernel(struct resolver *s, struct broker_file_reply *reply)
+static void recorded_take(struct resolver *s, struct broker_file_reply *reply)
 {
-	if (s->files[LOADER_KERNEL].state != FILE_OPENING)
+	if (reply->tag != LOADER_KERNEL || s->files[LOADER_KERNEL].state != FILE_OPENING)
 		return;
-	loader_set_kernel_text(s->loader, recorded_kernel_text(s->engine->recorded));
+	loader_set_kernel_text(s->loader, s->config.recording->kernel_text(s->config.context));
 	if (reply->status == 0 &&
 	    loader_add_module(s->loader, LOADER_KERNEL, steal_fd(&reply->fd)) == 0)
 		resolve_file_done(s, LOADER_KERNEL);
@@ -207,68 +208,80 @@ void resolve_take_kernel(struct resolver *s, struct broker_file_reply *reply)
 		open_kernel(s);
 }
 
-bool resolve_kernel_is_wrong(struct resolver *s, const struct loader_reply *reply)
+/* Are the names in REPLY the recorded kernel's? If not the next place is looked at. */
+static bool accepts_kernel(struct resolver *s, const struct loader_reply *reply)
 {
-	const struct recording_build_id *told = recorded_build_id(s->engine->recorded, NULL);
+	const struct recording_build_id *recorded = build_id_of(s, NULL);
 	bool is_kallsyms = reply->build_id_bytes == 0; /* the broker's own, known to be right */
 
-	if (reply->status == LOADER_OK && (is_kallsyms || !told ||
-					   is_same_build(told->build_id, told->build_id_bytes,
-							 reply->build_id, reply->build_id_bytes)))
-		return false;
+	if (reply->status == LOADER_OK &&
+	    (is_kallsyms || !recorded ||
+	     is_same_build(recorded->build_id, recorded->build_id_bytes, reply->build_id,
+			   reply->build_id_bytes)))
+		return true;
 	if (s->files[LOADER_KERNEL].state == FILE_DONE) {
 		loader_drop_module(s->loader, LOADER_KERNEL);
 		open_kernel(s);
 	}
-	return true;
+	return false;
 }
 
-void resolve_open_recorded(struct resolver *s, uint32_t id)
+static bool recorded_accepts(struct resolver *s, const struct loader_reply *reply)
 {
-	s->files[id].asked_ns = now_ns();
+	return reply->module == LOADER_KERNEL ? accepts_kernel(s, reply) : accepts_table(s, reply);
+}
+
+static const char *recorded_kernel_object(const struct resolver *s, uint64_t addr)
+{
+	return s->config.recording->kernel_object(s->config.context, addr);
+}
+
+static void recorded_open(struct resolver *s, uint32_t id)
+{
+	s->files[id].asked_ns = s->now_ns;
 	if (id == PROC_MODULE_KERNEL) {
 		open_kernel(s);
 	} else if (id == PROC_MODULE_VDSO) {
 		open_vdso(s);
 	} else if (id >= PROC_MODULE_FIRST) {
-		procs_module(s->engine->procs, id)->unwind.wants_table = true;
-		s->engine->look_for_wants = true;
+		procs_module(s->procs, id)->unwind.wants_table = true;
+		s->has_requests = true;
 		open_file(s, id);
-	} else {
-		s->files[id].state = FILE_FAILED;
 	}
 }
 
-void resolve_give_up_recorded(struct resolver *s, uint64_t time_ns)
+/* Nothing waits for ever: opens that hang have failed. */
+static void recorded_step(struct resolver *s)
 {
-	if (s->nr_asked == 0 || time_ns < s->next_give_up_ns)
+	if (s->nr_asked == 0 || s->now_ns < s->next_give_up_ns)
 		return;
-	s->next_give_up_ns = time_ns + NS_PER_SEC / 4;
+	s->next_give_up_ns = s->now_ns + NS_PER_SEC / 4;
 	for (uint32_t id = 0; id < s->nr_files; id++) {
 		struct file *file = &s->files[id];
 
-		if (time_ns < file->asked_ns + GIVE_UP_NS)
+		if (s->now_ns < file->asked_ns + RESOLVE_GIVE_UP_NS)
 			continue;
-		if (file->state == FILE_DEBUG) {
+		if (file->state == FILE_DEBUG)
 			resolve_file_done(s, id);
-		} else if (file->state == FILE_OPENING && id == PROC_MODULE_KERNEL) {
+		else if (file->state == FILE_OPENING && id == PROC_MODULE_KERNEL)
 			open_kernel(s);
-		} else if (file->state == FILE_OPENING) {
+		else if (file->state == FILE_OPENING)
 			resolve_file_failed(s, id, STACK_END_NO_FILE, resolve_hangs, false);
-		}
 	}
 }
 
 /* --- what is said of them --- */
 
-void resolve_recorded_notice(const struct resolver *s, char *out, size_t size)
+static void recorded_notice(const struct resolver *s, enum resolve_notice which, char *out,
+			    size_t size)
 {
 	uint32_t nr_missing = 0;
 	size_t len = 0;
 
-	out[0] = '\0';
+	if (which != RESOLVE_NOTICE_MISSING)
+		return;
 	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++) {
-		const struct module *m = procs_module(s->engine->procs, id);
+		const struct module *m = procs_module(s->procs, id);
 
 		nr_missing += s->files[id].state == FILE_FAILED &&
 			      m->unwind.state == STACK_END_NO_FILE &&
@@ -286,3 +299,12 @@ void resolve_recorded_notice(const struct resolver *s, char *out, size_t size)
 			 "%sthe recording has no build-id of %u file%s: taken as found here",
 			 len ? "; " : "", s->nr_unverified, s->nr_unverified > 1 ? "s" : "");
 }
+
+const struct origin origin_recorded = {
+	.step = recorded_step,
+	.open = recorded_open,
+	.accepts = recorded_accepts,
+	.take = recorded_take,
+	.kernel_object = recorded_kernel_object,
+	.notice = recorded_notice,
+};

@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the files of the resolver share (resolve.c, module_files.c,
- * open_files.c, module_names.c). The rest of the engine sees internal.h only.
+ * What the files of the resolver share; nothing outside src/resolve includes
+ * this. A file calls only those above it in this list:
+ *
+ *	fetch.c            debug files from the network
+ *	module_files.c     what is asked of the broker, and how far each file has come
+ *	open_files.c       which files stay open
+ *	module_tables.c    from an open file to its table and return addresses
+ *	module_names.c     from an offset to a name
+ *	origin_live.c, origin_recorded.c   where files come from
+ *	resolve.c          the steps
  */
 #ifndef ST_RESOLVE_RESOLVER_H
 #define ST_RESOLVE_RESOLVER_H
 
 #include "src/base/util.h"
-#include "src/engine/internal.h"
+#include "src/resolve/resolve.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define ASKED_MAX	  64 /* requests at the broker at once */
 #define NAMES_BATCHES_MAX 16 /* names requests at the loader at once: tables go first */
-#define GIVE_UP_NS	  (3 * NS_PER_SEC) /* a sample waits so long for a table */
 
-/* How far a module has come on its way from a mapping to a name. */
+/* How far a module has come on its way from a mapping to a name; later ones are greater. */
 enum file_state {
 	FILE_UNSEEN,
-	FILE_OPENING, /* asked the broker for the mapped file */
-	FILE_OPEN,    /* the loader could read it; nobody wants its table yet */
+	FILE_OPENING, /* asked the broker for the file */
+	FILE_OPEN,    /* the loader could read it; its table is not requested yet */
 	FILE_TABLE,   /* asked the loader for its table */
 	FILE_AGAIN,   /* asked the broker for a file that was done and closed */
 	FILE_DEBUG,   /* asked the broker for a debug file */
@@ -31,7 +38,7 @@ enum file_state {
 /* How far a debug file from the network has come. */
 enum fetch_state {
 	FETCH_NOT,
-	FETCH_WANTED,
+	FETCH_REQUESTED,
 	FETCH_ASKED,
 	FETCH_CAME, /* names are to be asked for again */
 	FETCH_OVER,
@@ -39,16 +46,17 @@ enum fetch_state {
 
 struct file {
 	enum file_state state;
-	bool return_addrs_asked;
+	bool return_addrs_asked;    /* for its return addresses */
+	bool has_settled;	    /* done or failed since its pending names were last looked at */
 	bool is_refused;	    /* what is packed in it is too large to be honest */
-	enum loader_status trouble; /* the last answer of the loader on it, LOADER_OK: none bad */
+	enum loader_status trouble; /* the last bad answer of the loader on it */
 	uint64_t asked_ns;	    /* when the broker was asked to open it */
-	struct module_request want; /* where it was mapped, for the debuglink */
+	struct module_request where; /* a process that had it mapped */
 	char debuglink[256];
 	enum fetch_state fetch;
-	/* live: see open_files.c */
+	/* see open_files.c */
 	bool is_open;	  /* the loader's client has its descriptor */
-	bool wants_open;  /* names wait until it is open again */
+	bool reopens;	  /* names wait until it is open again */
 	bool has_debug;	  /* with a debug file of this machine */
 	bool has_fetched; /* with one from the network */
 	uint32_t uid;	  /* of the process it was opened from */
@@ -62,70 +70,103 @@ struct file {
 struct fetch {
 	int sock; /* -1: there is none, or none any more */
 	bool is_gone;
-	uint32_t asked;	    /* module, 0: none */
-	uint32_t nr_wanted; /* files to ask for */
-	uint32_t nr_came;   /* files whose names are to be asked for again */
+	uint32_t asked;	       /* module, 0: none */
+	uint32_t nr_requested; /* files to ask for */
+	uint32_t nr_came;      /* files whose names are to be asked for again */
 	uint64_t nr_fetched, nr_missing, nr_failed;
 	uint64_t cpu_ns, rss_bytes;
 };
 
-/* Offsets whose module cannot be asked for names yet. */
-struct held {
+/* An offset whose module cannot be asked for names yet. */
+struct pending_name {
 	uint32_t module;
 	uint64_t off;
 };
 
+/* Where files come from: what processes have mapped now, or the paths of a recording. NULL: nothing to do. */
+struct origin {
+	/* In each step: ask for what is needed in any case, give up what takes too long. */
+	void (*step)(struct resolver *s);
+	/* Open MODULE, which a stack or a name needs and which has not been asked for. */
+	void (*open)(struct resolver *s, uint32_t module);
+	/* Is the file that REPLY tells of the one that was mapped? False: its answer is not used. */
+	bool (*accepts)(struct resolver *s, const struct loader_reply *reply);
+	/* The broker's answer about processes, or where the kernel's names are. */
+	void (*take)(struct resolver *s, struct broker_file_reply *reply);
+	/* The part of the kernel at ADDR, which has no name; NULL: not known. */
+	const char *(*kernel_object)(const struct resolver *s, uint64_t addr);
+	void (*notice)(const struct resolver *s, enum resolve_notice which, char *out, size_t size);
+};
+extern const struct origin origin_live, origin_recorded;
+
 struct resolver {
-	struct engine *engine;
+	struct resolve_config config;
+	struct procs *procs; /* of CONFIG, as are the next two */
+	struct broker *broker;
 	struct loader_client *loader;
+	const struct origin *origin;
+	uint64_t now_ns;    /* when the present step began */
 	struct file *files; /* by module id */
 	size_t nr_files, cap_files;
-	struct held *held;
-	size_t nr_held, cap_held;
+	struct pending_name *pending;
+	size_t nr_pending, cap_pending;
 	uint32_t nr_asked;   /* at the broker */
 	uint32_t nr_batches; /* names at the loader */
-	bool tables_came;    /* since the backlog was last tried */
+	bool has_requests;   /* modules may have flags that request something */
+	bool has_settled;    /* some file is done or failed: pending names are to be looked at */
 	bool kernel_names_seen, kernel_names_missing;
 	int kernel_trouble; /* why /proc/kallsyms could not be had: -errno, 0: nothing is known */
-	uint64_t scan_time_ns, rescan_time_ns, next_retry_ns, next_names_ns;
+	uint64_t scan_ns, rescan_ns; /* when the first and the last scan of /proc were asked for */
+	char *scanned;		     /* of the first one: struct broker_process */
+	size_t scanned_bytes, scanned_at; /* whose maps have been asked for, up to here */
+	uint64_t next_names_ns;
 	uint64_t table_rows;
 	struct fetch fetch;
-	uint32_t nr_unverified; /* files of a recording that tells no build-id of them */
-	uint64_t next_give_up_ns;
 	uint32_t nr_open, open_max; /* files, without debug files */
-	uint64_t nr_made_room;	    /* files closed because there were too many */
-	uint64_t nr_no_room;	    /* opens that failed for want of a descriptor */
+	uint64_t nr_made_room, nr_no_room;
 	uint64_t no_room_until_ns, next_look_ns, next_mapped_ns;
-	uint32_t kernel_try; /* the next place to look for the recorded kernel's names */
+	/* of a recording */
+	uint32_t nr_unverified; /* files whose build-id it does not tell */
+	uint32_t kernel_try;	/* the next place to look for its kernel's names */
+	uint64_t next_give_up_ns;
 };
 
-/* Ask the broker; its answer is counted on. 0 or -errno. */
-int resolve_ask(struct resolver *s, const struct broker_file_request *request);
+/* --- fetch.c --- */
 
-/* --- module_files.c: from a mapping to a table --- */
+/* No debug file of MODULE is on this machine: fetch one, if that is allowed. */
+void resolve_fetch(struct resolver *s, uint32_t module);
+/* One step: ask for the next, take what has come. Never waits. */
+void resolve_fetch_step(struct resolver *s);
+void resolve_fetch_notice(const struct resolver *s, char *out, size_t size);
+void resolve_fetch_done(struct resolver *s);
+
+/* --- module_files.c --- */
+
+/* Why a file is not used although it is there: it is named. */
+extern const char resolve_another_build[], resolve_hangs[];
 
 /* The state of MODULE, made if it is new; NULL: no memory. */
-struct file *resolve_file(struct resolver *s, uint32_t module);
+struct file *resolver_file(struct resolver *s, uint32_t module);
+/* Ask the broker; its answer is counted on. 0 or -errno. */
+int resolve_ask(struct resolver *s, const struct broker_file_request *request);
+/* Ask the broker for MODULE's file where it was last seen mapped. 0 or -errno. */
+int resolve_ask_mapped(struct resolver *s, uint32_t module);
+/* From now on MODULE's file is FILE_DONE or FILE_FAILED: its pending names are looked at in this step. */
+void resolve_settle(struct resolver *s, uint32_t module, enum file_state state);
+/* Nothing more is to come of the file: its names can be asked for. */
+void resolve_file_done(struct resolver *s, uint32_t module);
 /* It will not come, see module_failed(). */
 void resolve_file_failed(struct resolver *s, uint32_t module, enum stack_end end, const char *why,
 			 bool retry);
-/* Nothing more is to come of the file: its names can be asked for. */
-void resolve_file_done(struct resolver *s, uint32_t module);
 void resolve_add_vdso(struct resolver *s);
-/* Ask the broker for MODULE's file where it was last seen mapped. 0 or -errno. */
-int resolve_ask_mapped(struct resolver *s, uint32_t module);
 /* Ask for MODULE's debug file by build-id and debuglink; resolve_file_done() follows. */
 void resolve_ask_debug(struct resolver *s, uint32_t module);
-/* Ask for files that are mapped and not open yet. */
-void resolve_ask_modules(struct resolver *s);
-/* Ask for the tables and calls that unwinding wants. */
-void resolve_ask_wants(struct resolver *s);
-void resolve_take_mapped(struct resolver *s, struct broker_file_reply *reply);
 void resolve_take_debug(struct resolver *s, struct broker_file_reply *reply);
-void resolve_take_table(struct resolver *s, struct loader_reply *reply);
-void resolve_take_return_addrs(struct resolver *s, struct loader_reply *reply);
+/* Files that cannot be read, or are expensive, as a short list. Returns how many. */
+uint32_t resolve_list_files(const struct resolver *s, enum resolve_notice which,
+			    bool is_broker_well, char *out, size_t size);
 
-/* --- open_files.c: which files stay open --- */
+/* --- open_files.c --- */
 
 void resolve_open_init(struct resolver *s);
 /* MODULE's file has come with REPLY, and is with the loader's client. */
@@ -139,41 +180,30 @@ bool resolve_is_lost(const struct resolver *s, uint32_t module);
 /* No descriptor, or no thread of the broker's, was free for MODULE's file. */
 void resolve_no_room(struct resolver *s, uint32_t module, int status);
 void resolve_take_again(struct resolver *s, struct broker_file_reply *reply);
-/* Close files that nobody has asked about for a while. */
-void resolve_close_idle(struct resolver *s, uint64_t time_ns);
+/* Close files about which nothing has been asked for a while. */
+void resolve_close_idle(struct resolver *s);
 
-/* --- fetch.c: debug files from the network --- */
+/* --- module_tables.c --- */
 
-/* No debug file of MODULE is on this machine: fetch one, if that is allowed. */
-void resolve_fetch(struct resolver *s, uint32_t module);
-/* One step: ask for the next, take what has come. Never waits. */
-void resolve_fetch_step(struct resolver *s);
-/* A debug file came: names must not be asked for until the answers on their way are here. */
-bool resolve_fetch_holds_names(const struct resolver *s);
-void resolve_fetch_done(struct resolver *s);
-/* --- origin_recorded.c: what is different for the files of a recording --- */
+void resolve_take_mapped(struct resolver *s, struct broker_file_reply *reply);
+void resolve_take_table(struct resolver *s, struct loader_reply *reply);
+void resolve_take_return_addrs(struct resolver *s, struct loader_reply *reply);
+/* Ask for the tables and return addresses that the flags of modules request. */
+void resolve_ask_requests(struct resolver *s);
 
-/* Why a file is not used although it is there: it is named. */
-extern const char resolve_another_build[], resolve_hangs[];
-
-/* A stack leads into MODULE, whose file nobody has asked for yet. */
-void resolve_open_recorded(struct resolver *s, uint32_t module);
-/* The file that REPLY tells of is the one that was recorded, as far as that can be known. */
-bool resolve_is_recorded(struct resolver *s, const struct module *module,
-			 const struct loader_reply *reply);
-/* A place where the kernel's names may be was looked at. */
-void resolve_take_kernel(struct resolver *s, struct broker_file_reply *reply);
-/* What REPLY's names come from is not the recorded kernel: the next place is looked at. */
-bool resolve_kernel_is_wrong(struct resolver *s, const struct loader_reply *reply);
-/* Nothing waits for ever: opens that hang have failed. */
-void resolve_give_up_recorded(struct resolver *s, uint64_t time_ns);
-
-/* --- module_names.c: from an offset to a name --- */
+/* --- module_names.c --- */
 
 /* Ask for names of frames that have none, now and then. */
-void resolve_ask_names(struct resolver *s, uint64_t time_ns);
-/* The names of MODULE can be asked for now, or never: let go what was held. */
-void resolve_release_names(struct resolver *s, uint32_t module);
+void resolve_ask_names(struct resolver *s);
+/* Ask for the pending names of files that are done or failed. */
+void resolve_ask_pending(struct resolver *s);
 void resolve_take_names(struct resolver *s, const struct loader_reply *reply);
+
+/* --- origin_live.c --- */
+
+/* Scan /proc; FIRST: and read the maps of all. */
+void resolve_ask_scan(struct resolver *s, bool first);
+/* Ask for the maps of processes of the first scan; false: all have been asked for. */
+bool resolve_ask_scanned(struct resolver *s);
 
 #endif

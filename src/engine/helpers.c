@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The processes that help, and the resolver that uses them: how loaders and the
+ * fetcher are started, and where tables and names go that have come.
+ */
+#include "config.h"
+
+#include "src/base/io.h"
+#include "src/engine/internal.h"
+
+#include <errno.h>
+
+static int start_loader(void *context, int *ret_sock, pid_t *ret_pid)
+{
+	struct engine *engine = context;
+	int r = broker_start_loader(engine->broker, ret_sock, ret_pid);
+
+	if (r == 0)
+		engine->own_pids[engine->nr_own_pids++ % OWN_PIDS_MAX] = *ret_pid;
+	return r;
+}
+
+static void kill_loader(void *context, pid_t pid)
+{
+	struct engine *engine = context;
+
+	broker_kill_loader(engine->broker, pid);
+}
+
+static int start_fetcher(void *context, int *ret_sock)
+{
+	struct engine *engine = context;
+	int sock;
+	pid_t pid;
+	int r = broker_take_fetcher(engine->broker, &sock, &pid);
+
+	if (r < 0)
+		return r;
+	engine->own_pids[engine->nr_own_pids++ % OWN_PIDS_MAX] = pid;
+	*ret_sock = sock;
+	return 0;
+}
+
+static void table_came(void *context)
+{
+	struct engine *engine = context;
+
+	engine->tables_came = true;
+}
+
+static void name_came(void *context, const struct resolve_name *name)
+{
+	struct engine *engine = context;
+
+	profile_name(engine->profile, name->module, name->off, name->func_off, name->func_vaddr,
+		     name->name, name->object);
+	if (name->has_range)
+		profile_name_range(engine->profile, name->module, name->off, name->from,
+				   name->last);
+}
+
+static void names_stale(void *context, uint32_t module)
+{
+	struct engine *engine = context;
+
+	profile_rename(engine->profile, module);
+}
+
+static uint32_t next_unnamed(void *context, uint32_t *ret_module, uint64_t *offs, uint32_t max)
+{
+	struct engine *engine = context;
+
+	return profile_unnamed(engine->profile, ret_module, offs, max);
+}
+
+/* Of the first scan: sampling runs already, so the rings must not fill. */
+static void waiting(void *context)
+{
+	struct engine *engine = context;
+
+	source_drain(engine->source, now_ns());
+}
+
+static const struct resolve_ops ops = {
+	.table_came = table_came,
+	.name_came = name_came,
+	.names_stale = names_stale,
+	.next_unnamed = next_unnamed,
+	.start_fetcher = start_fetcher,
+	.waiting = waiting,
+};
+
+/* --- of a recording --- */
+
+static const struct recording_build_id *build_id(void *context, const char *path)
+{
+	const struct engine *engine = context;
+
+	return recorded_build_id(engine->recorded, path);
+}
+
+static const char *kernel_object(void *context, uint64_t addr)
+{
+	const struct engine *engine = context;
+
+	return recorded_kernel_object(engine->recorded, addr);
+}
+
+static uint64_t kernel_text(void *context)
+{
+	const struct engine *engine = context;
+
+	return recorded_kernel_text(engine->recorded);
+}
+
+int helpers_new(struct engine *engine)
+{
+	struct loader_spawner spawner = {
+		.start = start_loader, .kill = kill_loader, .context = engine};
+	struct resolve_config config = {
+		.procs = engine->procs,
+		.broker = engine->broker,
+		.ops = &ops,
+		.context = engine,
+		.fetch_hosts = engine->fetch_hosts,
+		.time_ns = now_ns(),
+	};
+
+	engine->loader = loader_client_new(&spawner);
+	if (!engine->loader)
+		return -ENOMEM;
+	config.loader = engine->loader;
+	if (engine->recorded) {
+		engine->recording = (struct resolve_recording){
+			.info = recorded_info(engine->recorded),
+			.build_id = build_id,
+			.kernel_object = kernel_object,
+			.kernel_text = kernel_text,
+		};
+		config.recording = &engine->recording;
+	}
+	engine->resolver = resolver_new(&config);
+	return engine->resolver ? 0 : -ENOMEM;
+}

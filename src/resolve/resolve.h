@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a module needs on its way from a mapping to an unwind table and to the
+ * names of its functions. The broker opens files and the loader parses them;
+ * the resolver carries descriptors, tables and names between these two and the
+ * modules of procs, and reports by callbacks what came. It never waits, except
+ * for the first scan of /proc. Engine thread only.
+ *
+ * Module 7 is libc.so.6, which has no symbols of its own:
+ *
+ *	what came                            state      what is asked for
+ *	an mmap record of process 12         opening    broker: the file that 12 has mapped at 7f10...
+ *	a descriptor                         open       nothing: short processes map many files
+ *	a stack led into it and is PENDING   table      loader: the table of 7
+ *	the table, build-id ab12...          debug      broker: the debug file of ab12..., then libc.so.6.debug
+ *	no such file                         done       loader: the names of 0x28d9f, 0x29e40 ...
+ */
+#ifndef ST_RESOLVE_RESOLVE_H
+#define ST_RESOLVE_RESOLVE_H
+
+#include "src/broker/broker.h"
+#include "src/loader/client.h"
+#include "src/perf/recording.h"
+#include "src/proc/proc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RESOLVE_GIVE_UP_NS 3000000000ull /* nothing waits longer for a file of this machine */
+
+struct resolver;
+
+/* The name of the frame (MODULE, OFF), as far as it is known. Text is sanitized and valid during the call. */
+struct resolve_name {
+	uint32_t module;
+	uint64_t off;
+	uint64_t func_off;   /* where the function begins; UINT64_MAX: nothing is known */
+	uint64_t func_vaddr; /* the same as the file's own address */
+	const char *name;    /* NULL: the function has none */
+	const char *object;  /* NULL: the module's name; else its own, "[nf_tables]" */
+	bool has_range;
+	uint64_t from, last; /* with HAS_RANGE: all offsets of the same function */
+};
+
+/* What the resolver reports, and what it asks of the one who made it. */
+struct resolve_ops {
+	/* A table or return addresses came, or will not come: stacks that end PENDING are to be unwound again. */
+	void (*table_came)(void *context);
+	void (*name_came)(void *context, const struct resolve_name *name);
+	/* More is known of MODULE: all its names are to be asked for again. */
+	void (*names_stale)(void *context, uint32_t module);
+	/* At most MAX offsets of one module whose names have not been asked for. Returns how many. */
+	uint32_t (*next_unnamed)(void *context, uint32_t *ret_module, uint64_t *offs, uint32_t max);
+	/* The connection to a process that fetches debug files from the network. 0 or -errno. */
+	int (*start_fetcher)(void *context, int *ret_sock);
+	/* The first scan waits for an answer: work that cannot wait is done meanwhile. */
+	void (*waiting)(void *context);
+};
+
+/* What a recording tells of the machine that it was made on. */
+struct resolve_recording {
+	const struct recording_info *info; /* of a pipe it is filled in as it is read */
+	/* The build-id of the file at PATH (of the kernel: NULL), or NULL. */
+	const struct recording_build_id *(*build_id)(void *context, const char *path);
+	/* The part of the kernel that is mapped at ADDR, "[nf_tables]", or NULL. */
+	const char *(*kernel_object)(void *context, uint64_t addr);
+	uint64_t (*kernel_text)(void *context); /* the address of its symbol _text; 0: not known */
+};
+
+/* All pointers are borrowed and outlive the resolver. */
+struct resolve_config {
+	struct procs *procs;
+	struct broker *broker;
+	struct loader_client *loader;
+	const struct resolve_recording
+		*recording; /* NULL: files are those that processes map now */
+	const struct resolve_ops *ops;
+	void *context;		 /* of OPS and RECORDING */
+	const char *fetch_hosts; /* whom the fetcher asks, for people; "": there is no fetcher */
+	uint64_t time_ns;
+};
+
+/* NULL: no memory. */
+struct resolver *resolver_new(const struct resolve_config *config);
+struct resolver *resolver_free(struct resolver *resolver);
+
+/* Scan /proc and read the maps of all processes, for at most TIMEOUT_NS; the rest comes later. */
+void resolve_first_scan(struct resolver *resolver, uint64_t timeout_ns);
+/* Sideband records were lost: all maps are stale, and exits may have been missed. */
+void resolve_rescan(struct resolver *resolver);
+
+/*
+ * One step: ask for what is missing and take what has come (READY: poll says
+ * that something has). Never waits.
+ */
+void resolve_step(struct resolver *resolver, uint64_t time_ns, bool broker_ready,
+		  bool loader_ready);
+/* A stack ended PENDING: the flags of some module request its table or return addresses. */
+void resolve_note_request(struct resolver *resolver);
+/* Such requests are there that the next step will look for. */
+bool resolve_has_requests(const struct resolver *resolver);
+/* Is a table or are return addresses, which a stack waits for, on their way? */
+bool resolve_is_working(const struct resolver *resolver);
+/* Ask for missing names in the next step, without waiting for more of them. */
+void resolve_names_now(struct resolver *resolver);
+
+/* What a person should know, as a few words. */
+enum resolve_notice {
+	RESOLVE_NOTICE_BAD,	  /* a list of files that cannot be read, and why */
+	RESOLVE_NOTICE_EXPENSIVE, /* a list of files whose unwind information takes too long */
+	RESOLVE_NOTICE_LATE, /* which wait for the loader's time, and how often it was replaced */
+	RESOLVE_NOTICE_MISSING, /* of a recording: what was not found or could not be verified */
+	RESOLVE_NOTICE_NO_ROOM, /* too many files are open */
+	RESOLVE_NOTICE_FETCHES, /* what is fetched from the network */
+	RESOLVE_NOTICE_KERNEL,	/* why there are no kernel names, and what helps */
+};
+/* "" where there is nothing to say. IS_BROKER_WELL: it answers, so that an open without an answer hangs. */
+void resolve_notice(const struct resolver *resolver, enum resolve_notice which, bool is_broker_well,
+		    char *out, size_t size);
+
+struct resolve_stats {
+	struct loader_stats loader;
+	uint64_t table_rows;
+	uint32_t files_open;
+	uint64_t files_made_room; /* closed because there were too many */
+	uint64_t files_no_room;	  /* opens that failed for want of a descriptor */
+	uint32_t files_expensive;
+	uint64_t fetched, fetch_missing, fetch_failed, fetch_pending;
+	uint64_t cpu_ns;    /* of all loaders and the fetcher so far */
+	uint64_t rss_bytes; /* of the present ones */
+};
+void resolve_stats(const struct resolver *resolver, struct resolve_stats *ret);
+
+#endif
