@@ -161,18 +161,6 @@ static _Noreturn void run_child(const struct launch_config *config, int go_fd, i
 	_exit(launch_status_of(r));
 }
 
-static void close_from(int first)
-{
-	int end = (int)MIN(sysconf(_SC_OPEN_MAX), 65536);
-
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, first, ~0u, 0) == 0)
-		return;
-#endif
-	for (int fd = first; fd < end; fd++) /* before Linux 5.9 */
-		close(fd);
-}
-
 /*
  * SIGNAL to the process COMMAND that PIDFD holds, never to a later one of that number: who reaps the
  * command is our parent, which may have been taken over. PIDFD -1: before Linux 5.3.
@@ -184,16 +172,6 @@ static int signal_command(pid_t command, int pidfd, int signal)
 		return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
 #endif
 	return kill(command, signal);
-}
-
-static int hold_process(pid_t pid)
-{
-#ifdef SYS_pidfd_open
-	return (int)syscall(SYS_pidfd_open, pid, 0);
-#else
-	(void)pid;
-	return -1;
-#endif
 }
 
 /* From here on it does nothing but signal. */
@@ -221,7 +199,7 @@ static _Noreturn void run_keeper(const struct launch_config *config, pid_t comma
 		_exit(1);
 	if (pidfd >= 0)
 		held = dup2(pidfd, STDIN_FILENO + 1);
-	close_from(MAX(held, STDIN_FILENO) + 1);
+	close_fds((unsigned int)MAX(held, STDIN_FILENO) + 1, ~0u);
 	prctl(PR_SET_NAME, "stacktop-keeper");
 	if (confine_keeper(config->who) < 0)
 		_exit(1);
@@ -299,7 +277,7 @@ static int start_command(struct launch *l, const struct launch_config *config)
 
 static int start_keeper(struct launch *l, const struct launch_config *config)
 {
-	AUTO_CLOSE int pidfd = hold_process(l->pid);
+	AUTO_CLOSE int pidfd = pidfd_hold(l->pid);
 	int life[2];
 
 	if (pipe2(life, O_CLOEXEC) < 0)

@@ -17,10 +17,10 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/confine.h"
-#include "src/base/heap.h"
 #include "src/base/io.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
+#include "src/base/vec.h"
 #include "src/batch.h"
 #include "src/broker/broker.h"
 #include "src/broker/identity.h"

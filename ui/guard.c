@@ -13,6 +13,8 @@
 
 #include "ui/guard.h"
 
+#include "src/base/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,11 +23,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define GUARD_FD_MAX 65536 /* where closing one by one stops */
 
 struct guard_note {
 	bool is_armed;
@@ -74,37 +73,15 @@ void restore_apply(const struct restore *restore, const struct termios *program)
 		return; /* the terminal is gone: nobody is left to look at it */
 }
 
-static void close_range_or_loop(unsigned int first, unsigned int last)
-{
-	if (first > last)
-		return;
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, first, last, 0) == 0)
-		return;
-#endif
-	for (unsigned int fd = first; fd <= last && fd < GUARD_FD_MAX; fd++)
-		close((int)fd);
-}
-
 static void close_all_but(int a, int b)
 {
 	unsigned int low = (unsigned int)(a < b ? a : b);
 	unsigned int high = (unsigned int)(a < b ? b : a);
 
 	if (low > 0)
-		close_range_or_loop(0, low - 1);
-	close_range_or_loop(low + 1, high - 1);
-	close_range_or_loop(high + 1, ~0u);
-}
-
-static int parent_pidfd(pid_t parent)
-{
-#ifdef SYS_pidfd_open
-	return (int)syscall(SYS_pidfd_open, parent, 0);
-#else
-	(void)parent;
-	return -1;
-#endif
+		close_fds(0, low - 1);
+	close_fds(low + 1, high - 1);
+	close_fds(high + 1, ~0u);
 }
 
 /* What a guard looks at; PARENT 0: it is not the child of the main process. */
@@ -182,7 +159,7 @@ __attribute__((noreturn)) static void guard_main(int sock, pid_t parent,
 	/* Away from the group that Ctrl-C, Ctrl-Z and a hang-up reach. */
 	setsid();
 	prctl(PR_SET_NAME, "stacktop-guard");
-	w.parent_fd = parent_pidfd(parent);
+	w.parent_fd = pidfd_hold(parent);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (shared != MAP_FAILED) {

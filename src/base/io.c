@@ -11,14 +11,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#define FD_MAX	    65536u /* where closing one by one stops */
 #define MEMFD_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
 uint64_t now_ns(void)
@@ -27,6 +30,38 @@ uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t statm_rss_bytes(int fd)
+{
+	unsigned long long pages;
+	char text[128];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	text[MAX(n, 0)] = '\0';
+	return sscanf(text, "%*u %llu", &pages) == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+void close_fds(unsigned int first, unsigned int last)
+{
+	if (first > last)
+		return;
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+#endif
+	for (unsigned int fd = first; fd <= MIN(last, FD_MAX); fd++) /* before Linux 5.9 */
+		close((int)fd);
+}
+
+int pidfd_hold(pid_t pid)
+{
+#ifdef SYS_pidfd_open
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+#else
+	(void)pid;
+	return -1;
+#endif
 }
 
 int read_all(int fd, size_t max, char **ret_data, size_t *ret_len)

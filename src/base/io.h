@@ -14,6 +14,13 @@
 /* CLOCK_MONOTONIC in nanoseconds. Not for unwind/, profile/ and view/: they take time as an argument. */
 uint64_t now_ns(void);
 
+/* Resident bytes by a /proc/PID/statm that is open at FD; 0: not known. */
+uint64_t statm_rss_bytes(int fd);
+/* Close the descriptors FIRST to LAST. May be called after a fork with threads. */
+void close_fds(unsigned int first, unsigned int last);
+/* A pidfd of process PID, or -1: this kernel (before 5.3) has none. */
+int pidfd_hold(pid_t pid);
+
 /*
  * Read up to MAX bytes from FD to its end into a new heap block with a NUL
  * after it. On success *RET_DATA is owned by the caller and *RET_LEN set.

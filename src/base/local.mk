@@ -5,7 +5,6 @@ libbase_a_SOURCES = \
 	src/base/deadline.c src/base/deadline.h \
 	src/base/err.c src/base/err.h \
 	src/base/hash.c src/base/hash.h \
-	src/base/heap.c src/base/heap.h \
 	src/base/io.c src/base/io.h \
 	src/base/reader.c src/base/reader.h \
 	src/base/sort.c src/base/sort.h \

@@ -15,34 +15,20 @@ static const char *const mode_names[] = {
 };
 _Static_assert(ARRAY_SIZE(mode_names) == STACK_MODE_COUNT, "every mode has a name");
 
-static const struct {
-	const char *name, *meaning;
-} ends[] = {
-	[STACK_END_KERNEL] = {"kernel", "kernel thread: there is no user part"},
-	[STACK_END_ROOT] = {"root", "reached the outermost function by verified steps"},
-	[STACK_END_STITCHED] = {"stitched",
-				"cut, and completed from an earlier stack of the thread"},
-	[STACK_END_TRUNCATED] = {"truncated", "the stack is longer than the copy: try ]"},
-	[STACK_END_PENDING] = {"pending", "waits for an unwind table"},
-	[STACK_END_LATE] = {"late", "its unwind table came too late"},
-	[STACK_END_NO_USER] = {"no-user", "the task was ending or starting: it has no user part"},
-	[STACK_END_NO_STACK] = {"no-stack", "no byte of the stack could be copied"},
-	[STACK_END_NO_MAP] = {"no-map", "an address in no known mapping"},
-	[STACK_END_NO_FILE] = {"no-file", "a mapped file that could not be opened"},
-	[STACK_END_BAD_FILE] = {"bad-file", "a mapped file that could not be parsed"},
-	[STACK_END_NO_CFI] = {"no-cfi", "code without unwind information"},
-	[STACK_END_BAD_CFI] = {"bad-cfi", "unwind information that cannot be right"},
-	[STACK_END_EXPENSIVE] = {"expensive", "unwind information that takes too long to evaluate"},
-	[STACK_END_BAD_RA] = {"bad-ra", "a return address outside executable memory"},
-	[STACK_END_JIT] = {"jit", "generated code in anonymous memory"},
-	[STACK_END_ALTSTACK] = {"altstack", "goes on on a stack that was not copied"},
-	[STACK_END_DEPTH] = {"depth", "more frames than are kept"},
-	[STACK_END_ARCH] = {"arch", "a 32-bit program: its stack is not unwound"},
-	[STACK_END_FP] = {"fp-end", "end of the frame-pointer chain, no proof of a root"},
-	[STACK_END_LBR] = {"lbr-end", "end of the branch stack, no proof of a root"},
-	[STACK_END_LBR_DEPTH] = {"lbr-depth", "the branch stack was full"},
+static const char *const end_names[] = {
+	[STACK_END_KERNEL] = "kernel",	   [STACK_END_ROOT] = "root",
+	[STACK_END_STITCHED] = "stitched", [STACK_END_TRUNCATED] = "truncated",
+	[STACK_END_PENDING] = "pending",   [STACK_END_LATE] = "late",
+	[STACK_END_NO_USER] = "no-user",   [STACK_END_NO_STACK] = "no-stack",
+	[STACK_END_NO_MAP] = "no-map",	   [STACK_END_NO_FILE] = "no-file",
+	[STACK_END_BAD_FILE] = "bad-file", [STACK_END_NO_CFI] = "no-cfi",
+	[STACK_END_BAD_CFI] = "bad-cfi",   [STACK_END_EXPENSIVE] = "expensive",
+	[STACK_END_BAD_RA] = "bad-ra",	   [STACK_END_JIT] = "jit",
+	[STACK_END_ALTSTACK] = "altstack", [STACK_END_DEPTH] = "depth",
+	[STACK_END_ARCH] = "arch",	   [STACK_END_FP] = "fp-end",
+	[STACK_END_LBR] = "lbr-end",	   [STACK_END_LBR_DEPTH] = "lbr-depth",
 };
-_Static_assert(ARRAY_SIZE(ends) == STACK_END_COUNT, "every end reason has a name");
+_Static_assert(ARRAY_SIZE(end_names) == STACK_END_COUNT, "every end reason has a name");
 
 const char *stack_mode_name(enum stack_mode mode)
 {
@@ -53,13 +39,7 @@ const char *stack_mode_name(enum stack_mode mode)
 const char *stack_end_name(enum stack_end end)
 {
 	assert(end < STACK_END_COUNT);
-	return ends[end].name;
-}
-
-const char *stack_end_meaning(enum stack_end end)
-{
-	assert(end < STACK_END_COUNT);
-	return ends[end].meaning;
+	return end_names[end];
 }
 
 bool stack_end_is_user(enum stack_end end)

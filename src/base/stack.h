@@ -49,8 +49,6 @@ enum stack_end {
 const char *stack_mode_name(enum stack_mode mode);
 /* A short lower-case word as shown on screen and in json: "root", "truncated", "no-cfi" ... */
 const char *stack_end_name(enum stack_end end);
-/* One line for help and health: what the reason means to a user. */
-const char *stack_end_meaning(enum stack_end end);
 /* The stack has a user part whose unwinding could have succeeded or failed. */
 bool stack_end_is_user(enum stack_end end);
 

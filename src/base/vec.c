@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Growing arrays: see vec.h. */
+/* Growing arrays, and settings of malloc: see vec.h. */
 #include "config.h"
 
 #include "src/base/vec.h"
@@ -7,7 +7,12 @@
 #include "src/base/util.h"
 
 #include <errno.h>
+#include <features.h>
 #include <stdlib.h>
+
+#ifdef __GLIBC__ /* other C libraries give back by themselves */
+#include <malloc.h>
+#endif
 
 int vec_reserve_raw(void **ptr, size_t *cap, size_t want, size_t elem_bytes, size_t max)
 {
@@ -28,4 +33,15 @@ int vec_reserve_raw(void **ptr, size_t *cap, size_t want, size_t elem_bytes, siz
 	*ptr = grown;
 	*cap = new_cap;
 	return 0;
+}
+
+void heap_setup(size_t large_bytes)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, (int)large_bytes);
+	mallopt(M_TRIM_THRESHOLD, (int)(2 * large_bytes));
+	mallopt(M_ARENA_MAX, 1);
+#else
+	(void)large_bytes;
+#endif
 }

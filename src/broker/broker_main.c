@@ -19,7 +19,6 @@
 #include "src/broker/filter.h"
 #include "src/broker/pool.h"
 #include "src/broker/proc_dir.h"
-#include "src/broker/process.h"
 #include "src/broker/protocol.h"
 #include "src/broker/rings.h"
 
@@ -175,21 +174,12 @@ static int hand_over_fetcher(struct server *server, int *ret_fd, pid_t *ret_pid)
 static int usage(struct control_reply *reply)
 {
 	AUTO_CLOSE int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	unsigned long long pages;
 	struct timespec cpu;
-	char text[128], *rest;
-	ssize_t n;
 
 	if (fd < 0 || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) < 0)
 		return -errno;
-	n = read(fd, text, sizeof(text) - 1);
-	if (n < 0)
-		return -errno;
-	text[n] = '\0';
-	strtoull(text, &rest, 10); /* total size; then resident */
-	pages = strtoull(rest, NULL, 10);
 	reply->cpu_ns = (uint64_t)cpu.tv_sec * NS_PER_SEC + (uint64_t)cpu.tv_nsec;
-	reply->rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	reply->rss_bytes = statm_rss_bytes(fd);
 	return 0;
 }
 
@@ -309,7 +299,7 @@ static int set_up_signals(void)
 	sigset_t chld;
 	int fd;
 
-	process_default_signals();
+	child_default_signals();
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	sigemptyset(&chld);
@@ -363,9 +353,9 @@ int broker_main(const struct broker_config *config, const struct server_socks *s
 	server.self = getpid();
 	setsid();
 	if (!config->is_recorded)
-		process_raise_session();
-	process_close_all_but(keep, ARRAY_SIZE(keep));
-	process_continue_at_end(socks->life);
+		child_raise_session();
+	child_close_all_but(keep, ARRAY_SIZE(keep));
+	child_continue_at_end(socks->life);
 	server.child_fd = set_up_signals();
 	if (server.child_fd < 0 || broker_give_up(config) < 0)
 		return STATUS_FAILED;

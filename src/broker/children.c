@@ -1,20 +1,96 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Starting and stopping loaders: see children.h. */
+/* Descriptors, signals and the session of a forked process, and the table of loaders: see children.h. */
 #include "config.h"
 
 #include "src/broker/children.h"
 
 #include "src/base/cleanup.h"
-#include "src/broker/process.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef SANITIZED
+#define NR_STD 2 /* a sanitizer's report must reach somebody */
+#else
+#define NR_STD 3
+#endif
+
 #define CHILD_STATUS_FAILED 71 /* EX_OSERR: could not give up its privileges */
+
+void child_close_all_but(const int *keep, int nr)
+{
+	unsigned next = 3;
+	int null_fd;
+
+	/* The lowest kept descriptor first, then the next one above it. */
+	for (;;) {
+		unsigned lowest = UINT_MAX;
+
+		for (int i = 0; i < nr; i++)
+			if (keep[i] >= 0 && (unsigned)keep[i] >= next && (unsigned)keep[i] < lowest)
+				lowest = (unsigned)keep[i];
+		if (lowest == UINT_MAX)
+			break;
+		if (lowest > next)
+			close_fds(next, lowest - 1);
+		next = lowest + 1;
+	}
+	close_fds(next, UINT_MAX);
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null_fd < 0)
+		return;
+	for (int fd = 0; fd < NR_STD; fd++) {
+		bool is_kept = false;
+
+		for (int i = 0; i < nr; i++)
+			is_kept = is_kept || keep[i] == fd;
+		if (!is_kept && fd != null_fd)
+			dup2(null_fd, fd);
+	}
+	if (null_fd >= NR_STD)
+		close(null_fd);
+}
+
+void child_continue_at_end(int life)
+{
+	fcntl(life, F_SETOWN, getpid());
+	fcntl(life, F_SETSIG, SIGCONT);
+	fcntl(life, F_SETFL, O_ASYNC);
+}
+
+void child_default_signals(void)
+{
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void child_raise_session(void)
+{
+	int nice = getpriority(PRIO_PROCESS, 0);
+	AUTO_CLOSE int fd = -1;
+
+	if (nice >= 0)
+		return;
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && dprintf(fd, "%d", nice) < 0)
+		return;
+}
+
+/* --- the table --- */
 
 static int find(const struct children *children, pid_t pid)
 {
@@ -27,8 +103,8 @@ static int find(const struct children *children, pid_t pid)
 static int child_main(const char *name, const struct identity *who, pid_t parent,
 		      int (*main_fn)(int sock), int sock)
 {
-	process_default_signals();
-	process_close_all_but(&sock, 1);
+	child_default_signals();
+	child_close_all_but(&sock, 1);
 	if (identity_become(who, NULL) < 0)
 		return CHILD_STATUS_FAILED;
 	/* After the change of user, which clears it. */

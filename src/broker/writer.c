@@ -10,9 +10,9 @@
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "src/broker/children.h"
 #include "src/broker/filter.h"
 #include "src/broker/identity.h"
-#include "src/broker/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,9 +165,9 @@ static int writer_main(int dir, const struct writer_output *output, int sock)
 	const int keep[] = {dir, output->fd, sock};
 
 	setsid();
-	process_close_all_but(keep, ARRAY_SIZE(keep));
-	process_continue_at_end(sock);
-	process_default_signals();
+	child_close_all_but(keep, ARRAY_SIZE(keep));
+	child_continue_at_end(sock);
+	child_default_signals();
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	prctl(PR_SET_NAME, "stacktop-writer");

@@ -25,19 +25,8 @@
 static uint64_t own_rss_bytes(void)
 {
 	AUTO_CLOSE int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	unsigned long pages = 0;
-	char text[128];
-	ssize_t n;
 
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	if (sscanf(text, "%*u %lu", &pages) != 1)
-		return 0;
-	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return statm_rss_bytes(fd);
 }
 
 static uint64_t timeval_ns(struct timeval tv)

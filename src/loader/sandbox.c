@@ -9,6 +9,7 @@
 
 #include "src/loader/sandbox.h"
 
+#include "src/base/io.h"
 #include "src/base/util.h"
 
 #include <errno.h>
@@ -81,9 +82,7 @@ static int descriptors_set(int sock)
 		close(SANDBOX_STATM_FD);
 	if (dup2(kept, SANDBOX_SOCK_FD) < 0)
 		r = -errno;
-	if (syscall(SYS_close_range, SANDBOX_STATM_FD + 1u, ~0u, 0u) < 0)
-		for (int fd = SANDBOX_STATM_FD + 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
-			close(fd);
+	close_fds(SANDBOX_STATM_FD + 1u, ~0u);
 	return r;
 }
 

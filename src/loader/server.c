@@ -7,9 +7,9 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/deadline.h"
-#include "src/base/heap.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "src/base/vec.h"
 #include "src/loader/cache.h"
 #include "src/loader/debugdata.h"
 #include "src/loader/elf_code.h"
@@ -397,10 +397,7 @@ static int serve_names(struct server *server, bool is_kernel)
 
 static void reply_account(struct protocol_reply *reply)
 {
-	unsigned long total, resident, shared;
 	struct rusage usage;
-	char text[128];
-	ssize_t n;
 
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
 		reply->cpu_ns =
@@ -408,12 +405,7 @@ static void reply_account(struct protocol_reply *reply)
 				NS_PER_SEC +
 			((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) *
 				1000;
-	n = pread(SANDBOX_STATM_FD, text, sizeof(text) - 1, 0);
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	if (sscanf(text, "%lu %lu %lu", &total, &resident, &shared) == 3)
-		reply->rss_bytes = resident * (uint64_t)sysconf(_SC_PAGESIZE);
+	reply->rss_bytes = statm_rss_bytes(SANDBOX_STATM_FD);
 }
 
 static void serve(struct server *server)
