@@ -667,20 +667,6 @@ static void kallsyms_has_the_brokers_addresses(void **state)
 	close(fd);
 }
 
-static void cpus_can_be_read(void **state)
-{
-	char *text;
-	size_t len;
-	int fd;
-
-	(void)state;
-	assert_int_equal(ask_kind(broker, BROKER_CPUS, 0, &fd), 0);
-	assert_int_equal(read_all(fd, 4096, &text, &len), 0);
-	assert_true(len > 0 && text[0] == '0');
-	free(text);
-	close(fd);
-}
-
 /* --- debug files ----------------------------------------------------------------- */
 
 static void debug_file_by_link_name(void **state)
@@ -942,7 +928,7 @@ static void flood_is_answered(void **state)
 	memset(answered, 0, sizeof(answered));
 	for (uint64_t i = 0; i < NR; i++) {
 		const struct broker_file_request request = {
-			.kind = i % 2 ? BROKER_TASKS : BROKER_CPUS, .tag = i, .pid = getpid()};
+			.kind = i % 2 ? BROKER_TASKS : BROKER_KALLSYMS, .tag = i, .pid = getpid()};
 
 		assert_int_equal(broker_file_ask(broker, &request), 0);
 	}
@@ -992,7 +978,6 @@ static int run(void)
 		cmocka_unit_test(mount_namespace_has_its_own_file),
 		cmocka_unit_test(overlay_file_opens),
 		cmocka_unit_test(kallsyms_has_the_brokers_addresses),
-		cmocka_unit_test(cpus_can_be_read),
 		cmocka_unit_test(debug_file_by_link_name),
 		cmocka_unit_test(debug_file_is_the_owners),
 		cmocka_unit_test(debug_file_by_build_id_is_the_owners),

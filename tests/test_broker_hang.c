@@ -165,7 +165,7 @@ static void other_requests_are_answered(void **state)
 	/* the last thread; what comes now is refused and does not wait for ever */
 	assert_int_equal(broker_file_ask(hang->broker, &hang->request), 0);
 	usleep(200000);
-	assert_int_equal(ask_kind(hang->broker, BROKER_CPUS, 0, &fd), -EBUSY);
+	assert_int_equal(ask_kind(hang->broker, BROKER_KALLSYMS, 0, &fd), -EBUSY);
 	assert_int_equal(broker_usage(hang->broker, &cpu_ns, &rss_bytes), 0);
 	assert_false(broker_file_next(hang->broker, &reply));
 
@@ -178,7 +178,7 @@ static void other_requests_are_answered(void **state)
 		assert_int_equal(reply.fd, -1);
 	}
 	assert_false(broker_file_next(hang->broker, &reply));
-	assert_int_equal(ask_kind(hang->broker, BROKER_CPUS, 0, &fd), 0);
+	assert_int_equal(ask_kind(hang->broker, BROKER_KALLSYMS, 0, &fd), 0);
 	close(fd);
 }
 
@@ -194,7 +194,7 @@ static void the_end_does_not_wait(void **state)
 	assert_int_equal(broker_start_loader(hang->broker, &sock, &loader), 0);
 	begin_to_hang(hang);
 	assert_int_equal(broker_file_ask(hang->broker, &hang->request), 0);
-	assert_int_equal(ask_kind(hang->broker, BROKER_CPUS, 0, &fd), 0);
+	assert_int_equal(ask_kind(hang->broker, BROKER_KALLSYMS, 0, &fd), 0);
 	close(fd);
 	usleep(100000);
 	hang->broker = broker_stop(hang->broker);

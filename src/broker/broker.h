@@ -90,7 +90,6 @@ enum broker_file_kind {
 	 */
 	BROKER_DEBUGLINK,
 	BROKER_KALLSYMS, /* /proc/kallsyms, open */
-	BROKER_CPUS,	 /* /sys/devices/system/cpu/online, open */
 	BROKER_PATH, /* for a recording, which has DEBUG, DEBUGLINK and KALLSYMS besides: the file PATH */
 };
 

@@ -95,8 +95,6 @@ static int open_mapped(struct server *server, const struct broker_file_request *
 
 static int open_file(struct server *server, const struct broker_file_request *request)
 {
-	int fd = -EINVAL;
-
 	if (server->config.is_recorded)
 		return open_recorded(server, request);
 	switch (request->kind) {
@@ -114,13 +112,9 @@ static int open_file(struct server *server, const struct broker_file_request *re
 		return files_open_debuglink(request);
 	case BROKER_KALLSYMS:
 		return open_kallsyms();
-	case BROKER_CPUS:
-		fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
-	case BROKER_PATH:
-		break;
+	default:
+		return -EINVAL;
 	}
-	return fd;
 }
 
 static void work(void *context, const struct broker_file_request *request,
