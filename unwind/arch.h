@@ -54,16 +54,26 @@ struct step_guess {
 struct unwind_arch {
 	enum table_machine machine;
 	unsigned int pc_reg, sp_reg, fp_reg, nr_regs;
+	unsigned int frame_align, insn_bytes;
+	uint64_t red_zone_bytes; /* how far below the stack pointer memory is still a leaf's */
+	uint64_t saved_regs;	 /* bit n: keep_saved is about register n */
+	/* Where a signal frame has the interrupted registers, from sp; their order, NULL: by number. */
+	uint64_t signal_regs_off;
+	const uint8_t *signal_order;
 	/* Look at the sampled registers before the first frame; NULL: there is nothing to do. */
 	void (*begin)(struct unwind_cursor *c, const struct unwind_space *space);
-	uint64_t saved_regs; /* bit n: keep_saved is about register n */
+	/* Signatures of addresses taken off: of one, of those in registers. NULL: there are none. */
+	uint64_t (*strip)(const struct unwind_cursor *c, uint64_t addr);
+	void (*strip_regs)(struct unwind_cursor *c);
+	void (*restore_saved)(struct unwind_cursor *c, const struct table *table,
+			      const struct table_rule *rule, uint64_t cfa);
 	enum step (*step)(struct unwind_cursor *c, const struct table *table,
 			  const struct table_rule *rule);
 	/*
 	 * Many steps at once, from a frame at its return address of which pc, sp and
 	 * fp are known and nothing else is asked: as far as rules are plain (sp, or
 	 * fp, plus something; the return address below that), at most NR_MAX. Puts the
-	 * frames left behind into FRAMES. *MAP is a mapping that the frame may be in, then
+	 * frames that it left into FRAMES. *MAP is a mapping that the frame may be in, then
 	 * the last one looked up. NULL: there is none.
 	 */
 	uint32_t (*step_run)(struct unwind_cursor *c, const struct unwind_space *space,
@@ -71,12 +81,10 @@ struct unwind_arch {
 			     uint32_t nr_max);
 	/* Could the exact pc be where a system call returns to? */
 	bool (*after_syscall)(const struct unwind_cursor *c);
-	/* Could the exact pc be just behind the system call that made this task? NULL: nobody knows. */
+	/* Could the exact pc be just after the system call that made this task? NULL: it cannot be known. */
 	bool (*after_clone)(const struct unwind_cursor *c);
-	/* A frame-pointer step, or (at the leaf) a function that has pushed nothing yet. */
-	bool (*guess_fp)(const struct unwind_cursor *c, struct step_guess *ret);
+	/* The caller of a leaf function that has pushed nothing yet. */
 	bool (*guess_leaf)(const struct unwind_cursor *c, struct step_guess *ret);
-	void (*take_guess)(struct unwind_cursor *c, const struct step_guess *guess);
 };
 
 extern const struct unwind_arch arch_aarch64;
@@ -145,16 +153,33 @@ static inline bool cursor_work(struct unwind_cursor *c, uint32_t work)
 enum step expr_eval(struct unwind_cursor *c, const uint8_t *expr, size_t bytes,
 		    const uint64_t *push, uint64_t *ret, unsigned int *ret_reg);
 
+/* What a row says of the caller. */
+struct slow_path_row {
+	uint64_t regs[UNWIND_REGS_MAX];
+	uint64_t known; /* which of them the row gives or leaves as they were */
+	unsigned int ra_reg;
+	unsigned int needs_reg; /* of STEP_NEEDS_REGS */
+};
+
 /*
- * The row of a RULE_CFA_SLOW rule. On STEP_OK and STEP_SIGNAL, RET has the
- * caller's registers, RET_KNOWN which of them the row gives or leaves as they
- * were, *ret_cfa and *ret_ra_reg the rest; C is unchanged but for the work.
- * Rules of registers that nobody asks for are not evaluated: those are unknown.
- * STEP_NEEDS_REGS comes with *ret_reg.
+ * The row of a RULE_CFA_SLOW rule: STEP_OK and STEP_SIGNAL come with RET; C is
+ * unchanged but for the work. Rules of registers that no step asks for are not
+ * evaluated: those are unknown.
  */
 enum step slow_path_step(struct unwind_cursor *c, const struct table *table,
 			 const struct table_rule *rule, const struct unwind_arch *arch,
-			 uint64_t *ret, uint64_t *ret_known, uint64_t *ret_cfa,
-			 unsigned int *ret_ra_reg, unsigned int *ret_reg);
+			 struct slow_path_row *ret);
+
+static inline uint64_t arch_strip(const struct unwind_cursor *c, const struct unwind_arch *arch,
+				  uint64_t addr)
+{
+	return arch->strip ? arch->strip(c, addr) : addr;
+}
+
+/* The registers that are known in every frame. */
+static inline uint64_t arch_known_always(const struct unwind_arch *arch)
+{
+	return 1ull << arch->pc_reg | 1ull << arch->sp_reg | 1ull << arch->fp_reg;
+}
 
 #endif

@@ -15,7 +15,7 @@
 #include "src/base/sort.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
-#include "unwind/aarch64_abi.h"
+#include "unwind/abi.h"
 #include "unwind/cfa.h"
 #include "unwind/epilogue.h"
 #include "unwind/lower.h"

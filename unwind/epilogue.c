@@ -8,7 +8,7 @@
 
 #include "unwind/epilogue.h"
 
-#include "unwind/aarch64_abi.h"
+#include "unwind/abi.h"
 
 #define REG_SP 31
 

@@ -1,6 +1,6 @@
 noinst_LIBRARIES += libunwind-st.a
 libunwind_st_a_SOURCES = \
-	unwind/aarch64.c unwind/aarch64_abi.h \
+	unwind/aarch64.c unwind/abi.h \
 	unwind/arch.h \
 	unwind/cfa.c unwind/cfa.h \
 	unwind/cfi.c unwind/cfi.h \
@@ -21,7 +21,7 @@ libunwind_st_a_SOURCES = \
 	unwind/table_build.c unwind/table_build.h \
 	unwind/unwind.h \
 	unwind/walk.c \
-	unwind/x86_64.c unwind/x86_64_abi.h
+	unwind/x86_64.c
 
 UNIT_TESTS += tests/test_unwind_rows
 tests_test_unwind_rows_SOURCES = tests/test_unwind_rows.c tests/unwind_elf.c tests/unwind_elf.h

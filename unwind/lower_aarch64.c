@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "src/base/util.h"
-#include "unwind/aarch64_abi.h"
+#include "unwind/abi.h"
 #include "unwind/lower.h"
 
 static const struct lower_frame a64_frame = {.sp = A64_SP, .fp = A64_X29, .pc = A64_PC};

@@ -8,9 +8,9 @@
 #include "config.h"
 
 #include "src/base/util.h"
+#include "unwind/abi.h"
 #include "unwind/dwarf_op.h"
 #include "unwind/lower.h"
-#include "unwind/x86_64_abi.h"
 
 #include <string.h>
 

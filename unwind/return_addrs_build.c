@@ -11,7 +11,7 @@
 #include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
-#include "unwind/aarch64_abi.h"
+#include "unwind/abi.h"
 #include "unwind/cfi_parse.h"
 #include "unwind/return_addrs_format.h"
 

@@ -97,48 +97,44 @@ static bool is_needed(const struct unwind_cursor *c, const struct unwind_arch *a
 
 enum step slow_path_step(struct unwind_cursor *c, const struct table *table,
 			 const struct table_rule *rule, const struct unwind_arch *arch,
-			 uint64_t *ret, uint64_t *ret_known, uint64_t *ret_cfa,
-			 unsigned int *ret_ra_reg, unsigned int *ret_reg)
+			 struct slow_path_row *ret)
 {
 	struct reader r = reader_of(table->aux + rule->x, (size_t)rule->cfa_off);
 	bool is_signal = reader_u8(&r) != 0;
 	uint8_t ra_reg = reader_u8(&r), nr_regs = reader_u8(&r);
-	uint64_t sp_bit = 1ull << arch->sp_reg, known = c->known;
+	uint64_t known = c->known | 1ull << arch->sp_reg, cfa;
 	enum step s;
 
 	cursor_work_for(c, table);
 	if (!cursor_work(c, ROW_WORK + nr_regs))
 		return STEP_EXPENSIVE;
-	s = eval_cfa(c, &r, ret_cfa, ret_reg);
+	s = eval_cfa(c, &r, &cfa, &ret->needs_reg);
 	if (s != STEP_OK || r.bad || ra_reg >= UNWIND_REGS_MAX)
 		return s != STEP_OK ? s : STEP_BAD;
-	memcpy(ret, c->regs, sizeof(c->regs));
-	ret[arch->sp_reg] = *ret_cfa;
-	known |= sp_bit;
+	memcpy(ret->regs, c->regs, sizeof(c->regs));
+	ret->regs[arch->sp_reg] = cfa;
 	if (ra_reg == arch->pc_reg) /* not a register that a leaf may leave it in */
 		known &= ~(1ull << ra_reg);
 	for (unsigned int i = 0; i < nr_regs; i++) {
 		uint8_t reg = reader_u8(&r);
 		struct operand o = read_operand(&r, reader_u8(&r));
-		unsigned int needs = 0;
 
 		if (r.bad || reg >= UNWIND_REGS_MAX)
 			return STEP_BAD;
 		known &= ~(1ull << reg);
 		if (reg != ra_reg && !is_signal && !is_needed(c, arch, reg))
 			continue;
-		s = eval_reg(c, &o, reg, *ret_cfa, &ret[reg], &needs);
+		ret->needs_reg = 0;
+		s = eval_reg(c, &o, reg, cfa, &ret->regs[reg], &ret->needs_reg);
 		if (s == STEP_OK)
 			known |= 1ull << reg;
 		if (s != STEP_EXPENSIVE && reg != ra_reg && reg != arch->sp_reg)
 			continue; /* a register that cannot be had is missed only by who asks */
-		if (s != STEP_OK) {
-			*ret_reg = needs;
+		if (s != STEP_OK)
 			return s == STEP_ROOT && reg != ra_reg ? STEP_BAD : s;
-		}
 	}
-	*ret_ra_reg = ra_reg;
-	*ret_known = known;
+	ret->ra_reg = ra_reg;
+	ret->known = known;
 	if (!(known >> ra_reg & 1))
 		return STEP_BAD;
 	return is_signal ? STEP_SIGNAL : STEP_OK;

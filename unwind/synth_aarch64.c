@@ -9,7 +9,7 @@
 
 #include "src/base/deadline.h"
 #include "src/base/util.h"
-#include "unwind/aarch64_abi.h"
+#include "unwind/abi.h"
 #include "unwind/synth.h"
 
 #include <string.h>

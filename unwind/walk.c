@@ -228,6 +228,35 @@ static bool is_new_thread(const struct walk *w, const struct table *table, uint6
 	return rule && rule->cfa_op == RULE_CFA_ROOT;
 }
 
+/* A frame record, the caller's frame pointer and the return address, lies where fp points. */
+static bool guess_fp(const struct walk *w, struct step_guess *ret)
+{
+	const struct unwind_cursor *c = &w->cursor;
+	uint64_t fp = c->regs[w->arch->fp_reg];
+
+	if (!cursor_knows(c, w->arch->fp_reg) || fp < c->regs[w->arch->sp_reg] ||
+	    fp % w->arch->frame_align || !cursor_peek(c, fp, &ret->fp) ||
+	    !cursor_peek(c, fp + 8, &ret->pc))
+		return false;
+	ret->pc = arch_strip(c, w->arch, ret->pc);
+	/* aarch64's may stand anywhere in its frame: its end is as far up as is known. */
+	ret->sp = fp + 16;
+	ret->end = ret->sp - c->base;
+	return true;
+}
+
+static void take_guess(struct walk *w, const struct step_guess *guess)
+{
+	struct unwind_cursor *c = &w->cursor;
+
+	c->regs[w->arch->fp_reg] = guess->fp;
+	c->regs[w->arch->sp_reg] = guess->sp;
+	c->regs[w->arch->pc_reg] = guess->pc;
+	c->known = arch_known_always(w->arch);
+	c->is_exact = false;
+	c->used = MAX(c->used, guess->end);
+}
+
 /* No FDE covers the code at OFF: go on only by a step that the caller's code confirms. */
 static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 {
@@ -244,10 +273,10 @@ static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 		if (w->arch->guess_leaf(c, &guess))
 			r = check_guess(w, &guess);
 	}
-	if (r == (int)STACK_END_NO_CFI && w->arch->guess_fp(c, &guess))
+	if (r == (int)STACK_END_NO_CFI && guess_fp(w, &guess))
 		r = check_guess(w, &guess);
 	if (r == WALK_ON) {
-		w->arch->take_guess(c, &guess);
+		take_guess(w, &guess);
 	} else if (r == (int)STACK_END_NO_CFI) {
 		end_at(w, STACK_END_NO_CFI, module);
 	} else if (r == (int)STACK_END_EXPENSIVE) {
@@ -360,7 +389,7 @@ static void cursor_begin(struct walk *w, const struct unwind_regs *regs, bool ke
 }
 
 /* Through plain frames, which need no look at each. */
-static void step_run(struct walk *w)
+static void run_steps(struct walk *w)
 {
 	struct unwind_cursor *c = &w->cursor;
 	uint32_t nr = w->result->nr_frames;
@@ -434,7 +463,7 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 		r = walk_frame(w, module);
 		if (r != WALK_ON)
 			return r;
-		step_run(w);
+		run_steps(w);
 		module = w->last_map ? w->last_map->module : NULL;
 		if (unlikely(is_outermost(w)))
 			return end_at(w, STACK_END_ROOT, module);
