@@ -19,7 +19,6 @@
 #include "unwind/cfa.h"
 #include "unwind/epilogue.h"
 #include "unwind/lower.h"
-#include "unwind/starts.h"
 #include "unwind/synth.h"
 #include "unwind/table_build.h"
 
@@ -429,17 +428,18 @@ static bool segments_are_sane(const struct cfi_input *input)
 int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 		struct cfi_stats *ret_stats)
 {
-	struct compile c = {.input = input, .lower = lower_of(input->machine)};
+	bool is_x86_64 = input->machine == TABLE_MACHINE_X86_64;
+	struct compile c = {.input = input, .lower = is_x86_64 ? lower_x86_64 : lower_aarch64};
 	struct ranges ranges = {0};
 	uint64_t starts[TABLE_STARTS];
 	int r;
 
-	if (!c.lower || !segments_are_sane(input) ||
+	if (input->machine == TABLE_MACHINE_NONE || !segments_are_sane(input) ||
 	    (input->addr_bytes != 4 && input->addr_bytes != 8))
 		return -EINVAL;
 	c.run = (struct cfa_run){.input = input,
 				 .steps_left = CFA_STEPS_MAX,
-				 .nr_regs = lower_nr_regs(input->machine)};
+				 .nr_regs = is_x86_64 ? X86_NR_REGS : CFA_REGS_MAX};
 	r = collect(&c, &ranges);
 	if (r == 0)
 		r = compile_ranges(&c, &ranges);
@@ -450,8 +450,7 @@ int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 		r = table_builder_finish(c.builder, ret_blob, ret_len);
 	}
 	if (r == 0) {
-		c.stats.rows = table_builder_nr_rows(c.builder);
-		c.stats.rules = table_builder_nr_rules(c.builder);
+		c.stats.rows = ((const struct table_header *)*ret_blob)->nr_rows;
 		*ret_stats = c.stats;
 	}
 	free(ranges.v);

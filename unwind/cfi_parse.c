@@ -19,8 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CIES_MAX (4u << 20)
-#define FDES_MAX (16u << 20)
+#define CIES_MAX   (4u << 20)
+#define FDES_MAX   (16u << 20)
+#define READ_BYTES (1u << 20)
 
 enum {
 	PE_ABSPTR = 0x00,
@@ -63,6 +64,17 @@ const struct cfi_segment *cfi_segment_of(const struct cfi_input *input, uint64_t
 		if (vaddr - input->segments[i].vaddr < input->segments[i].bytes)
 			return &input->segments[i];
 	return NULL;
+}
+
+int cfi_text_read(const struct cfi_input *input, const struct cfi_segment *seg, uint64_t *last,
+		  uint64_t at)
+{
+	if (at - *last < READ_BYTES)
+		return 0;
+	if (input->text_was_read)
+		input->text_was_read(seg->text + *last, at - *last);
+	*last = at;
+	return deadline_is_over_now() ? -ETIME : 0;
 }
 
 static uint64_t pointer_value(struct reader *r, uint8_t format, unsigned int addr_bytes)
@@ -170,7 +182,6 @@ static void parse_cie(const struct scan *s, struct reader *r, struct cfi_cie *ci
 	const char *augmentation = reader_str(r);
 
 	cie->addr_bytes = (uint8_t)s->input->addr_bytes;
-	cie->is_eh = s->is_eh;
 	if (!augmentation || (version != 1 && version != 3 && version != 4)) {
 		cie->is_bad = true;
 		return;

@@ -25,7 +25,6 @@ struct cfi_cie {
 	bool has_augmentation_data;
 	bool is_signal;
 	bool is_bad; /* damaged or of an unknown kind: its FDEs are skipped */
-	bool is_eh;
 };
 
 /* Code [start, end) with one description. All offsets are file offsets. */
@@ -57,6 +56,10 @@ void cfi_frames_done(struct cfi_frames *frames);
 
 /* The executable segment that holds virtual address VADDR, or NULL. */
 const struct cfi_segment *cfi_segment_of(const struct cfi_input *input, uint64_t vaddr);
+
+/* SEG's code before offset AT in it has been looked at, up to *LAST at the last call. 0 or -ETIME. */
+int cfi_text_read(const struct cfi_input *input, const struct cfi_segment *seg, uint64_t *last,
+		  uint64_t at);
 
 /*
  * A pointer in encoding ENC at R's position, which stands at virtual address

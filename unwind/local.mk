@@ -13,7 +13,7 @@ libunwind_st_a_SOURCES = \
 	unwind/lower.c unwind/lower.h unwind/lower_aarch64.c unwind/lower_x86_64.c \
 	unwind/return_addrs.c unwind/return_addrs_build.c unwind/return_addrs_format.h \
 	unwind/slow_path.c \
-	unwind/starts.c unwind/starts.h \
+	unwind/starts.c \
 	unwind/step.h unwind/step_run_x86_64.c \
 	unwind/stitch.c unwind/stitch.h \
 	unwind/synth.c unwind/synth.h unwind/synth_aarch64.c unwind/synth_x86_64.c \

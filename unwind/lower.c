@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the lowerings of all machines share: the table of them, the common shapes
- * of frames, and the form in which a row that no rule can say is kept for the
+ * What the lowerings of all machines share: the common shapes of frames, and the form in which a row that no rule can say is kept for the
  * evaluator. See lower.h.
  */
 #include "config.h"
@@ -17,23 +16,6 @@
 #include <string.h>
 
 #define EXPR_BYTES_MAX 4096
-
-lower_fn *lower_of(enum table_machine machine)
-{
-	switch (machine) {
-	case TABLE_MACHINE_X86_64:
-		return lower_x86_64;
-	case TABLE_MACHINE_AARCH64:
-		return lower_aarch64;
-	default:
-		return NULL;
-	}
-}
-
-unsigned int lower_nr_regs(enum table_machine machine)
-{
-	return machine == TABLE_MACHINE_X86_64 ? X86_RIP + 1 : CFA_REGS_MAX;
-}
 
 static bool fits_s32(int64_t value)
 {

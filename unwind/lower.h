@@ -20,12 +20,6 @@ typedef void lower_fn(const struct cfa_row *row, uint32_t ra_reg, bool is_signal
 lower_fn lower_aarch64;
 lower_fn lower_x86_64;
 
-/* The lowering for MACHINE, or NULL. */
-lower_fn *lower_of(enum table_machine machine);
-
-/* How many registers MACHINE's rules are about; in rows those from there on are unset. */
-unsigned int lower_nr_regs(enum table_machine machine);
-
 /* What a machine's common rules count from: DWARF numbers of its registers. */
 struct lower_frame {
 	uint8_t sp, fp, pc;

@@ -8,7 +8,6 @@
  */
 #include "config.h"
 
-#include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "unwind/abi.h"
@@ -18,8 +17,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define READ_BYTES (1u << 20)
 
 struct return_addrs_builder {
 	uint64_t base;
@@ -124,12 +121,8 @@ static int scan_x86_64(struct return_addrs_builder *b, const struct cfi_input *i
 
 		if (nr_due == 0)
 			i = next_call(seg->text, i, seg->bytes);
-		if (input->text_was_read && i - nr_read >= READ_BYTES) {
-			input->text_was_read(seg->text + nr_read, i - nr_read);
-			nr_read = i;
-			r = deadline_is_over_now() ? -ETIME : 0;
-		}
-		if (due[i % ARRAY_SIZE(due)]) {
+		r = cfi_text_read(input, seg, &nr_read, i);
+		if (r == 0 && due[i % ARRAY_SIZE(due)]) {
 			r = add_return(b, seg->file_off + i);
 			due[i % ARRAY_SIZE(due)] = false;
 			nr_due--;
@@ -162,12 +155,8 @@ static int scan_aarch64(struct return_addrs_builder *b, const struct cfi_input *
 	int r = 0;
 
 	for (uint64_t i = first; r == 0 && i + A64_INSN_BYTES <= seg->bytes; i += A64_INSN_BYTES) {
-		if (input->text_was_read && i - nr_read >= READ_BYTES) {
-			input->text_was_read(seg->text + nr_read, i - nr_read);
-			nr_read = i;
-			r = deadline_is_over_now() ? -ETIME : 0;
-		}
-		if (is_a64_call(input, a64_insn(seg->text + i), seg->vaddr + i))
+		r = cfi_text_read(input, seg, &nr_read, i);
+		if (r == 0 && is_a64_call(input, a64_insn(seg->text + i), seg->vaddr + i))
 			r = add_return(b, seg->file_off + i + A64_INSN_BYTES);
 	}
 	return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where threads begin, by the code behind the call, see starts.h. Known by that they hand on
+ * Where threads begin, by the code behind the call, see synth.h. Known by that they hand on
  * what the called function returns, for x86-64:
  *
  *	glibc's __libc_start_call_main and musl's libc_start_main_stage2
@@ -14,16 +14,12 @@
  */
 #include "config.h"
 
-#include "unwind/starts.h"
-
-#include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "unwind/return_addrs_format.h"
+#include "unwind/synth.h"
 
-#include <errno.h>
 #include <string.h>
 
-#define READ_BYTES	   (1u << 20)
 #define CALL_BYTES	   5 /* of call rel32 */
 #define INDIRECT_MIN	   2
 #define INDIRECT_MAX	   7
@@ -100,21 +96,16 @@ static int search_segment(struct search *s)
 {
 	const uint8_t *text = s->seg->text;
 	uint64_t read = 0;
+	int r = 0;
 
-	for (uint64_t i = 0; i + CALL_BYTES <= s->seg->bytes; i++) {
+	for (uint64_t i = 0; r == 0 && i + CALL_BYTES <= s->seg->bytes; i++) {
 		if (text[i] == 0xe8)
 			look_at_call(s, text + i);
 		else if (text[i] == 0x64)
 			look_at_store(s, text + i, s->seg->bytes - i);
-		if (i - read < READ_BYTES)
-			continue;
-		if (s->input->text_was_read)
-			s->input->text_was_read(text + read, i - read);
-		read = i;
-		if (deadline_is_over_now())
-			return -ETIME;
+		r = cfi_text_read(s->input, s->seg, &read, i);
 	}
-	return 0;
+	return r;
 }
 
 int starts_find(const struct cfi_input *input, uint64_t offs[TABLE_STARTS])

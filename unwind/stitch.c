@@ -128,17 +128,7 @@ static bool is_same(const struct unwind_frame *a, const struct unwind_frame *b)
  */
 static uint32_t count_to(const struct unwind_frame *frames, uint32_t nr, uint64_t sp)
 {
-	uint32_t low = 0, high = nr;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (frames[middle].sp <= sp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)search_first(nr, i, frames[i].sp > sp);
 }
 
 /*

@@ -96,22 +96,6 @@ int synth_entry(const struct cfi_input *input, const struct synth_gap *gap,
 	return synth_add(f, entry, end, entry, SYNTH_ROOT);
 }
 
-/* The first of NR sorted, disjoint ranges that ends after OFF. */
-static size_t first_after(const struct cfi_fde *covered, size_t nr, uint64_t off)
-{
-	size_t low = 0;
-
-	while (low < nr) {
-		size_t mid = low + (nr - low) / 2;
-
-		if (covered[mid].end > off)
-			nr = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
-}
-
 int synth_find(const struct cfi_input *input, const struct cfi_fde *covered, size_t nr_covered,
 	       struct cfi_frames *frames)
 {
@@ -122,7 +106,7 @@ int synth_find(const struct cfi_input *input, const struct cfi_fde *covered, siz
 		const struct cfi_segment *seg = &input->segments[i];
 		struct synth_gap gap = {.seg = seg, .start = seg->file_off};
 		uint64_t seg_end = seg->file_off + seg->bytes;
-		size_t c = first_after(covered, nr_covered, seg->file_off);
+		size_t c = search_first(nr_covered, at, covered[at].end > seg->file_off);
 		uint64_t read = gap.start;
 
 		for (; r == 0 && gap.start < seg_end; c++) {

@@ -134,31 +134,18 @@ static int find_sigreturn(const struct synth_gap *gap, struct cfi_frames *f)
 }
 
 /*
- * _init as crti.o and crtn.o make it, around the calls of constructors:
- * `sub $8,%rsp; mov __gmon_start__,%rax; test %rax,%rax; je`, to `add $8,%rsp; ret`.
+ * `sub $8,%rsp` at P to `add $8,%rsp; ret` at Q, which crti.o and crtn.o make of _init
+ * and _fini: without and with a word on the stack besides the return address.
  */
-static int find_init(const struct synth_gap *gap, struct cfi_frames *f)
+static int add_init(const struct synth_gap *gap, const uint8_t *p, const uint8_t *q,
+		    struct cfi_frames *f)
 {
-	static const uint8_t begin[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x05};
-	static const uint8_t after[] = {0x48, 0x85, 0xc0, 0x74};
-	static const uint8_t end[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
 	const uint8_t *text = gap->seg->text + (gap->start - gap->seg->file_off);
-	size_t left = gap->end - gap->start, at;
-	const uint8_t *p = synth_search(text, left, begin, sizeof(begin)), *q;
-	uint64_t start, push, pop;
+	uint64_t push = gap->start + (uint64_t)(p - text) + 4;
+	uint64_t pop = gap->start + (uint64_t)(q - text) + 4;
+	uint64_t start = push - 4;
 	int r;
 
-	if (!p)
-		return 0;
-	at = (size_t)(p - text) + sizeof(begin) + sizeof(int32_t);
-	if (at > left || !starts_with(text + at, left - at, after, sizeof(after)))
-		return 0;
-	q = memmem(text + at, MIN(left - at, (size_t)INIT_SCAN), end, sizeof(end));
-	if (!q)
-		return 0;
-	push = gap->start + (uint64_t)(p - text) + 4;
-	pop = gap->start + (uint64_t)(q - text) + 4;
-	start = push - 4;
 	if (p - text >= 4 && memcmp(p - 4, endbr64, sizeof(endbr64)) == 0)
 		start -= sizeof(endbr64);
 	r = synth_add(f, start, push, start, SYNTH_SP8);
@@ -167,24 +154,33 @@ static int find_init(const struct synth_gap *gap, struct cfi_frames *f)
 	return r < 0 ? r : synth_add(f, pop, pop + 1, start, SYNTH_SP8);
 }
 
-/* _fini as crti.o and crtn.o make it, with nothing in between: `sub $8,%rsp; add $8,%rsp; ret`. */
+/* _init, around the calls of constructors: `mov __gmon_start__,%rax; test %rax,%rax; je` come first. */
+static int find_init(const struct synth_gap *gap, struct cfi_frames *f)
+{
+	static const uint8_t begin[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x05};
+	static const uint8_t after[] = {0x48, 0x85, 0xc0, 0x74};
+	static const uint8_t end[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
+	const uint8_t *text = gap->seg->text + (gap->start - gap->seg->file_off);
+	size_t left = gap->end - gap->start, at;
+	const uint8_t *p = synth_search(text, left, begin, sizeof(begin)), *q;
+
+	if (!p)
+		return 0;
+	at = (size_t)(p - text) + sizeof(begin) + sizeof(int32_t);
+	if (at > left || !starts_with(text + at, left - at, after, sizeof(after)))
+		return 0;
+	q = memmem(text + at, MIN(left - at, (size_t)INIT_SCAN), end, sizeof(end));
+	return q ? add_init(gap, p, q, f) : 0;
+}
+
+/* _fini, with nothing in between. */
 static int find_fini(const struct synth_gap *gap, struct cfi_frames *f)
 {
 	static const uint8_t whole[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3};
 	const uint8_t *text = gap->seg->text + (gap->start - gap->seg->file_off);
 	const uint8_t *p = synth_search(text, gap->end - gap->start, whole, sizeof(whole));
-	uint64_t at, start;
-	int r;
 
-	if (!p)
-		return 0;
-	at = start = gap->start + (uint64_t)(p - text);
-	if (p - text >= 4 && memcmp(p - 4, endbr64, sizeof(endbr64)) == 0)
-		start -= sizeof(endbr64);
-	r = synth_add(f, start, at + 4, start, SYNTH_SP8);
-	if (r == 0)
-		r = synth_add(f, at + 4, at + 8, start, SYNTH_SP16);
-	return r < 0 ? r : synth_add(f, at + 8, at + 9, start, SYNTH_SP8);
+	return p ? add_init(gap, p, p + 4, f) : 0;
 }
 
 /* How many bytes at the entry point run before or just after its one call; 0: not known code. */

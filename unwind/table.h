@@ -69,7 +69,7 @@ size_t table_bytes(const struct table *table);
 /* The rule for the code at file offset OFF, or NULL where no FDE covers it. */
 const struct table_rule *table_find(const struct table *table, uint64_t off);
 
-/* Is OFF in a function of a C library in which threads begin (starts.h)? */
+/* Is OFF in a function of a C library in which threads begin (starts.c)? */
 bool table_is_start(const struct table *table, uint64_t off);
 
 /* The [start, end) file offsets of the FDE (or PLT stub) that covers OFF; false: none does. */

@@ -296,13 +296,3 @@ int table_builder_finish(struct table_builder *b, void **ret_blob, size_t *ret_l
 	*ret_len = len;
 	return 0;
 }
-
-uint64_t table_builder_nr_rows(const struct table_builder *b)
-{
-	return b->nr_rows;
-}
-
-uint64_t table_builder_nr_rules(const struct table_builder *b)
-{
-	return b->nr_rules;
-}

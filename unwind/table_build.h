@@ -62,7 +62,4 @@ void table_builder_starts(struct table_builder *b, const uint64_t offs[TABLE_STA
 /* Lay out the blob (16-byte aligned, owned by the caller). Returns 0, -ENOMEM or -E2BIG. */
 int table_builder_finish(struct table_builder *b, void **ret_blob, size_t *ret_len);
 
-uint64_t table_builder_nr_rows(const struct table_builder *b);
-uint64_t table_builder_nr_rules(const struct table_builder *b);
-
 #endif

@@ -51,7 +51,7 @@ struct table_header {
 	uint32_t nr_rules;
 	uint32_t nr_funcs;
 	uint64_t aux_bytes;
-	/* just behind the calls of main and of a thread's first function, from base; 0: none (starts.h) */
+	/* just behind the calls of main and of a thread's first function, from base; 0: none (starts.c) */
 	uint32_t starts[TABLE_STARTS];
 };
 _Static_assert(sizeof(struct table_header) == 64, "one cache line");

@@ -85,17 +85,7 @@ const struct unwind_map *unwind_map_below(const struct unwind_space *space, uint
 
 uint32_t unwind_first_above(const struct unwind_map *maps, uint32_t nr, uint64_t addr)
 {
-	uint32_t low = 0, high = nr;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (maps[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return (uint32_t)search_first(nr, i, maps[i].end > addr);
 }
 
 const struct unwind_map *unwind_map_from(const struct unwind_space *space, uint64_t addr)

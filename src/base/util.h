@@ -32,6 +32,23 @@
 #define NS_PER_SEC  1000000000ull
 #define NS_PER_MSEC 1000000ull
 
+/*
+ * The first I in [0, NR) for which IS_AFTER holds, or NR: it holds for all that follow
+ * one for which it holds. I is declared here, for use in IS_AFTER.
+ */
+#define search_first(nr, i, is_after)                                \
+	({                                                           \
+		size_t _search_low = 0, _search_high = (nr);         \
+		while (_search_low < _search_high) {                 \
+			size_t i = (_search_low + _search_high) / 2; \
+			if (is_after)                                \
+				_search_high = i;                    \
+			else                                         \
+				_search_low = i + 1;                 \
+		}                                                    \
+		_search_low;                                         \
+	})
+
 /* Round up to a power-of-two alignment. */
 static inline uint64_t align_up(uint64_t value, uint64_t align)
 {
