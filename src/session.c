@@ -30,7 +30,7 @@
 #include "src/launch.h"
 #include "src/loader/fetch_urls.h"
 #include "src/loader/fetcher.h"
-#include "src/loader/loader.h"
+#include "src/loader/client.h"
 #include "src/out/out.h"
 #include "src/output.h"
 #include "src/process.h"

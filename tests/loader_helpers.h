@@ -6,7 +6,6 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/loader/client.h"
-#include "src/loader/loader.h"
 
 #include <elf.h>
 #include <errno.h>

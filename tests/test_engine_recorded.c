@@ -8,7 +8,7 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/engine/engine.h"
-#include "src/loader/loader.h"
+#include "src/loader/client.h"
 #include "tests/recording_bytes.h"
 
 #include <errno.h>

@@ -155,14 +155,19 @@ static struct module *module_get(const struct loader_client *c, uint32_t id)
 	return at == U64MAP_NONE ? NULL : &c->modules[at];
 }
 
+static void module_close_debug(struct module *module)
+{
+	for (uint32_t i = 0; i < module->nr_debug; i++)
+		close(module->debug[i]);
+	module->nr_debug = 0;
+}
+
 static void module_close(struct module *module)
 {
 	if (module->fd >= 0)
 		close(module->fd);
 	module->fd = -1;
-	for (uint32_t i = 0; i < module->nr_debug; i++)
-		close(module->debug[i]);
-	module->nr_debug = 0;
+	module_close_debug(module);
 }
 
 /* The place of FD's owner, made if he is new. */
@@ -454,9 +459,7 @@ static bool request_may_retry(struct module *module, const struct request *reque
 			      enum loader_end end)
 {
 	if (request->kind == LOADER_REPLY_NAMES && module->nr_debug > 0) {
-		for (uint32_t i = 0; i < module->nr_debug; i++)
-			close(module->debug[i]);
-		module->nr_debug = 0;
+		module_close_debug(module);
 		return true;
 	}
 	return end == END_KILLED && ++module->nr_kills < KILLS_MAX;
@@ -645,7 +648,6 @@ static void send_next(struct loader_client *c)
 	c->outstanding = request;
 	c->output = steal_fd(&output);
 	c->deadline_at_ns = c->time_ns + c->deadline_ns;
-	c->stats.requests++;
 }
 
 void loader_tick(struct loader_client *c, uint64_t time_ns)

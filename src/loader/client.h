@@ -26,6 +26,18 @@
 #define LOADER_CPU_FIRST_NS 300000000ull
 #define LOADER_KERNEL	    0u /* module id of the kernel: names from kallsyms */
 
+/*
+ * The loader process: parses everything that somebody else controls. It gets
+ * open descriptors and fills memory files that the client made; it opens
+ * nothing, holds no privilege, and may crash or be killed at any time.
+ *
+ * Serve requests on SOCK until its end. Runs in a process of its own that has
+ * already changed its user and dropped its capabilities; confines itself
+ * (seccomp, RLIMIT_AS, RLIMIT_FSIZE 0, RLIMIT_CORE 0, no_new_privs) before the
+ * first request. Returns an exit status.
+ */
+int loader_main(int sock);
+
 struct loader_client;
 
 /* How loaders come and go (through the broker). */
@@ -127,7 +139,7 @@ bool loader_next_reply(struct loader_client *client, struct loader_reply *ret);
 void loader_tick(struct loader_client *client, uint64_t time_ns);
 
 struct loader_stats {
-	uint64_t restarts, requests;
+	uint64_t restarts;
 	uint64_t put_back;	   /* requests that took too long and went behind all others */
 	uint32_t late;		   /* files that wait for that now */
 	uint32_t late_module;	   /* one of them */

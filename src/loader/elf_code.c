@@ -15,7 +15,7 @@
 #include "src/base/reader.h"
 #include "src/base/util.h"
 #include "src/loader/debugdata.h"
-#include "unwind/cfi.h"
+#include "unwind/cfi_parse.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -27,20 +27,6 @@
 #define FRAME_BYTES_MAX	  (256u << 20)
 #define PLT_BYTES_MAX	  (64u << 20)
 #define SYMBOLS_BYTES_MAX (16u << 20)
-
-/* DW_EH_PE_*, LSB 5.0 "DWARF Exception Header Encoding". */
-#define PE_FORMAT   0x0f
-#define PE_ABSPTR   0x00
-#define PE_UDATA2   0x02
-#define PE_UDATA4   0x03
-#define PE_UDATA8   0x04
-#define PE_SDATA2   0x0a
-#define PE_SDATA4   0x0b
-#define PE_SDATA8   0x0c
-#define PE_BASE	    0x70
-#define PE_PCREL    0x10
-#define PE_DATAREL  0x30
-#define PE_INDIRECT 0x80
 
 struct code_map {
 	void *data;
@@ -105,45 +91,6 @@ static struct cfi_section cfi_section_of(const struct elf_file *file, const char
 	return (struct cfi_section){section.data, section.bytes, section.vaddr};
 }
 
-static uint64_t encoded_read(struct reader *r, uint8_t encoding, uint64_t vaddr, uint64_t base)
-{
-	uint64_t value;
-
-	switch (encoding & PE_FORMAT) {
-	case PE_ABSPTR:
-	case PE_UDATA8:
-	case PE_SDATA8:
-		value = reader_u64(r);
-		break;
-	case PE_UDATA4:
-		value = reader_u32(r);
-		break;
-	case PE_SDATA4:
-		value = (uint64_t)(int64_t)(int32_t)reader_u32(r);
-		break;
-	case PE_UDATA2:
-		value = reader_u16(r);
-		break;
-	case PE_SDATA2:
-		value = (uint64_t)(int64_t)(int16_t)reader_u16(r);
-		break;
-	default:
-		r->bad = true;
-		return 0;
-	}
-	switch (encoding & (PE_BASE | PE_INDIRECT)) {
-	case 0:
-		return value;
-	case PE_PCREL:
-		return vaddr + value;
-	case PE_DATAREL:
-		return base + value;
-	default:
-		r->bad = true;
-		return 0;
-	}
-}
-
 /* Where .eh_frame begins, as PT_GNU_EH_FRAME says: version, three encodings, eh_frame_ptr. */
 static bool eh_frame_hdr_read(const struct elf_file *file, const GElf_Phdr *phdr, uint64_t *ret)
 {
@@ -159,7 +106,7 @@ static bool eh_frame_hdr_read(const struct elf_file *file, const GElf_Phdr *phdr
 	version = reader_u8(&r);
 	encoding = reader_u8(&r);
 	reader_skip(&r, 2);
-	*ret = encoded_read(&r, encoding, phdr->p_vaddr + 4, phdr->p_vaddr);
+	*ret = cfi_pointer(&r, encoding, file->is_64 ? 8 : 4, phdr->p_vaddr + 4);
 	return version == 1 && !r.bad;
 }
 

@@ -18,9 +18,10 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/loader/elf_file.h"
-#include "src/loader/fetch_cache.h"
 
 #include <errno.h>
+#include <ftw.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef HAVE_DEBUGINFOD
@@ -37,6 +39,7 @@
 #include <poll.h>
 #endif
 
+#define TREE_FDS_MAX	8
 #define FETCHER_VERSION 0x73746632u
 
 struct fetcher_message {
@@ -86,6 +89,83 @@ int fetcher_next(int sock, struct fetcher_reply *ret)
 		.rss_bytes = message.rss_bytes,
 	};
 	return 1;
+}
+
+/* Only this user may put files there. */
+static bool is_own_directory(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       (st.st_mode & (S_IWGRP | S_IWOTH)) == 0 && access(path, W_OK | X_OK) == 0;
+}
+
+static bool cache_of_user(char *path, size_t size)
+{
+	const char *base = secure_getenv("XDG_CACHE_HOME");
+	bool has_base = base && base[0] == '/';
+	const struct passwd *user = has_base ? NULL : getpwuid(geteuid());
+	int n;
+
+	if (!has_base && !user)
+		return false;
+	n = snprintf(path, size, "%s%s", has_base ? base : user->pw_dir, has_base ? "" : "/.cache");
+	if (n < 0 || (size_t)n + sizeof("/stacktop") > size)
+		return false;
+	mkdir(path, 0700);
+	memcpy(path + n, "/stacktop", sizeof("/stacktop"));
+	mkdir(path, 0700);
+	return is_own_directory(path);
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path) < 0 && errno != ENOENT ? 1 : 0;
+}
+
+/* Remove PATH when the other end of LIFE is gone. Outlives the process by that alone. */
+static void tidy_later(const char *path, int life)
+{
+	char byte;
+
+	prctl(PR_SET_NAME, "stacktop-tidy");
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	while (read(life, &byte, 1) < 0 && errno == EINTR)
+		;
+	nftw(path, remove_entry, TREE_FDS_MAX, FTW_DEPTH | FTW_PHYS);
+}
+
+static bool cache_of_process(char *path, size_t size, int sock)
+{
+	int life[2];
+	pid_t pid;
+
+	if ((size_t)snprintf(path, size, "/tmp/stacktop-debuginfod.XXXXXX") >= size ||
+	    !mkdtemp(path))
+		return false;
+	pid = pipe(life) < 0 ? -1 : fork();
+	if (pid < 0) {
+		rmdir(path);
+		return false;
+	}
+	if (pid == 0) {
+		close(sock);
+		close(life[1]);
+		tidy_later(path, life[0]);
+		_exit(0);
+	}
+	close(life[0]); /* the other end stays open as long as this process is there */
+	return true;
+}
+
+bool fetch_cache_open(char *path, size_t size, int sock)
+{
+	return cache_of_user(path, size) || cache_of_process(path, size, sock);
 }
 
 #ifdef HAVE_DEBUGINFOD
@@ -169,6 +249,24 @@ static int progress(debuginfod_client *client, long done, long total)
 	return poll(&poller, 1, 0) > 0 && (poller.revents & (POLLHUP | POLLERR));
 }
 
+/*
+ * Take the note "there is none" of BUILD_ID out of the cache: an error and a
+ * cancelled download leave it, too.
+ */
+static void cache_forget(const char *cache, const uint8_t *build_id, uint8_t build_id_bytes)
+{
+	char path[4200];
+	struct stat st;
+	int n = snprintf(path, sizeof(path), "%s/", cache);
+
+	for (int i = 0; i < build_id_bytes && (size_t)n < sizeof(path); i++)
+		n += snprintf(path + n, sizeof(path) - (size_t)n, "%02x", build_id[i]);
+	if ((size_t)n < sizeof(path))
+		n += snprintf(path + n, sizeof(path) - (size_t)n, "/debuginfo");
+	if ((size_t)n < sizeof(path) && lstat(path, &st) == 0 && st.st_size == 0)
+		unlink(path);
+}
+
 /* Is FD an ELF file with this build-id? */
 static bool is_wanted_file(int fd, const struct fetcher_message *request)
 {
@@ -190,8 +288,8 @@ static int fetch(debuginfod_client *client, const struct fetcher_message *reques
 	int fd = library.find_debuginfo(client, request->build_id, request->build_id_bytes, &path);
 
 	if (fd < 0) {
-		fetch_cache_forget(getenv("DEBUGINFOD_CACHE_PATH"), request->build_id,
-				   request->build_id_bytes);
+		cache_forget(getenv("DEBUGINFOD_CACHE_PATH"), request->build_id,
+			     request->build_id_bytes);
 		return fd;
 	}
 	if (is_wanted_file(fd, request))

@@ -10,6 +10,8 @@
 #ifndef ST_LOADER_FETCHER_H
 #define ST_LOADER_FETCHER_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define FETCHER_BYTES_MAX (1ull << 30) /* of one debug file */
@@ -33,5 +35,15 @@ struct fetcher_reply {
 int fetcher_ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_id_bytes);
 /* The next answer, if there is one. 1, 0 (none for now) or -errno (the fetcher is gone or mad). */
 int fetcher_next(int sock, struct fetcher_reply *ret);
+
+/*
+ * A directory of this user's own, mode 0700: $XDG_CACHE_HOME/stacktop or
+ * ~/.cache/stacktop, kept from run to run. For a user without a home (nobody, as whom
+ * root's work is done) one in /tmp, which is removed after the end of this
+ * process, however that comes: a child sees to it, which holds SOCK (the only
+ * connection of this process) no longer.
+ * False: there is no place.
+ */
+bool fetch_cache_open(char *path, size_t size, int sock);
 
 #endif

@@ -298,17 +298,9 @@ static uint64_t symbol_end(const struct kallsyms *k, size_t i)
 
 bool kallsyms_find(const struct kallsyms *k, uint64_t address, struct kallsyms_function *ret)
 {
-	size_t low = 0, high = k->nr;
+	size_t low = search_first(k->nr, i, k->all[i].start > address);
 	const struct kernel_symbol *symbol;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (k->all[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low == 0)
 		return false;
 	symbol = &k->all[low - 1];

@@ -8,11 +8,9 @@ libloader_a_SOURCES = \
 	src/loader/elf_bytes.c src/loader/elf_bytes.h \
 	src/loader/elf_code.c src/loader/elf_code.h \
 	src/loader/elf_file.c src/loader/elf_file.h \
-	src/loader/fetch_cache.c src/loader/fetch_cache.h \
 	src/loader/fetch_urls.c src/loader/fetch_urls.h \
 	src/loader/fetcher.c src/loader/fetcher.h \
 	src/loader/kallsyms.c src/loader/kallsyms.h \
-	src/loader/loader.h \
 	src/loader/name_rank.c src/loader/name_rank.h \
 	src/loader/names.c src/loader/names.h \
 	src/loader/plt.c src/loader/plt.h \

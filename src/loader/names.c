@@ -23,6 +23,15 @@ struct answer {
 	char *text;
 };
 
+static uint32_t put_name(struct answer *answer, const char *mangled)
+{
+	uint32_t at = answer->head->text_bytes;
+
+	demangle(mangled, answer->text + at, LOADER_NAME_BYTES_MAX);
+	answer->head->text_bytes += (uint32_t)strlen(answer->text + at) + 1;
+	return at;
+}
+
 static void file_name(const struct cache_entry *entry, struct answer *answer,
 		      struct protocol_name *record)
 {
@@ -46,16 +55,13 @@ static void file_name(const struct cache_entry *entry, struct answer *answer,
 	if (!is_found ||
 	    symbols_text(entry->symbols, place.name, answer->files, answer->nr_files, mangled) < 0)
 		return;
-	record->name = answer->head->text_bytes;
-	demangle(mangled, answer->text + record->name, LOADER_NAME_BYTES_MAX);
-	answer->head->text_bytes += (uint32_t)strlen(answer->text + record->name) + 1;
+	record->name = put_name(answer, mangled);
 }
 
 static void kernel_name(const struct cache_entry *entry, struct answer *answer,
 			struct protocol_name *record)
 {
 	struct kallsyms_function function;
-
 	uint64_t shift = entry->kernel_shift;
 
 	/* Modules do not move along with the image. */
@@ -68,9 +74,7 @@ static void kernel_name(const struct cache_entry *entry, struct answer *answer,
 		record->from = function.start + shift;
 		record->last = function.end + shift - 1;
 	}
-	record->name = answer->head->text_bytes;
-	demangle(function.name, answer->text + record->name, LOADER_NAME_BYTES_MAX);
-	answer->head->text_bytes += (uint32_t)strlen(answer->text + record->name) + 1;
+	record->name = put_name(answer, function.name);
 	record->object = answer->head->text_bytes;
 	answer->head->text_bytes +=
 		1 + (uint32_t)text_sanitize(function.object, strlen(function.object),

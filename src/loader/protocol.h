@@ -52,7 +52,7 @@ enum protocol_role {
 /* The first message, from the loader: it is confined and takes requests. */
 struct protocol_hello {
 	uint32_t version;
-	uint32_t is_confined; /* by seccomp, too */
+	uint32_t pad;
 };
 
 /* The last message of a loader that crashes; one that was killed says nothing. */

@@ -172,7 +172,7 @@ static int filter_fill(scmp_filter_ctx ctx)
 	return r;
 }
 
-static int filter_set(bool *ret_is_filtered)
+static int filter_set(void)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int r;
@@ -183,21 +183,19 @@ static int filter_set(bool *ret_is_filtered)
 	if (r == 0)
 		r = seccomp_load(ctx);
 	seccomp_release(ctx);
-	*ret_is_filtered = r == 0;
 	return r;
 }
 
 #else
 
-static int filter_set(bool *ret_is_filtered)
+static int filter_set(void)
 {
-	*ret_is_filtered = false;
 	return 0;
 }
 
 #endif
 
-int sandbox_enter(int sock, bool *ret_is_filtered)
+int sandbox_enter(int sock)
 {
 	int r = descriptors_set(sock);
 
@@ -214,5 +212,5 @@ int sandbox_enter(int sock, bool *ret_is_filtered)
 #endif
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -errno;
-	return filter_set(ret_is_filtered);
+	return filter_set();
 }

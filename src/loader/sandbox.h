@@ -7,17 +7,15 @@
 #ifndef ST_LOADER_SANDBOX_H
 #define ST_LOADER_SANDBOX_H
 
-#include <stdbool.h>
-
 #define SANDBOX_SOCK_FD	 3 /* where sandbox_enter puts the two descriptors that stay */
 #define SANDBOX_STATM_FD 4
 
 /*
  * Confine this process: SOCK moves to SANDBOX_SOCK_FD, every other descriptor
  * is closed (0 to 2 become /dev/null), limits are set, and system calls
- * filtered. *RET_IS_FILTERED: built with seccomp. On failure (-errno) the
+ * filtered, where it was built with seccomp. On failure (-errno) the
  * process must end without serving anything.
  */
-int sandbox_enter(int sock, bool *ret_is_filtered);
+int sandbox_enter(int sock);
 
 #endif

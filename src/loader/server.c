@@ -14,7 +14,6 @@
 #include "src/loader/debugdata.h"
 #include "src/loader/elf_code.h"
 #include "src/loader/elf_file.h"
-#include "src/loader/loader.h"
 #include "src/loader/names.h"
 #include "src/loader/plt.h"
 #include "src/loader/protocol.h"
@@ -275,6 +274,21 @@ static void stamps_take(const struct files *files, struct cache_stamp stamps[CAC
 	}
 }
 
+/* SYMBOLS of FILE, or ERROR, why they could not be collected: returned. */
+static int entry_take_symbols(struct cache_entry *entry, struct symbols *symbols, int error,
+			      const struct elf_file *file)
+{
+	if (error < 0) {
+		symbols_free(symbols);
+		return error;
+	}
+	symbols_free(entry->symbols);
+	entry->symbols = symbols;
+	entry->head = *file;
+	entry->head.elf = NULL;
+	return 0;
+}
+
 /* Fill ENTRY from FILE: the table if it is not there yet, then the symbols. */
 static int entry_load(struct server *server, struct cache_entry *entry, const struct elf_file *file)
 {
@@ -295,16 +309,9 @@ static int entry_load(struct server *server, struct cache_entry *entry, const st
 		return -ENOMEM;
 	server->is_refused = false;
 	r = symbols_collect(server, symbols, file, entry->has_table ? &entry->table : NULL);
-	if (r < 0) {
-		symbols_free(symbols);
-		return r;
-	}
-	symbols_free(entry->symbols);
-	entry->symbols = symbols;
-	entry->is_refused = server->is_refused;
-	entry->head = *file;
-	entry->head.elf = NULL;
-	return 0;
+	if (r == 0)
+		entry->is_refused = server->is_refused;
+	return entry_take_symbols(entry, symbols, r, file);
 }
 
 static int entry_need_symbols(struct server *server, struct cache_entry *entry,
@@ -332,24 +339,16 @@ static int entry_need_symbols(struct server *server, struct cache_entry *entry,
 /* The kernel's own file instead of kallsyms. */
 static int vmlinux_load(struct cache_entry *entry, const struct elf_file *file)
 {
-	struct symbols *symbols;
+	struct symbols *symbols = file->nr_segments > 0 ? symbols_new() : NULL;
 	int r;
 
-	if (file->nr_segments == 0)
-		return -ENOEXEC;
-	symbols = symbols_new();
-	r = symbols ? symbols_add(symbols, file, 0, file, NULL) : -ENOMEM;
+	if (!symbols)
+		return file->nr_segments > 0 ? -ENOMEM : -ENOEXEC;
+	r = symbols_add(symbols, file, 0, file, NULL);
 	if (r == 0)
 		r = symbols_finish(symbols);
-	if (r < 0) {
-		symbols_free(symbols);
-		return r;
-	}
-	entry->symbols = symbols;
-	entry->is_vmlinux = true;
-	entry->head = *file;
-	entry->head.elf = NULL;
-	return 0;
+	entry->is_vmlinux = r == 0;
+	return entry_take_symbols(entry, symbols, r, file);
 }
 
 static int kernel_load(struct server *server, struct cache_entry *entry)
@@ -510,7 +509,6 @@ int loader_main(int sock)
 {
 	struct protocol_hello hello = {.version = PROTOCOL_VERSION};
 	struct server *server = calloc(1, sizeof(*server));
-	bool is_filtered = false;
 	int r;
 
 	if (!server)
@@ -518,8 +516,7 @@ int loader_main(int sock)
 	server->attached.file = server->attached.output = -1;
 	heap_setup(LARGE_BYTES);
 	set_last_words();
-	r = sandbox_enter(sock, &is_filtered);
-	hello.is_confined = is_filtered;
+	r = sandbox_enter(sock);
 	if (r == 0)
 		r = msg_send(SANDBOX_SOCK_FD, &hello, sizeof(hello), -1, 0);
 	if (r == 0)

@@ -108,11 +108,6 @@ struct symbols *symbols_free(struct symbols *s)
 	return NULL;
 }
 
-size_t symbols_count(const struct symbols *s)
-{
-	return s->nr;
-}
-
 size_t symbols_left_out(const struct symbols *s)
 {
 	return s->left_out;
@@ -488,58 +483,21 @@ static int symbols_fill(struct symbols *s, const struct sort_key *keys, size_t n
 	return 0;
 }
 
-static bool name_is_kept(const struct symbol *symbol)
+/* All names are there: give back what growing by doubling took too much. */
+static void names_shrink(struct symbols *s)
 {
-	return symbol->name >> STRINGS_OFF_BITS == STRINGS_KEPT;
-}
+	char *kept = s->nr_kept ? realloc(s->kept, s->nr_kept) : NULL;
 
-/* Of the names in memory keep only those that are in use. */
-static int symbols_keep_names(struct symbols *s)
-{
-	size_t bytes = 0, at = 0;
-	char *kept;
-
-	for (size_t i = 0; i < s->nr; i++)
-		if (name_is_kept(&s->all[i]))
-			bytes += strlen(s->kept + s->all[i].name) + 1;
-	if (bytes == 0) {
-		free(steal_ptr(s->kept));
-		s->nr_kept = s->cap_kept = 0;
-		return 0;
+	if (kept) {
+		s->kept = kept;
+		s->cap_kept = s->nr_kept;
 	}
-	kept = malloc(bytes);
-	if (!kept)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->nr; i++) {
-		size_t len;
-
-		if (!name_is_kept(&s->all[i]))
-			continue;
-		len = strlen(s->kept + s->all[i].name) + 1;
-		memcpy(kept + at, s->kept + s->all[i].name, len);
-		s->all[i].name = (uint32_t)at;
-		at += len;
-	}
-	free(s->kept);
-	s->kept = kept;
-	s->nr_kept = s->cap_kept = bytes;
-	return 0;
 }
 
 /* The bank that holds symbol AT. */
 static const struct bank *bank_of(const struct symbols *s, uint32_t at)
 {
-	size_t low = 0, high = s->nr_banks;
-
-	while (high - low > 1) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->banks[mid].first <= at)
-			low = mid;
-		else
-			high = mid;
-	}
-	return &s->banks[low];
+	return &s->banks[search_first(s->nr_banks, i, s->banks[i].first > at) - 1];
 }
 
 static uint64_t symbol_start(const struct symbols *s, uint32_t at)
@@ -593,8 +551,7 @@ int symbols_finish(struct symbols *s)
 	r = symbols_fill(s, keys, found_choose(s, keys));
 	free(steal_ptr(s->found));
 	s->nr_found = s->cap_found = 0;
-	if (r == 0)
-		r = symbols_keep_names(s);
+	names_shrink(s);
 	if (r == 0)
 		r = symbols_nest(s, &open);
 	free(open.all);
@@ -606,33 +563,15 @@ int symbols_finish(struct symbols *s)
 /* How many symbols begin at or before OFF. */
 static uint32_t symbols_before(const struct symbols *s, uint64_t off)
 {
-	size_t low = 0, high = s->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (symbol_start(s, (uint32_t)mid) <= off)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return (uint32_t)low;
+	return (uint32_t)search_first(s->nr, i, symbol_start(s, (uint32_t)i) > off);
 }
 
 /* The symbol that the chain goes on with behind AT, or NO_SYMBOL. */
 static uint32_t symbol_outer(const struct symbols *s, uint32_t at)
 {
-	size_t low = 0, high = s->nr_nested;
+	size_t i = search_first(s->nr_nested, n, s->nested[n].index >= at);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->nested[mid].index < at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < s->nr_nested && s->nested[low].index == at ? s->nested[low].outer : NO_SYMBOL;
+	return i < s->nr_nested && s->nested[i].index == at ? s->nested[i].outer : NO_SYMBOL;
 }
 
 bool symbols_find(const struct symbols *s, uint64_t off, struct symbols_place *ret)

@@ -72,7 +72,6 @@ bool symbols_find(const struct symbols *symbols, uint64_t off, struct symbols_pl
 ssize_t symbols_text(const struct symbols *symbols, uint32_t name, const int *files,
 		     unsigned int nr_files, char out[SYMBOLS_NAME_BYTES_MAX]);
 
-size_t symbols_count(const struct symbols *symbols);
 size_t symbols_left_out(const struct symbols *symbols);
 size_t symbols_bytes(const struct symbols *symbols);
 
