@@ -73,7 +73,7 @@ void batch_signals(sigset_t *ret)
 static int write_block(struct batch *b, const struct snapshot *snapshot)
 {
 	const struct options *o = b->config->options;
-	struct view_query query = {.kind = o->view, .sort = o->sort, .limit = o->limit};
+	struct view_query query = {.kind = o->view, .sort = o->sort, .limit = (uint32_t)o->limit};
 	int r;
 
 	if (o->format == OPTIONS_JSON)

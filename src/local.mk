@@ -1,6 +1,7 @@
 # What main is made of, as a library so that tests reach it. main.c alone exits.
 noinst_LIBRARIES += libmain.a
 libmain_a_SOURCES = \
+	src/arguments.c src/arguments.h \
 	src/batch.c src/batch.h \
 	src/input.c src/input.h \
 	src/launch.c src/launch.h \
@@ -9,8 +10,7 @@ libmain_a_SOURCES = \
 	src/process.c src/process.h \
 	src/report_writer.c src/report_writer.h \
 	src/session.c src/session.h \
-	src/target.c src/target.h \
-	src/words.c src/words.h
+	src/target.c src/target.h
 
 bin_PROGRAMS += stacktop
 stacktop_SOURCES = src/main.c

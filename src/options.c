@@ -8,14 +8,15 @@
 
 #include "src/options.h"
 
+#include "src/arguments.h"
 #include "src/base/util.h"
 #include "src/perf/live.h"
-#include "src/words.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,80 +31,128 @@
 #define WINDOW_MAX_NS	  (86400 * NS_PER_SEC)
 #define COUNT_MAX	  1000000000
 #define LIMIT_MAX	  1000000
+#define OPTION_MAX	  16	  /* bytes of its name in messages */
 #define PID_MAX		  4194304 /* the kernel's PID_MAX_LIMIT */
 #define CPU_MAX		  65535
 #define LONG_ONLY	  256 /* getopt's number of an option without a letter: this plus its row */
 
+/* A row of the table. The last four say where and how set() stores what it reads. */
 struct spec {
 	char letter; /* 0: none */
 	const char *name;
 	const char *argument; /* NULL: takes none; "[=WORD]": may have one */
 	const char *help;
-	int (*set)(struct options *options, const char *word, struct err *err);
 	const char *group; /* a heading before this row, or NULL */
+	int (*set)(const struct spec *spec, struct options *options, const char *word,
+		   struct err *err);
+	size_t at, also; /* offsets in struct options: the value; a flag or a count beside it */
+	struct arg_list range;
+	const char *(*name_of)(int);
 };
+#define AT(field)   .at = offsetof(struct options, field)
+#define ALSO(field) .also = offsetof(struct options, field)
 
-/* --- the options --- */
+#define FLAG(field)	       .set = set_flag, AT(field)
+#define TEXT(field, right)     .set = set_text, AT(field), .range = {.what = right}
+#define NUMBER(field, lo, hi)  .set = set_number, AT(field), .range = {.min = lo, .max = hi}
+#define SECONDS(field, lo, hi) .set = set_seconds, AT(field), .range = {.min = lo, .max = hi}
+#define NAME(field, names)     .set = set_name, AT(field), .name_of = names
+#define IDS(field, nr, ...)    .set = set_ids, AT(field), ALSO(nr), .range = {__VA_ARGS__}
+#define ACTION(which)	       .set = set_action, .range = {.min = which}
 
-static int set_input(struct options *o, const char *word, struct err *err)
+static void *at(struct options *o, size_t offset)
 {
-	if (*word == '\0')
-		return err_set(err, -EINVAL, "-i: '' is not the name of a file");
-	o->input = word;
+	return (char *)o + offset;
+}
+
+/* How messages call the option: "-p", "--symfs". */
+static const char *shown(const struct spec *spec, char *out, size_t size)
+{
+	if (spec->letter)
+		snprintf(out, size, "-%c", spec->letter);
+	else
+		snprintf(out, size, "--%s", spec->name);
+	return out;
+}
+
+/* --- kinds of options --- */
+
+static int set_flag(const struct spec *spec, struct options *o, const char *word, struct err *err)
+{
+	(void)word;
+	(void)err;
+	*(bool *)at(o, spec->at) = true;
 	return 0;
 }
 
-static int set_symfs(struct options *o, const char *word, struct err *err)
+static int set_action(const struct spec *spec, struct options *o, const char *word, struct err *err)
 {
-	if (*word == '\0')
-		return err_set(err, -EINVAL, "--symfs: '' is not the name of a folder");
-	o->symfs = word;
+	(void)word;
+	(void)err;
+	o->action = (enum options_action)spec->range.min;
 	return 0;
 }
 
-static int set_pids(struct options *o, const char *word, struct err *err)
+static int set_text(const struct spec *spec, struct options *o, const char *word, struct err *err)
 {
-	return words_ids("-p", "a process id or a list of them, like 12,34", word, false, 1,
-			 PID_MAX, &o->pids, &o->nr_pids, err);
-}
+	char option[OPTION_MAX];
 
-static int set_tids(struct options *o, const char *word, struct err *err)
-{
-	return words_ids("-t", "a thread id or a list of them, like 12,34", word, false, 1, PID_MAX,
-			 &o->tids, &o->nr_tids, err);
-}
-
-static int set_cpus(struct options *o, const char *word, struct err *err)
-{
-	return words_ids("-C", "a list of CPUs, like 0-2,5", word, true, 0, CPU_MAX, &o->cpus,
-			 &o->nr_cpus, err);
-}
-
-static int set_freq(struct options *o, const char *word, struct err *err)
-{
-	o->freq_given = true;
-	return words_number("-F", word, 1, FREQ_MAX_HZ, &o->freq_hz, err);
-}
-
-static int set_period(struct options *o, const char *word, struct err *err)
-{
-	o->period_given = true;
-	return words_number("-c", word, 1, PERIOD_MAX, &o->period, err);
-}
-
-static int set_event(struct options *o, const char *word, struct err *err)
-{
+	if (spec->also)
+		*(bool *)at(o, spec->also) = true;
 	if (*word == '\0')
-		return err_set(err, -EINVAL, "-e: '' is not an event, like cycles or cpu-clock:u");
-	o->event = word;
+		return err_set(err, -EINVAL, "%s: '' is not %s",
+			       shown(spec, option, sizeof(option)), spec->range.what);
+	*(const char **)at(o, spec->at) = word;
 	return 0;
 }
+
+static int set_number(const struct spec *spec, struct options *o, const char *word, struct err *err)
+{
+	char option[OPTION_MAX];
+
+	if (spec->also)
+		*(bool *)at(o, spec->also) = true;
+	return arg_number(shown(spec, option, sizeof(option)), word, spec->range.min,
+			  spec->range.max, at(o, spec->at), err);
+}
+
+static int set_seconds(const struct spec *spec, struct options *o, const char *word,
+		       struct err *err)
+{
+	char option[OPTION_MAX];
+
+	*(bool *)at(o, spec->also) = true;
+	return arg_seconds(shown(spec, option, sizeof(option)), word, spec->range.min,
+			   spec->range.max, at(o, spec->at), err);
+}
+
+static int set_ids(const struct spec *spec, struct options *o, const char *word, struct err *err)
+{
+	char option[OPTION_MAX];
+
+	return arg_ids(shown(spec, option, sizeof(option)), &spec->range, word, at(o, spec->at),
+		       at(o, spec->also), err);
+}
+
+/* The number of a name into an enum. */
+static int set_name(const struct spec *spec, struct options *o, const char *word, struct err *err)
+{
+	char option[OPTION_MAX];
+
+	if (spec->also)
+		*(bool *)at(o, spec->also) = true;
+	return arg_name(shown(spec, option, sizeof(option)), word, spec->name_of, at(o, spec->at),
+			err);
+}
+_Static_assert(sizeof(enum view_kind) == sizeof(unsigned int), "names are numbered so");
+
+/* --- options of their own kind --- */
 
 static int set_stack_bytes(struct options *o, const char *word, struct err *err)
 {
 	uint64_t bytes;
-	int r = words_number("--call-graph dwarf", word, LIVE_STACK_BYTES_MIN, LIVE_STACK_BYTES_MAX,
-			     &bytes, err);
+	int r = arg_number("--call-graph dwarf", word, LIVE_STACK_BYTES_MIN, LIVE_STACK_BYTES_MAX,
+			   &bytes, err);
 
 	if (r < 0)
 		return r;
@@ -111,11 +160,12 @@ static int set_stack_bytes(struct options *o, const char *word, struct err *err)
 	return 0;
 }
 
-static int set_mode(struct options *o, const char *word, struct err *err)
+static int set_mode(const struct spec *spec, struct options *o, const char *word, struct err *err)
 {
 	size_t len = strcspn(word, ",");
-	char text[WORDS_SHOWN_MAX];
+	char text[ARG_SHOWN_MAX];
 
+	(void)spec;
 	o->mode_given = true;
 	for (int mode = 0; mode < STACK_MODE_COUNT; mode++) {
 		const char *name = stack_mode_name(mode);
@@ -128,118 +178,16 @@ static int set_mode(struct options *o, const char *word, struct err *err)
 		if (mode == STACK_MODE_DWARF)
 			return set_stack_bytes(o, word + len + 1, err);
 		return err_set(err, -EINVAL, "--call-graph: '%s': only dwarf takes a size",
-			       words_shown(word, text, sizeof(text)));
+			       arg_shown(word, text, sizeof(text)));
 	}
 	return err_set(err, -EINVAL, "--call-graph: '%s' is not fp, dwarf, dwarf,BYTES or lbr",
-		       words_shown(word, text, sizeof(text)));
+		       arg_shown(word, text, sizeof(text)));
 }
 
-static int set_delay(struct options *o, const char *word, struct err *err)
+static int set_debuginfod(const struct spec *spec, struct options *o, const char *word,
+			  struct err *err)
 {
-	o->delay_given = true;
-	return words_seconds("-d", word, DELAY_MIN_NS, DELAY_MAX_NS, &o->delay_ns, err);
-}
-
-static int set_window(struct options *o, const char *word, struct err *err)
-{
-	o->window_given = true;
-	return words_seconds("--window", word, WINDOW_MIN_NS, WINDOW_MAX_NS, &o->window_ns, err);
-}
-
-static const char *view_name_of(int kind)
-{
-	return view_name((enum view_kind)kind);
-}
-
-static int set_view(struct options *o, const char *word, struct err *err)
-{
-	int kind, r = words_name("--view", word, view_name_of, VIEW_COUNT, &kind, err);
-
-	if (r == 0)
-		o->view = (enum view_kind)kind;
-	return r;
-}
-
-static const char *sort_name_of(int sort)
-{
-	return view_sort_name((enum view_sort)sort);
-}
-
-static int set_sort(struct options *o, const char *word, struct err *err)
-{
-	int sort, r = words_name("--sort", word, sort_name_of, VIEW_SORT_COUNT, &sort, err);
-
-	if (r == 0)
-		o->sort = (enum view_sort)sort;
-	return r;
-}
-
-static int set_limit(struct options *o, const char *word, struct err *err)
-{
-	uint64_t limit;
-	int r = words_number("--limit", word, 1, LIMIT_MAX, &limit, err);
-
-	if (r == 0)
-		o->limit = (uint32_t)limit;
-	return r;
-}
-
-static int set_no_color(struct options *o, const char *word, struct err *err)
-{
-	(void)word;
-	(void)err;
-	o->no_color = true;
-	return 0;
-}
-
-static int set_batch(struct options *o, const char *word, struct err *err)
-{
-	(void)word;
-	(void)err;
-	o->batch = true;
-	return 0;
-}
-
-static int set_count(struct options *o, const char *word, struct err *err)
-{
-	o->batch = true;
-	return words_number("-n", word, 1, COUNT_MAX, &o->count, err);
-}
-
-static int set_output(struct options *o, const char *word, struct err *err)
-{
-	o->batch = true;
-	if (*word == '\0')
-		return err_set(err, -EINVAL, "-o: '' is not the name of a file");
-	o->output = word;
-	return 0;
-}
-
-static const char *format_name_of(int format)
-{
-	static const char *const names[OPTIONS_FORMAT_COUNT] = {
-		[OPTIONS_TEXT] = "text",
-		[OPTIONS_JSON] = "json",
-		[OPTIONS_SAMPLES] = "samples",
-		[OPTIONS_FOLDED] = "folded",
-	};
-
-	return names[format];
-}
-
-static int set_format(struct options *o, const char *word, struct err *err)
-{
-	int format, r = words_name("--format", word, format_name_of, OPTIONS_FORMAT_COUNT, &format,
-				   err);
-
-	o->batch = true;
-	if (r == 0)
-		o->format = (enum options_format)format;
-	return r;
-}
-
-static int set_debuginfod(struct options *o, const char *word, struct err *err)
-{
+	(void)spec;
 #ifdef HAVE_DEBUGINFOD
 	(void)err;
 	o->debuginfod = word ? word : "";
@@ -251,68 +199,88 @@ static int set_debuginfod(struct options *o, const char *word, struct err *err)
 #endif
 }
 
-static int set_version(struct options *o, const char *word, struct err *err)
+/* --- the table --- */
+
+static const char *view_name_of(int kind)
 {
-	(void)word;
-	(void)err;
-	o->action = OPTIONS_VERSION;
-	return 0;
+	return kind < VIEW_COUNT ? view_name((enum view_kind)kind) : NULL;
 }
 
-static int set_help(struct options *o, const char *word, struct err *err)
+static const char *sort_name_of(int sort)
 {
-	(void)word;
-	(void)err;
-	o->action = OPTIONS_HELP;
-	return 0;
+	return sort < VIEW_SORT_COUNT ? view_sort_name((enum view_sort)sort) : NULL;
+}
+
+static const char *format_name_of(int format)
+{
+	static const char *const names[OPTIONS_FORMAT_COUNT + 1] = {
+		[OPTIONS_TEXT] = "text",
+		[OPTIONS_JSON] = "json",
+		[OPTIONS_SAMPLES] = "samples",
+		[OPTIONS_FOLDED] = "folded",
+	};
+
+	return names[format];
 }
 
 static const struct spec specs[] = {
-	{'p', "pid", "PID[,...]", "these processes, all their threads and children", set_pids,
-	 "What to profile (default: all CPUs)"},
-	{'t', "tid", "TID[,...]", "these threads and what they create", set_tids, NULL},
-	{'C', "cpu", "LIST", "these CPUs only, like 0-2,5", set_cpus, NULL},
+	{'p', "pid", "PID[,...]", "these processes, all their threads and children",
+	 "What to profile (default: all CPUs)",
+	 IDS(pids, nr_pids, "a process id or a list of them, like 12,34", 1, PID_MAX, false)},
+	{'t', "tid", "TID[,...]", "these threads and what they create", NULL,
+	 IDS(tids, nr_tids, "a thread id or a list of them, like 12,34", 1, PID_MAX, false)},
+	{'C', "cpu", "LIST", "these CPUs only, like 0-2,5", NULL,
+	 IDS(cpus, nr_cpus, "a list of CPUs, like 0-2,5", 0, CPU_MAX, true)},
 	{'i', "input", "FILE",
 	 "no live profile: a recording made by perf record, or - to read one from standard input",
-	 set_input, NULL},
-	{0, "symfs", "DIR", "with -i: look for its files below DIR", set_symfs, NULL},
+	 NULL, TEXT(input, "the name of a file")},
+	{0, "symfs", "DIR", "with -i: look for its files below DIR", NULL,
+	 TEXT(symfs, "the name of a folder")},
 
-	{'F', "freq", "HZ", "samples per second and CPU (default 999)", set_freq, "How to sample"},
-	{'c', "count", "PERIOD", "a sample every PERIOD events instead", set_period, NULL},
+	{'F', "freq", "HZ", "samples per second and CPU (default 999)", "How to sample",
+	 NUMBER(freq_hz, 1, FREQ_MAX_HZ), ALSO(freq_given)},
+	{'c', "count", "PERIOD", "a sample every PERIOD events instead", NULL,
+	 NUMBER(period, 1, PERIOD_MAX), ALSO(period_given)},
 	{'e', "event", "EVENT",
 	 "cycles, instructions, cache-misses, cpu-clock, page-faults, rNNN, SUBSYSTEM:NAME ...; "
 	 ":u or :k behind it for user or kernel only (default cycles, else cpu-clock); with -i: which of "
 	 "its events, by name or number",
-	 set_event, NULL},
+	 NULL, TEXT(event, "an event, like cycles or cpu-clock:u")},
 	{0, "call-graph", "MODE",
 	 "how stacks are unwound: fp, dwarf[,BYTES of stack to copy, 4096 to 65528] or lbr "
 	 "(default dwarf,16384)",
-	 set_mode, NULL},
-	{0, "window", "SECONDS", "sums are over the last SECONDS (default 10)", set_window, NULL},
+	 NULL, .set = set_mode},
+	{0, "window", "SECONDS", "sums are over the last SECONDS (default 10)", NULL,
+	 SECONDS(window_ns, WINDOW_MIN_NS, WINDOW_MAX_NS), ALSO(window_given)},
 
-	{'d', "delay", "SECONDS", "between two refreshes (default 2)", set_delay, "What to show"},
-	{0, "view", "VIEW", "functions, callers or tree (default functions)", set_view, NULL},
-	{0, "sort", "COLUMN", "self, total, name or object (default self)", set_sort, NULL},
-	{0, "no-color", NULL, "no colours on the screen, as with NO_COLOR set", set_no_color, NULL},
+	{'d', "delay", "SECONDS", "between two refreshes (default 2)", "What to show",
+	 SECONDS(delay_ns, DELAY_MIN_NS, DELAY_MAX_NS), ALSO(delay_given)},
+	{0, "view", "VIEW", "functions, callers or tree (default functions)", NULL,
+	 NAME(view, view_name_of)},
+	{0, "sort", "COLUMN", "self, total, name or object (default self)", NULL,
+	 NAME(sort, sort_name_of)},
+	{0, "no-color", NULL, "no colours on the screen, as with NO_COLOR set", NULL,
+	 FLAG(no_color)},
 
-	{'b', "batch", NULL, "write text instead of showing a screen", set_batch,
-	 "Batch mode (also without a terminal on standard output)"},
-	{'n', "iterations", "COUNT", "end after so many blocks, or samples; implies -b", set_count,
-	 NULL},
-	{0, "limit", "ROWS", "at most so many rows in a block (default all)", set_limit, NULL},
-	{'o', "output", "FILE", "write to FILE, which must not exist yet; implies -b", set_output,
-	 NULL},
+	{'b', "batch", NULL, "write text instead of showing a screen",
+	 "Batch mode (also without a terminal on standard output)", FLAG(batch)},
+	{'n', "iterations", "COUNT", "end after so many blocks, or samples; implies -b", NULL,
+	 NUMBER(count, 1, COUNT_MAX), ALSO(batch)},
+	{0, "limit", "ROWS", "at most so many rows in a block (default all)", NULL,
+	 NUMBER(limit, 1, LIMIT_MAX)},
+	{'o', "output", "FILE", "write to FILE, which must not exist yet; implies -b", NULL,
+	 TEXT(output, "the name of a file"), ALSO(batch)},
 	{0, "format", "FORMAT",
 	 "text, json (one document per line), folded (stacks for flame graphs) or samples (each "
 	 "with its stack); implies -b",
-	 set_format, NULL},
+	 NULL, NAME(format, format_name_of), ALSO(batch)},
 
 	{0, "debuginfod", "[=URLS]",
 	 "fetch debug files that are not on this machine from these servers, by default those "
 	 "of DEBUGINFOD_URLS or /etc/debuginfod",
-	 set_debuginfod, "Other"},
-	{'V', "version", NULL, "show the version", set_version, NULL},
-	{'h', "help", NULL, "show this help", set_help, NULL},
+	 "Other", .set = set_debuginfod},
+	{'V', "version", NULL, "show the version", NULL, ACTION(OPTIONS_VERSION)},
+	{'h', "help", NULL, "show this help", NULL, ACTION(OPTIONS_HELP)},
 };
 
 static bool is_optional(const char *argument)
@@ -368,28 +336,28 @@ static void fill_tables(struct getopt_tables *tables)
 static int refuse_unknown(const char *word, struct err *err)
 {
 	char letter[] = {(char)optopt, '\0'};
-	char text[WORDS_SHOWN_MAX];
+	char text[ARG_SHOWN_MAX];
 
 	if (optopt && optopt < LONG_ONLY)
 		return err_set(err, -EINVAL, "unknown option '-%s'",
-			       words_shown(letter, text, sizeof(text)));
+			       arg_shown(letter, text, sizeof(text)));
 	return err_set(err, -EINVAL, "unknown or ambiguous option '%s'",
-		       words_shown(word, text, sizeof(text)));
+		       arg_shown(word, text, sizeof(text)));
 }
 
 /* getopt answered '?' or ':'; WORD is what it looked at. */
 static int refuse(int answer, const char *word, struct err *err)
 {
 	const struct spec *spec = spec_of(optopt);
-	char text[WORDS_SHOWN_MAX];
+	char text[ARG_SHOWN_MAX];
 
 	if (!spec)
 		return refuse_unknown(word, err);
 	if (answer == ':')
 		return err_set(err, -EINVAL, "%s: %s is missing",
-			       words_shown(word, text, sizeof(text)), spec->argument);
+			       arg_shown(word, text, sizeof(text)), spec->argument);
 	return err_set(err, -EINVAL, "'%s': --%s takes no argument",
-		       words_shown(word, text, sizeof(text)), spec->name);
+		       arg_shown(word, text, sizeof(text)), spec->name);
 }
 
 static int parse_words(int argc, char **argv, struct options *o, struct err *err)
@@ -410,7 +378,7 @@ static int parse_words(int argc, char **argv, struct options *o, struct err *err
 			return refuse(answer, argv[MIN(at, argc - 1)], err);
 		spec = spec_of(answer);
 		assert(spec);
-		r = spec->set(o, optarg, err);
+		r = spec->set(spec, o, optarg, err);
 		if (r < 0 || o->action != OPTIONS_RUN)
 			return r; /* --help wins over what stands behind it */
 	}
@@ -419,10 +387,10 @@ static int parse_words(int argc, char **argv, struct options *o, struct err *err
 static int take_command(int argc, char **argv, struct options *o, struct err *err)
 {
 	bool dashes = optind > 1 && optind <= argc && strcmp(argv[optind - 1], "--") == 0;
-	char text[WORDS_SHOWN_MAX];
+	char text[ARG_SHOWN_MAX];
 
 	if (optind < argc && !dashes) {
-		words_shown(argv[optind], text, sizeof(text));
+		arg_shown(argv[optind], text, sizeof(text));
 		return err_set(err, -EINVAL,
 			       "unexpected word '%s': to profile a command, write stacktop -- %s",
 			       text, text);

@@ -43,7 +43,7 @@ struct options {
 	uint64_t delay_ns, window_ns;
 	enum view_kind view;
 	enum view_sort sort;
-	uint32_t limit; /* rows, 0: all */
+	uint64_t limit; /* rows, 0: all */
 	bool no_color;
 
 	const char

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Strict reading of numbers, times, names and lists: see words.h. Knows no option. */
+/* Strict reading of numbers, times, names and lists: see arguments.h. Knows no option. */
 #include "config.h"
 
-#include "src/words.h"
+#include "src/arguments.h"
 
 #include "src/base/text.h"
 #include "src/base/util.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *words_shown(const char *word, char *out, size_t size)
+const char *arg_shown(const char *word, char *out, size_t size)
 {
 	text_sanitize(word, strlen(word), out, size);
 	return out;
@@ -39,15 +39,15 @@ static bool read_number(const char *word, size_t len, uint64_t min, uint64_t max
 	return true;
 }
 
-int words_number(const char *option, const char *word, uint64_t min, uint64_t max, uint64_t *ret,
-		 struct err *err)
+int arg_number(const char *option, const char *word, uint64_t min, uint64_t max, uint64_t *ret,
+	       struct err *err)
 {
-	char text[WORDS_SHOWN_MAX];
+	char text[ARG_SHOWN_MAX];
 
 	if (read_number(word, strlen(word), min, max, ret))
 		return 0;
 	return err_set(err, -EINVAL, "%s: '%s' is not a number from %llu to %llu", option,
-		       words_shown(word, text, sizeof(text)), (unsigned long long)min,
+		       arg_shown(word, text, sizeof(text)), (unsigned long long)min,
 		       (unsigned long long)max);
 }
 
@@ -70,10 +70,10 @@ static bool read_seconds(const char *word, uint64_t *ret_ns)
 	return true;
 }
 
-int words_seconds(const char *option, const char *word, uint64_t min_ns, uint64_t max_ns,
-		  uint64_t *ret_ns, struct err *err)
+int arg_seconds(const char *option, const char *word, uint64_t min_ns, uint64_t max_ns,
+		uint64_t *ret_ns, struct err *err)
 {
-	char text[WORDS_SHOWN_MAX];
+	char text[ARG_SHOWN_MAX];
 	uint64_t ns;
 
 	if (read_seconds(word, &ns) && ns >= min_ns && ns <= max_ns) {
@@ -81,30 +81,30 @@ int words_seconds(const char *option, const char *word, uint64_t min_ns, uint64_
 		return 0;
 	}
 	return err_set(err, -EINVAL, "%s: '%s' is not a number of seconds from %g to %g", option,
-		       words_shown(word, text, sizeof(text)), (double)min_ns / 1e9,
+		       arg_shown(word, text, sizeof(text)), (double)min_ns / 1e9,
 		       (double)max_ns / 1e9);
 }
 
-int words_name(const char *option, const char *word, const char *(*name_of)(int), int nr, int *ret,
-	       struct err *err)
+int arg_name(const char *option, const char *word, const char *(*name_of)(int), unsigned int *ret,
+	     struct err *err)
 {
-	char text[WORDS_SHOWN_MAX], names[WORDS_SHOWN_MAX] = "";
+	char text[ARG_SHOWN_MAX], names[ARG_SHOWN_MAX] = "";
 	size_t used = 0;
 
-	for (int i = 0; i < nr; i++) {
+	for (int i = 0; name_of(i); i++) {
 		if (strcmp(word, name_of(i)) == 0) {
-			*ret = i;
+			*ret = (unsigned int)i;
 			return 0;
 		}
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-					 i == 0	       ? ""
-					 : i == nr - 1 ? " or "
-						       : ", ",
+					 i == 0		  ? ""
+					 : name_of(i + 1) ? ", "
+							  : " or ",
 					 name_of(i));
 		used = MIN(used, sizeof(names) - 1);
 	}
 	return err_set(err, -EINVAL, "%s: '%s' is not %s", option,
-		       words_shown(word, text, sizeof(text)), names);
+		       arg_shown(word, text, sizeof(text)), names);
 }
 
 /* --- lists of numbers --- */
@@ -122,24 +122,23 @@ static int by_value(const void *a, const void *b)
 }
 
 /* "12" or, where ranges are allowed, "3-7": LEN bytes at WORD. */
-static int add_ids(struct ids *list, const char *word, size_t len, bool ranges, uint64_t min,
-		   uint64_t max)
+static int add_ids(struct ids *ids, const struct arg_list *list, const char *word, size_t len)
 {
-	const char *dash = ranges ? memchr(word, '-', len) : NULL;
+	const char *dash = list->ranges ? memchr(word, '-', len) : NULL;
 	size_t first_len = dash ? (size_t)(dash - word) : len;
 	uint64_t first, last;
 
-	if (!read_number(word, first_len, min, max, &first))
+	if (!read_number(word, first_len, list->min, list->max, &first))
 		return -EINVAL;
 	last = first;
-	if (dash && !read_number(dash + 1, len - first_len - 1, first, max, &last))
+	if (dash && !read_number(dash + 1, len - first_len - 1, first, list->max, &last))
 		return -EINVAL;
 	for (uint64_t id = first; id <= last; id++) {
-		int r = vec_reserve(&list->ids, &list->cap_ids, list->nr_ids + 1, WORDS_IDS_MAX);
+		int r = vec_reserve(&ids->ids, &ids->cap_ids, ids->nr_ids + 1, ARG_IDS_MAX);
 
 		if (r < 0)
 			return r;
-		list->ids[list->nr_ids++] = (int)id;
+		ids->ids[ids->nr_ids++] = (int)id;
 	}
 	return 0;
 }
@@ -156,31 +155,31 @@ static void sort_ids(struct ids *list)
 	list->nr_ids = kept;
 }
 
-int words_ids(const char *option, const char *what, const char *word, bool ranges, uint64_t min,
-	      uint64_t max, int **ids, uint32_t *nr_ids, struct err *err)
+int arg_ids(const char *option, const struct arg_list *list, const char *word, int **ret_ids,
+	    uint32_t *ret_nr_ids, struct err *err)
 {
-	struct ids list = {.ids = *ids, .nr_ids = *nr_ids, .cap_ids = *nr_ids};
+	struct ids ids = {.ids = *ret_ids, .nr_ids = *ret_nr_ids, .cap_ids = *ret_nr_ids};
 	const char *p = word;
-	char text[WORDS_SHOWN_MAX];
+	char text[ARG_SHOWN_MAX];
 	int r;
 
 	do {
 		size_t len = strcspn(p, ",");
 
-		r = add_ids(&list, p, len, ranges, min, max);
+		r = add_ids(&ids, list, p, len);
 		if (r < 0)
 			break;
 		p += len;
 	} while (*p++ == ',');
 	if (r == 0)
-		sort_ids(&list);
-	*ids = list.ids;
-	*nr_ids = (uint32_t)list.nr_ids;
+		sort_ids(&ids);
+	*ret_ids = ids.ids;
+	*ret_nr_ids = (uint32_t)ids.nr_ids;
 	if (r == -E2BIG)
-		return err_set(err, -EINVAL, "%s: more than %d numbers", option, WORDS_IDS_MAX);
+		return err_set(err, -EINVAL, "%s: more than %d numbers", option, ARG_IDS_MAX);
 	if (r == -EINVAL)
 		return err_set(err, r, "%s: '%s' is not %s", option,
-			       words_shown(word, text, sizeof(text)), what);
+			       arg_shown(word, text, sizeof(text)), list->what);
 	if (r < 0)
 		return err_set(err, r, "%s: %s", option, strerror(-r));
 	return 0;
