@@ -139,8 +139,8 @@ struct snapshot {
 	struct snap_func *funcs; /* in no order */
 	uint32_t nr_funcs;
 	struct snap_node *nodes;
-	uint32_t nr_nodes;
-	char *text; /* NUL-terminated strings at the offsets above; offset 0 is "" */
+	uint32_t nr_nodes; /* at least the root */
+	char *text;	   /* NUL-terminated strings at the offsets above; offset 0 is "" */
 	uint32_t nr_text;
 	struct snap_process *processes;
 	uint32_t nr_processes;

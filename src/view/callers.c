@@ -99,17 +99,12 @@ static int paths_by_func(struct view_scratch *w)
 	return 0;
 }
 
-int rows_callers(struct view_scratch *w)
-{
-	if (paths_by_func(w) < 0)
-		return -ENOMEM;
-	return group_paths(w, 0, 0);
-}
-
-int rows_caller_children(struct view_scratch *w, const struct sibling *item)
+int rows_callers(struct view_scratch *w, const struct sibling *item)
 {
 	uint32_t first = (uint32_t)w->nr_paths;
 
+	if (!item)
+		return paths_by_func(w) < 0 ? -ENOMEM : group_paths(w, 0, 0);
 	if (vec_reserve(&w->paths, &w->cap_paths, w->nr_paths + (item->end - item->first),
 			UINT32_MAX) < 0)
 		return -ENOMEM;

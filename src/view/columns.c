@@ -10,10 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FUNCTION_WIDTH_MIN 20 /* other columns leave before the function has less */
-#define TREE_WIDTH_MIN	   32 /* the same where it is indented */
-#define PERCENT_MAX	   9999.0
-#define INDENTS_MAX	   16 /* drawn; of deeper rows the innermost ones */
+#define PERCENT_MAX 9999.0
+#define INDENTS_MAX 16 /* drawn; of deeper rows the innermost ones */
 
 const struct view_column_spec view_columns[COLUMN_COUNT] = {
 	[COLUMN_SELF] = {.title = "self%", .width = 6, .priority = 1, .right_aligned = true},
@@ -23,17 +21,10 @@ const struct view_column_spec view_columns[COLUMN_COUNT] = {
 	[COLUMN_PROCESSES] = {.title = "procs", .width = 5, .priority = 4, .right_aligned = true},
 };
 
-static const uint32_t columns_of[VIEW_COUNT] = {
-	[VIEW_FUNCTIONS] = (1u << COLUMN_COUNT) - 1,
-	[VIEW_CALLERS] = 1u << COLUMN_SELF | 1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT,
-	[VIEW_TREE] = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL | 1u << COLUMN_FUNCTION |
-		      1u << COLUMN_OBJECT,
-};
-
 /* What the columns in SET need at least, with a space between any two. */
-static int width_of(uint32_t set, enum view_kind kind)
+static int width_of(uint32_t set, int function_width_min)
 {
-	int width = kind == VIEW_FUNCTIONS ? FUNCTION_WIDTH_MIN : TREE_WIDTH_MIN;
+	int width = function_width_min;
 
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		if (set >> i & 1 && view_columns[i].width)
@@ -43,14 +34,14 @@ static int width_of(uint32_t set, enum view_kind kind)
 
 uint32_t view_columns_fit(enum view_kind kind, int width)
 {
-	uint32_t set;
+	uint32_t set = view_specs[kind].columns;
 
-	assert(kind < VIEW_COUNT);
-	set = columns_of[kind];
 	if (width <= 0)
 		return set;
 	for (int priority = COLUMN_COUNT - 1; priority > 0; priority--)
-		for (int i = 0; i < COLUMN_COUNT && width_of(set, kind) > width; i++)
+		for (int i = 0;
+		     i < COLUMN_COUNT && width_of(set, view_specs[kind].function_width_min) > width;
+		     i++)
 			if (view_columns[i].priority == priority)
 				set &= ~(1u << i);
 	return set;

@@ -45,7 +45,7 @@ void fold_set_all(struct fold *fold, bool open)
 	fold->rest = open ? FOLD_OPEN : FOLD_CLOSED;
 }
 
-bool fold_is_open(const struct fold *fold, enum view_kind kind, uint64_t key, bool is_hot)
+bool fold_is_open(const struct fold *fold, uint64_t key, bool by_default)
 {
 	uint32_t open = fold ? u64map_get(&fold->exceptions, key) : U64MAP_NONE;
 
@@ -53,5 +53,5 @@ bool fold_is_open(const struct fold *fold, enum view_kind kind, uint64_t key, bo
 		return open;
 	if (fold && fold->rest != FOLD_BY_KIND)
 		return fold->rest == FOLD_OPEN;
-	return kind == VIEW_TREE && is_hot;
+	return by_default;
 }

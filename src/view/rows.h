@@ -10,12 +10,14 @@
 #define ROWS_KEY_KERNEL \
 	0x5b6b65726e656c5dull /* hidden kernel frames that no user function entered */
 
+struct view_scratch;
+
 /* An item among its siblings, before it becomes a row. */
 struct sibling {
 	uint64_t key, self, total;
 	uint32_t func;
 	uint32_t first, end; /* call tree: first is the node; callers: a range of paths */
-	bool has_children, is_other;
+	bool has_children;
 };
 
 /* Callers: stacks that came up to NODE on the way from their end to the root. */
@@ -33,10 +35,23 @@ struct level {
 	bool is_chain;
 };
 
+/* A kind of view. */
+struct view_spec {
+	const char *name, *title;
+	uint32_t columns;	/* bit set of enum view_column */
+	int function_width_min; /* other columns leave before the function has less */
+	bool totals_overlap;	/* those of siblings: a stack may be in several */
+	bool opens_hot;		/* rows with much weight are open at first */
+	/* Add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
+	int (*rows)(struct view_scratch *w, const struct sibling *item);
+};
+extern const struct view_spec view_specs[VIEW_COUNT];
+
 /* Scratch memory of view_build, kept in struct view from call to call. */
 struct view_scratch {
 	const struct snapshot *snapshot;
 	const struct view_query *query;
+	const struct view_spec *spec;
 	const struct snap_node *nodes; /* the snapshot's, or folded without kernel frames */
 	uint32_t nr_nodes;
 	uint64_t min_total;
@@ -66,13 +81,11 @@ int rows_add_sibling(struct view_scratch *w, struct sibling sibling);
 /* Drop siblings from FIRST on that are too small (as one "[other]") and sort the others. 0 or -ENOMEM. */
 int rows_finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent_key);
 
-/* The first level and the children of one item, for each kind: they add siblings. 0 or -ENOMEM. */
-int rows_functions(struct view_scratch *w);
-int rows_callers(struct view_scratch *w);
-int rows_caller_children(struct view_scratch *w, const struct sibling *item);
-int rows_tree_children(struct view_scratch *w, uint32_t node);
+/* callers.c: add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
+int rows_callers(struct view_scratch *w, const struct sibling *item);
 
-bool fold_is_open(const struct fold *fold, enum view_kind kind, uint64_t key, bool is_hot);
+/* BY_DEFAULT: is a row open that the person has not touched? */
+bool fold_is_open(const struct fold *fold, uint64_t key, bool by_default);
 uint64_t rows_func_key(const struct snapshot *snapshot, uint32_t func);
 /* Name and object of a row or item; constant texts for those without a function. */
 const char *rows_name(const struct snapshot *snapshot, uint32_t func, uint64_t key);

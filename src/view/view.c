@@ -20,22 +20,19 @@
 #define HOT_SHARE  20 /* a tree row is open by default from 1/20 of the window on */
 #define GUIDES_MAX 64
 
-static const char *const names[] = {"functions", "callers", "tree"};
-static const char *const titles[] = {"Functions", "Callers", "Call tree"};
 static const char *const sort_names[] = {"self", "total", "name", "object"};
-_Static_assert(ARRAY_SIZE(names) == VIEW_COUNT && ARRAY_SIZE(titles) == VIEW_COUNT, "all kinds");
 _Static_assert(ARRAY_SIZE(sort_names) == VIEW_SORT_COUNT, "all orders");
 
 const char *view_name(enum view_kind kind)
 {
 	assert(kind < VIEW_COUNT);
-	return names[kind];
+	return view_specs[kind].name;
 }
 
 const char *view_title(enum view_kind kind)
 {
 	assert(kind < VIEW_COUNT);
-	return titles[kind];
+	return view_specs[kind].title;
 }
 
 const char *view_sort_name(enum view_sort sort)
@@ -130,9 +127,7 @@ static int sort_siblings(struct view_scratch *w, struct sibling *siblings, uint3
 
 int rows_finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent_key)
 {
-	struct sibling other = {.key = hash_u64(parent_key ^ 0x6f74686572u),
-				.func = SNAPSHOT_NONE,
-				.is_other = true};
+	struct sibling other = {.key = hash_u64(parent_key ^ 0x6f74686572u), .func = SNAPSHOT_NONE};
 	size_t nr = first;
 
 	for (size_t i = first; i < w->nr_siblings; i++) {
@@ -141,8 +136,7 @@ int rows_finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent
 			continue;
 		}
 		/* Of subtrees all weight is inside; totals of functions overlap, their self does not. */
-		other.total += w->query->kind == VIEW_FUNCTIONS ? w->siblings[i].self
-								: w->siblings[i].total;
+		other.total += w->spec->totals_overlap ? w->siblings[i].self : w->siblings[i].total;
 	}
 	other.self = other.total;
 	w->nr_siblings = nr;
@@ -153,11 +147,13 @@ int rows_finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent
 
 /* --- functions --- */
 
-int rows_functions(struct view_scratch *w)
+static int rows_functions(struct view_scratch *w, const struct sibling *item)
 {
 	const struct snapshot *s = w->snapshot;
 	uint64_t hidden = 0;
 
+	assert(!item); /* nothing is below a function */
+	(void)item;
 	if (vec_reserve(&w->self, &w->cap_self, s->nr_funcs + 1ul, UINT32_MAX) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->nr_funcs; i++)
@@ -182,11 +178,13 @@ int rows_functions(struct view_scratch *w)
 
 /* --- the call tree --- */
 
-int rows_tree_children(struct view_scratch *w, uint32_t node)
+static int rows_tree(struct view_scratch *w, const struct sibling *item)
 {
-	uint32_t child = w->nodes[node].first_child;
+	uint32_t child, node = item ? item->first : 0;
 
-	for (; child != SNAPSHOT_NONE; child = w->nodes[child].next_sibling) {
+	assert(node < w->nr_nodes);
+	for (child = w->nodes[node].first_child; child != SNAPSHOT_NONE;
+	     child = w->nodes[child].next_sibling) {
 		const struct snap_node *n = &w->nodes[child];
 
 		if (rows_add_sibling(w, (struct sibling){
@@ -202,23 +200,31 @@ int rows_tree_children(struct view_scratch *w, uint32_t node)
 	return 0;
 }
 
-/* --- the walk --- */
+/* --- the table --- */
 
-static int add_children(struct view_scratch *w, const struct sibling *item)
-{
-	if (!item) {
-		switch (w->query->kind) {
-		case VIEW_FUNCTIONS:
-			return rows_functions(w);
-		case VIEW_CALLERS:
-			return rows_callers(w);
-		default:
-			return w->nr_nodes ? rows_tree_children(w, 0) : 0;
-		}
-	}
-	return w->query->kind == VIEW_TREE ? rows_tree_children(w, item->first)
-					   : rows_caller_children(w, item);
-}
+const struct view_spec view_specs[VIEW_COUNT] = {
+	[VIEW_FUNCTIONS] = {.name = "functions",
+			    .title = "Functions",
+			    .columns = (1u << COLUMN_COUNT) - 1,
+			    .function_width_min = 20,
+			    .totals_overlap = true,
+			    .rows = rows_functions},
+	[VIEW_CALLERS] = {.name = "callers",
+			  .title = "Callers",
+			  .columns =
+				  1u << COLUMN_SELF | 1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT,
+			  .function_width_min = 32,
+			  .rows = rows_callers},
+	[VIEW_TREE] = {.name = "tree",
+		       .title = "Call tree",
+		       .columns = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL | 1u << COLUMN_FUNCTION |
+				  1u << COLUMN_OBJECT,
+		       .function_width_min = 32,
+		       .opens_hot = true,
+		       .rows = rows_tree},
+};
+
+/* --- the walk --- */
 
 /*
  * List the children of ITEM (NULL: the first level) below the row PARENT. An
@@ -231,7 +237,7 @@ static int push_level(struct view_scratch *w, const struct sibling *item,
 	struct level level = {.first = (uint32_t)w->nr_siblings, .paths = (uint32_t)w->nr_paths};
 	struct sibling copy = item ? *item : (struct sibling){0}; /* siblings[] may move */
 
-	if (add_children(w, item ? &copy : NULL) < 0 ||
+	if (w->spec->rows(w, item ? &copy : NULL) < 0 ||
 	    rows_finish_siblings(w, level.first, copy.key) < 0 ||
 	    vec_reserve(&w->levels, &w->cap_levels, w->nr_levels + 1, UINT32_MAX) < 0)
 		return -ENOMEM;
@@ -267,8 +273,9 @@ static struct view_row row_of(const struct view_scratch *w, const struct level *
 	else
 		row.guides = row.is_last ? row.guides & ~bit : row.guides | bit;
 	row.is_open =
-		item->has_children && fold_is_open(w->query->fold, w->query->kind, item->key,
-						   item->total >= w->snapshot->total / HOT_SHARE);
+		item->has_children &&
+		fold_is_open(w->query->fold, item->key,
+			     w->spec->opens_hot && item->total >= w->snapshot->total / HOT_SHARE);
 	return row;
 }
 
@@ -326,6 +333,7 @@ int view_build(struct view *view, const struct snapshot *snapshot, const struct 
 		return -ENOMEM;
 	w->snapshot = snapshot;
 	w->query = query;
+	w->spec = &view_specs[query->kind];
 	w->nr_siblings = w->nr_levels = w->nr_paths = 0;
 	w->min_total = (uint64_t)(query->min_pct / 100 * (double)snapshot->total);
 	if (rows_choose_nodes(w) < 0)
