@@ -106,7 +106,6 @@ cat >"$tmp/known" <<EOF
 engine: backlog engine replay
 perf: recording_streams recording_take
 proc: procs requests
-ui: act events layout progress row tree ui view_callers view_functions view_tree write
 unwind: aarch64 fp step_run_x86_64 walk x86_64
 unwind: synth synth_aarch64 synth_x86_64
 view: callers view

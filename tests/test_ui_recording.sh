@@ -120,7 +120,7 @@ key q
 see_end 0
 
 # The real program over recordings made elsewhere.
-data=${STACKTOP_TEST_DATA:-$top_srcdir/../shared/data}
+data=$(realpath -m "${STACKTOP_TEST_DATA:-$top_srcdir/../shared/data}")
 if ! [ -e "$data/recordings/perf.data.hw_and_sw-3.4" ]; then
 	echo "$nr_checks checks; no recordings to try the real program on"
 	exit 0

@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include "src/base/util.h"
-#include "ui/row.h"
 #include "ui/state.h"
 
 #include <string.h>
@@ -29,10 +28,18 @@ static bool is_recording(const struct ui *ui)
 	return ui->snapshot && ui->snapshot->recording.is_recording;
 }
 
+/*
+ * The next three are refused for a recording: the engine then says why, and the screen expects no
+ * change.
+ */
 static void toggle_freeze(struct ui *ui)
 {
 	bool frozen = ui->snapshot && ui->snapshot->settings.frozen;
 
+	if (is_recording(ui)) {
+		ui_command(ui, COMMAND_FREEZE, 1);
+		return;
+	}
 	if (ui->asked_freeze != ASKED_NOTHING)
 		frozen = ui->asked_freeze == ASKED_FROZEN;
 	ui->asked_freeze = frozen ? ASKED_LIVE : ASKED_FROZEN;
@@ -48,6 +55,10 @@ static void change_stack_bytes(struct ui *ui, bool larger)
 		return;
 	if (now == 0)
 		now = ui->snapshot->settings.stack_bytes;
+	if (is_recording(ui)) {
+		ui_command(ui, COMMAND_STACK_BYTES, MAX(now, 1u));
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(stack_sizes); i++) {
 		if (larger && stack_sizes[i] > now && !wanted)
 			wanted = stack_sizes[i];
@@ -65,97 +76,46 @@ static void change_stack_bytes(struct ui *ui, bool larger)
 	       ui->snapshot->settings.mode == STACK_MODE_DWARF ? "" : " (used in dwarf mode: d)");
 }
 
-static void ask_search(struct ui *ui)
+static void zero(struct ui *ui)
 {
-	prompt_open(&ui->prompt, PROMPT_SEARCH, "");
+	ui_command(ui, COMMAND_ZERO, 0);
+	if (!is_recording(ui))
+		ui_hurry(ui);
 }
 
 /* Out of everything that was begun: the search, the row that was chosen. */
 static void escape(struct ui *ui)
 {
+	if (progress_stop(ui))
+		return;
 	ui->search[0] = '\0';
 	list_release(ui_list(ui));
 }
 
-static bool act_on_list(struct ui *ui, enum request request)
+static void act_on_engine(struct ui *ui, enum request request)
 {
-	struct list *list = ui_list(ui);
-	int64_t cursor = list->cursor, page = list->height;
-
-	switch (request) {
-	case REQUEST_UP:
-		list_go(list, cursor - 1);
-		return true;
-	case REQUEST_DOWN:
-		list_go(list, cursor + 1);
-		return true;
-	case REQUEST_PAGE_UP:
-		list_go(list, cursor - page);
-		return true;
-	case REQUEST_PAGE_DOWN:
-		list_go(list, cursor + page);
-		return true;
-	case REQUEST_FIRST:
-		list_go(list, 0);
-		return true;
-	case REQUEST_LAST:
-		list_go(list, (int64_t)list->view.nr_rows - 1);
-		return true;
-	case REQUEST_ESCAPE:
-		if (!progress_stop(ui))
-			escape(ui);
-		return true;
-	default:
-		return ui->snapshot && ui_ops(ui)->request(ui, request);
-	}
-}
-
-/* A recording cannot obey: the engine says why, and nothing is expected to change. */
-static bool act_on_recording(struct ui *ui, enum request request)
-{
-	switch (request) {
-	case REQUEST_STACK_SMALLER:
-	case REQUEST_STACK_LARGER:
-		ui_command(ui, COMMAND_STACK_BYTES, MAX(ui->snapshot->settings.stack_bytes, 1u));
-		return true;
-	case REQUEST_FREEZE:
-		ui_command(ui, COMMAND_FREEZE, 1);
-		return true;
-	case REQUEST_ZERO:
-		ui_command(ui, COMMAND_ZERO, 0);
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool act_on_engine(struct ui *ui, enum request request)
-{
-	if (is_recording(ui) && act_on_recording(ui, request))
-		return true;
 	switch (request) {
 	case REQUEST_MODE_FP:
 		ui_command(ui, COMMAND_MODE, STACK_MODE_FP);
-		return true;
+		break;
 	case REQUEST_MODE_DWARF:
 		ui_command(ui, COMMAND_MODE, STACK_MODE_DWARF);
-		return true;
+		break;
 	case REQUEST_MODE_LBR:
 		ui_command(ui, COMMAND_MODE, STACK_MODE_LBR);
-		return true;
+		break;
 	case REQUEST_STACK_SMALLER:
 	case REQUEST_STACK_LARGER:
 		change_stack_bytes(ui, request == REQUEST_STACK_LARGER);
-		return true;
+		break;
 	case REQUEST_FREEZE:
 		toggle_freeze(ui);
-		return true;
+		break;
 	case REQUEST_ZERO:
-		ui_command(ui, COMMAND_ZERO, 0);
-		ui_hurry(ui);
-		return true;
+		zero(ui);
+		break;
 	default:
-		return false;
+		break;
 	}
 }
 
@@ -174,8 +134,11 @@ static void act_on_screen(struct ui *ui, enum request request)
 	case REQUEST_VIEW_NEXT:
 		ui_show(ui, (ui->here + 1) % VIEW_COUNT);
 		break;
+	case REQUEST_ESCAPE:
+		escape(ui);
+		break;
 	case REQUEST_SEARCH:
-		ask_search(ui);
+		prompt_open(&ui->prompt, PROMPT_SEARCH, "");
 		break;
 	case REQUEST_SEARCH_NEXT:
 	case REQUEST_SEARCH_PREVIOUS:
@@ -206,14 +169,19 @@ static void act_on_screen(struct ui *ui, enum request request)
 			ui->status = 0;
 		break;
 	default:
-		break;
+		act_on_engine(ui, request);
 	}
 }
 
 static void act(struct ui *ui, enum request request)
 {
+	struct list *list = ui_list(ui);
+	int64_t at = list->cursor;
+
 	ui->message.text[0] = '\0';
-	if (!act_on_list(ui, request) && !act_on_engine(ui, request))
+	if (keys_move(request, &at, list->height, list->view.nr_rows))
+		list_go(list, at);
+	else if (request == REQUEST_ESCAPE || !ui->snapshot || !ui_view(ui)->request(ui, request))
 		act_on_screen(ui, request);
 }
 
@@ -241,9 +209,11 @@ void act_on_key(struct ui *ui, int key, bool is_code)
 	if (ui->is_stale) /* the rows that keys are about are those of the snapshot */
 		ui_build(ui);
 	if (is_code && key == KEY_RESIZE)
-		return; /* curses repeats what SIGWINCH has told */
+		return; /* curses repeats what SIGWINCH has said */
 	if (ui->prompt.kind != PROMPT_NONE) {
 		act_on_prompt(ui, key, is_code);
+	} else if (ui->overlay != OVERLAY_NONE && request == REQUEST_REDRAW) {
+		screen_repaint(&ui->screen);
 	} else if (ui->overlay == OVERLAY_HELP) {
 		help_key(ui, request);
 	} else if (ui->overlay == OVERLAY_EVENTS) {

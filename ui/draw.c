@@ -7,37 +7,39 @@
 #include "src/base/text.h"
 #include "src/base/util.h"
 
-#include <string.h>
+#include <assert.h>
 
 #define DRAW_TEXT_MAX 4096 /* bytes: 500 columns of 4-byte characters with two marks each */
 
-static void set_look(const struct screen *screen, enum style style, attr_t added)
+static bool is_on_screen(const struct screen *screen, int line, int column)
 {
-	attr_set(screen->styles[style] | added, screen->pairs[style], NULL);
+	return line >= 0 && line < screen->lines && column >= 0 && column < screen->columns;
 }
 
-const char *draw_plain(const struct screen *screen, const char *text, char *out, size_t size)
+int draw_width(const char *text, size_t len)
 {
-	size_t used = 0;
+	char part[DRAW_TEXT_MAX];
 
+	snprintf(part, sizeof(part), "%.*s", (int)len, text);
+	return text_width(part);
+}
+
+/* TEXT as this terminal can show it: without UTF-8 with '?' for each column that is not ASCII. */
+static const char *plain(const struct screen *screen, const char *text, char *out, size_t size)
+{
+	size_t used = 0, bytes;
+
+	if (!screen->ascii)
+		return text;
 	while (*text && used + 1 < size) {
-		size_t bytes;
-		int columns;
-
-		if (!screen->ascii || (unsigned char)*text < 0x80) {
+		if ((unsigned char)*text < 0x80) {
 			out[used++] = *text++;
 			continue;
 		}
-		/* One character: what fits into two columns starts with it, wide or narrow. */
 		for (bytes = 1; ((unsigned char)text[bytes] & 0xc0) == 0x80; bytes++)
 			;
-		{
-			char one[8] = "";
-
-			memcpy(one, text, MIN(bytes, sizeof(one) - 1));
-			columns = text_width(one);
-		}
-		for (int i = 0; i < columns && used + 1 < size; i++)
+		for (int columns = draw_width(text, bytes); columns > 0 && used + 1 < size;
+		     columns--)
 			out[used++] = '?';
 		text += bytes;
 	}
@@ -45,32 +47,36 @@ const char *draw_plain(const struct screen *screen, const char *text, char *out,
 	return out;
 }
 
-int draw_text(struct screen *screen, int line, int column, int width, enum style style,
-	      attr_t added, const char *text)
+int draw_cut(struct screen *screen, int line, int column, int width, enum style style,
+	     const char *text)
 {
-	char plain[DRAW_TEXT_MAX];
+	char shown[DRAW_TEXT_MAX];
 	int columns = 0;
 	size_t bytes;
 
-	if (line < 0 || line >= screen->lines || column < 0 || column >= screen->columns)
+	if (!is_on_screen(screen, line, column))
 		return 0;
-	if (screen->ascii)
-		text = draw_plain(screen, text, plain, sizeof(plain));
+	text = plain(screen, text, shown, sizeof(shown));
 	bytes = text_fit(text, MIN(width, screen->columns - column), &columns);
 	if (bytes == 0)
 		return 0;
-	set_look(screen, style, added);
+	assert(column + columns <= screen->columns);
+	attr_set(screen->styles[style], screen->pairs[style], NULL);
 	mvaddnstr(line, column, text, (int)bytes);
 	return columns;
 }
 
-void draw_text_right(struct screen *screen, int line, int column, int width, enum style style,
-		     attr_t added, const char *text)
+int draw_text(struct screen *screen, int line, int column, enum style style, const char *text)
+{
+	return draw_cut(screen, line, column, screen->columns, style, text);
+}
+
+void draw_right(struct screen *screen, int line, int column, int width, enum style style,
+		const char *text)
 {
 	int columns = text_width(text);
 
-	draw_text(screen, line, column + MAX(width - columns, 0), MIN(width, columns), style, added,
-		  text);
+	draw_cut(screen, line, column + MAX(width - columns, 0), MIN(width, columns), style, text);
 }
 
 /* The bytes of TEXT that go on one line: up to the last space that fits, or as many as fit. */
@@ -115,26 +121,24 @@ void draw_lines(struct screen *screen, int line, int nr, enum style style, const
 			text_elide(text, screen->columns, 0, part, sizeof(part));
 		else
 			snprintf(part, sizeof(part), "%.*s", (int)line_of(screen, text), text);
-		draw_text(screen, line + i, 0, screen->columns, style, A_NORMAL, part);
+		draw_text(screen, line + i, 0, style, part);
 		text = next_line(screen, text);
 	}
 }
 
-void draw_fill(struct screen *screen, int line, int column, int width, enum style style)
+void draw_fill(struct screen *screen, int line, enum style style)
 {
-	if (line < 0 || line >= screen->lines || column < 0 || column >= screen->columns)
+	if (!is_on_screen(screen, line, 0))
 		return;
-	set_look(screen, style, A_NORMAL);
-	mvhline(line, column, ' ' | screen->styles[style] | COLOR_PAIR(screen->pairs[style]),
-		MIN(width, screen->columns - column));
+	attr_set(screen->styles[style], screen->pairs[style], NULL);
+	mvhline(line, 0, ' ' | screen->styles[style] | COLOR_PAIR(screen->pairs[style]),
+		screen->columns);
 }
 
 void draw_restyle(struct screen *screen, int line, int column, int width, enum style style,
 		  attr_t added)
 {
-	if (line < 0 || line >= screen->lines || column < 0 || column >= screen->columns ||
-	    width <= 0)
-		return;
-	mvchgat(line, column, MIN(width, screen->columns - column), screen->styles[style] | added,
-		screen->pairs[style], NULL);
+	if (is_on_screen(screen, line, column) && width > 0)
+		mvchgat(line, column, MIN(width, screen->columns - column),
+			screen->styles[style] | added, screen->pairs[style], NULL);
 }

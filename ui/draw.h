@@ -9,29 +9,24 @@
 
 #include "ui/screen.h"
 
-/*
- * Write TEXT at (LINE, COLUMN), at most WIDTH columns and never past the
- * screen. ADDED: attributes besides the style's. Returns the columns taken.
- */
-int draw_text(struct screen *screen, int line, int column, int width, enum style style,
-	      attr_t added, const char *text);
+/* Write TEXT at (LINE, COLUMN), up to the right edge of the screen. Returns the columns taken. */
+int draw_text(struct screen *screen, int line, int column, enum style style, const char *text);
+/* The same, at most WIDTH columns of it. */
+int draw_cut(struct screen *screen, int line, int column, int width, enum style style,
+	     const char *text);
 /* The same, flush right within WIDTH. */
-void draw_text_right(struct screen *screen, int line, int column, int width, enum style style,
-		     attr_t added, const char *text);
+void draw_right(struct screen *screen, int line, int column, int width, enum style style,
+		const char *text);
 /* How many lines TEXT takes when it is broken at spaces, at most MAX. */
 int draw_count_lines(const struct screen *screen, const char *text, int max);
 /* Write TEXT over at most NR lines of the screen, from LINE on; what finds no room becomes "..". */
 void draw_lines(struct screen *screen, int line, int nr, enum style style, const char *text);
-/* Fill with spaces. */
-void draw_fill(struct screen *screen, int line, int column, int width, enum style style);
-/* Change the look of text that is already there. */
+/* Fill LINE with spaces. */
+void draw_fill(struct screen *screen, int line, enum style style);
+/* Change the look of WIDTH columns of text that is already there; ADDED: attributes besides the style's. */
 void draw_restyle(struct screen *screen, int line, int column, int width, enum style style,
 		  attr_t added);
-
-/*
- * Copy TEXT as this terminal can show it: with '?' for each column of a
- * character that is not ASCII where there is no UTF-8. Returns OUT.
- */
-const char *draw_plain(const struct screen *screen, const char *text, char *out, size_t size);
+/* The columns of the first LEN bytes of TEXT. */
+int draw_width(const char *text, size_t len);
 
 #endif

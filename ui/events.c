@@ -47,13 +47,11 @@ static void draw_event(struct ui *ui, uint32_t i, int line)
 	char count[32];
 
 	if (style == STYLE_CURSOR)
-		draw_fill(screen, line, 0, screen->columns, style);
+		draw_fill(screen, line, style);
 	snprintf(count, sizeof(count), "%" PRIu64, event->nr_samples);
-	draw_text_right(screen, line, 0, COUNT_COLUMNS, style, A_NORMAL, count);
-	draw_text(screen, line, COUNT_COLUMNS + 1, 1, style, A_NORMAL,
-		  i == s->recording.event ? "*" : " ");
-	draw_text(screen, line, COUNT_COLUMNS + 3, screen->columns, style, A_NORMAL,
-		  snapshot_text(s, event->name));
+	draw_right(screen, line, 0, COUNT_COLUMNS, style, count);
+	draw_cut(screen, line, COUNT_COLUMNS + 1, 1, style, i == s->recording.event ? "*" : " ");
+	draw_text(screen, line, COUNT_COLUMNS + 3, style, snapshot_text(s, event->name));
 }
 
 void events_draw(struct ui *ui)
@@ -65,13 +63,12 @@ void events_draw(struct ui *ui)
 	ui->event_top = MIN(ui->event_top, ui->event_at);
 	if (ui->event_at >= ui->event_top + rows)
 		ui->event_top = ui->event_at - rows + 1;
-	draw_text(screen, 0, 0, screen->columns, STYLE_HEADER, A_NORMAL,
-		  "Events of this recording, * is shown");
-	draw_text_right(screen, 1, 0, COUNT_COLUMNS, STYLE_TITLE, A_NORMAL, "samples");
-	draw_text(screen, 1, COUNT_COLUMNS + 3, screen->columns, STYLE_TITLE, A_NORMAL, "event");
+	draw_text(screen, 0, 0, STYLE_HEADER, "Events of this recording, * is shown");
+	draw_right(screen, 1, 0, COUNT_COLUMNS, STYLE_TITLE, "samples");
+	draw_text(screen, 1, COUNT_COLUMNS + 3, STYLE_TITLE, "event");
 	for (uint32_t i = 0; i < rows && ui->event_top + i < nr; i++)
 		draw_event(ui, ui->event_top + i, EVENT_LINE + (int)i);
-	draw_text(screen, screen->lines - 1, 0, screen->columns, STYLE_KEY, A_NORMAL,
+	draw_text(screen, screen->lines - 1, 0, STYLE_KEY,
 		  "Up Down choose, Enter shows it, any other key goes back");
 }
 
@@ -86,37 +83,13 @@ static void choose(struct ui *ui)
 
 void events_key(struct ui *ui, enum request request)
 {
-	int64_t at = ui->event_at, page = rows_of(ui);
+	int64_t at = ui->event_at;
 
-	switch (request) {
-	case REQUEST_UP:
-		at--;
-		break;
-	case REQUEST_DOWN:
-		at++;
-		break;
-	case REQUEST_PAGE_UP:
-		at -= page;
-		break;
-	case REQUEST_PAGE_DOWN:
-		at += page;
-		break;
-	case REQUEST_FIRST:
-		at = 0;
-		break;
-	case REQUEST_LAST:
-		at = nr_events(ui);
-		break;
-	case REQUEST_REDRAW:
-		screen_repaint(&ui->screen);
-		break;
-	case REQUEST_ENTER:
-		ui->overlay = OVERLAY_NONE;
-		choose(ui);
-		break;
-	default:
-		ui->overlay = OVERLAY_NONE;
+	if (keys_move(request, &at, rows_of(ui), nr_events(ui))) {
+		ui->event_at = (uint32_t)at;
+		return;
 	}
-	at = MAX(MIN(at, (int64_t)nr_events(ui) - 1), (int64_t)0);
-	ui->event_at = (uint32_t)at;
+	ui->overlay = OVERLAY_NONE;
+	if (request == REQUEST_ENTER)
+		choose(ui);
 }

@@ -58,13 +58,13 @@ static void draw_line(struct screen *screen, int line, int column, int width,
 	if (!help->text)
 		return;
 	if (!help->keys) {
-		draw_text(screen, line, column + 1, width - 1, STYLE_TITLE, A_NORMAL, help->text);
+		draw_cut(screen, line, column + 1, width - 1, STYLE_TITLE, help->text);
 		return;
 	}
-	draw_text(screen, line, column + 2, MIN(HELP_KEYS_COLUMNS, width - 2), STYLE_KEY, A_NORMAL,
-		  help->keys);
-	draw_text(screen, line, column + 2 + HELP_KEYS_COLUMNS, width - 2 - HELP_KEYS_COLUMNS,
-		  STYLE_NORMAL, A_NORMAL, help->text);
+	draw_cut(screen, line, column + 2, MIN(HELP_KEYS_COLUMNS, width - 2), STYLE_KEY,
+		 help->keys);
+	draw_cut(screen, line, column + 2 + HELP_KEYS_COLUMNS, width - 2 - HELP_KEYS_COLUMNS,
+		 STYLE_NORMAL, help->text);
 }
 
 /* The empty line nearest to the middle: groups stay whole. */
@@ -95,52 +95,29 @@ void help_draw(struct ui *ui)
 	struct screen *screen = &ui->screen;
 	struct help_line lines[HELP_LINES_MAX];
 	size_t nr = help_lines(lines), left = nr;
-	int width = screen->columns, room = MAX(screen->lines - 2, 1), longest;
+	int width = screen->columns, room = MAX(screen->lines - 2, 1);
+	int64_t longest;
 
 	if (width >= HELP_TWO_COLUMNS) {
 		left = middle_of(lines, nr);
 		width /= 2;
 	}
-	longest = (int)MAX(left, nr - left);
+	longest = (int64_t)MAX(left, nr - left);
 	ui->help_top = MIN(ui->help_top, longest - room);
-	ui->help_top = MAX(ui->help_top, 0);
-	draw_text(screen, 0, 0, screen->columns, STYLE_HEADER, A_NORMAL,
+	ui->help_top = MAX(ui->help_top, (int64_t)0);
+	draw_text(screen, 0, 0, STYLE_HEADER,
 		  "stacktop " PACKAGE_VERSION ": the keys and what the numbers mean");
 	draw_column(ui, lines, left, 0, width);
 	draw_column(ui, lines + left, nr - left, width, width);
 	if (screen->lines > 1)
-		draw_text(screen, screen->lines - 1, 0, screen->columns, STYLE_KEY, A_NORMAL,
+		draw_text(screen, screen->lines - 1, 0, STYLE_KEY,
 			  longest > room ? "Up Down PgUp PgDn scroll, any other key goes back"
 					 : "any key goes back");
 }
 
 void help_key(struct ui *ui, enum request request)
 {
-	int page = MAX(ui->screen.lines - 2, 1);
-
-	switch (request) {
-	case REQUEST_UP:
-		ui->help_top--;
-		break;
-	case REQUEST_DOWN:
-		ui->help_top++;
-		break;
-	case REQUEST_PAGE_UP:
-		ui->help_top -= page;
-		break;
-	case REQUEST_PAGE_DOWN:
-		ui->help_top += page;
-		break;
-	case REQUEST_FIRST:
-		ui->help_top = 0;
-		break;
-	case REQUEST_LAST:
-		ui->help_top = HELP_LINES_MAX;
-		break;
-	case REQUEST_REDRAW:
-		screen_repaint(&ui->screen);
-		break;
-	default:
+	/* How many lines there are depends on the width: help_draw() has the last word. */
+	if (!keys_move(request, &ui->help_top, MAX(ui->screen.lines - 2, 1), HELP_LINES_MAX))
 		ui->overlay = OVERLAY_NONE;
-	}
 }

@@ -13,11 +13,8 @@
 
 #include <curses.h>
 
-#define KEY_CTRL(letter) ((letter)&0x1f)
-#define KEY_ESCAPE	 0x1b
-#define KEY_TAB		 '\t'
-#define BINDINGS_MAX	 4
-#define CODE(key)	 (-(key)) /* a curses key code, not a character */
+#define KEY_TAB	     '\t'
+#define BINDINGS_MAX 4
 
 struct binding {
 	struct {
@@ -105,4 +102,34 @@ enum request keys_request(int key, bool is_code)
 		}
 	}
 	return REQUEST_NONE;
+}
+
+bool keys_move(enum request request, int64_t *at, int64_t page, int64_t nr)
+{
+	int64_t to = *at;
+
+	switch (request) {
+	case REQUEST_UP:
+		to--;
+		break;
+	case REQUEST_DOWN:
+		to++;
+		break;
+	case REQUEST_PAGE_UP:
+		to -= page;
+		break;
+	case REQUEST_PAGE_DOWN:
+		to += page;
+		break;
+	case REQUEST_FIRST:
+		to = 0;
+		break;
+	case REQUEST_LAST:
+		to = nr;
+		break;
+	default:
+		return false;
+	}
+	*at = MAX(MIN(to, nr - 1), (int64_t)0);
+	return true;
 }

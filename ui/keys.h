@@ -8,6 +8,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Beside the characters themselves; CODE: a curses key code, in a table of both. */
+#define KEY_CTRL(letter) ((letter)&0x1f)
+#define KEY_ESCAPE	 0x1b
+#define CODE(key)	 (-(key))
 
 enum request {
 	REQUEST_NONE,
@@ -51,6 +57,9 @@ enum request {
 
 /* What a key asks for; REQUEST_NONE: nothing, silently. */
 enum request keys_request(int key, bool is_code);
+
+/* Move a cursor at *AT among NR rows, PAGE of them on the screen; false: not what REQUEST asks for. */
+bool keys_move(enum request request, int64_t *at, int64_t page, int64_t nr);
 
 /* Where a key is worth a hint. */
 enum hint_place { HINT_ALWAYS, HINT_LIVE, HINT_EVENTS };

@@ -9,7 +9,6 @@
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "ui/draw.h"
-#include "ui/row.h"
 #include "ui/state.h"
 
 #include <ctype.h>
@@ -80,22 +79,18 @@ static struct plan plan_lines(const struct ui *ui)
 
 /* --- header --- */
 
-/* Show WORD and the figure behind it in another style. */
+/* Show WORD and the figure that follows it in another style. */
 static void mark_word(struct screen *screen, const char *header, const char *word, enum style style)
 {
 	const char *at = strstr(header, word);
-	char before[HEADER_TEXT_MAX], part[HEADER_TEXT_MAX];
 	size_t len = strlen(word);
 
 	if (!at)
 		return;
-	while (at[len] == ' ')
-		len++;
-	while (at[len] && at[len] != ' ')
-		len++;
-	snprintf(before, sizeof(before), "%.*s", (int)(at - header), header);
-	snprintf(part, sizeof(part), "%.*s", (int)len, at);
-	draw_restyle(screen, 0, text_width(before), text_width(part), style, A_NORMAL);
+	len += strspn(at + len, " ");
+	len += strcspn(at + len, " ");
+	draw_restyle(screen, 0, draw_width(header, (size_t)(at - header)), draw_width(at, len),
+		     style, A_NORMAL);
 }
 
 static void draw_header(struct ui *ui)
@@ -105,12 +100,11 @@ static void draw_header(struct ui *ui)
 	char header[HEADER_TEXT_MAX];
 
 	if (!s) {
-		draw_text(screen, 0, 0, screen->columns, STYLE_HEADER, A_NORMAL,
-			  "stacktop  collecting ...");
+		draw_text(screen, 0, 0, STYLE_HEADER, "stacktop  collecting ...");
 		return;
 	}
 	view_header(s, screen->columns, screen->ascii, header, sizeof(header));
-	draw_text(screen, 0, 0, screen->columns, STYLE_HEADER, A_NORMAL, header);
+	draw_text(screen, 0, 0, STYLE_HEADER, header);
 	if (s->health.lost || s->health.lost_read || s->health.lost_samples)
 		mark_word(screen, header, "lost", STYLE_WARNING);
 	if (s->health.dropped)
@@ -222,15 +216,13 @@ static void draw_tabs(struct ui *ui, int line)
 	nr = fit_notes(notes, nr, screen->columns - tabs_width(ui, is_short));
 	for (int kind = 0; kind < VIEW_COUNT; kind++) {
 		tab_text(ui, kind, is_short, text, sizeof(text));
-		column += draw_text(screen, line, column, screen->columns - column,
-				    kind == (int)ui->here ? STYLE_TAB_HERE : STYLE_TAB, A_NORMAL,
-				    text);
+		column += draw_text(screen, line, column,
+				    kind == (int)ui->here ? STYLE_TAB_HERE : STYLE_TAB, text);
 	}
 	column = screen->columns - notes_width(notes, nr);
 	for (size_t i = 0; i < nr; i++) {
 		column += 2;
-		column += draw_text(screen, line, column, screen->columns, notes[i].style, A_NORMAL,
-				    notes[i].text);
+		column += draw_text(screen, line, column, notes[i].style, notes[i].text);
 	}
 }
 
@@ -269,12 +261,9 @@ static void draw_hints(struct ui *ui, int line)
 	for (size_t i = 0; i < nr_key_hints; i++) {
 		if (key_hints[i].priority >= priority || !is_hint(ui, &key_hints[i]))
 			continue;
-		column += draw_text(screen, line, column, screen->columns, STYLE_KEY, A_NORMAL,
-				    key_hints[i].keys);
-		column += draw_text(screen, line, column, screen->columns, STYLE_NORMAL, A_NORMAL,
-				    ":");
-		column += draw_text(screen, line, column, screen->columns, STYLE_NORMAL, A_NORMAL,
-				    key_hints[i].word);
+		column += draw_text(screen, line, column, STYLE_KEY, key_hints[i].keys);
+		column += draw_text(screen, line, column, STYLE_NORMAL, ":");
+		column += draw_text(screen, line, column, STYLE_NORMAL, key_hints[i].word);
 		column++;
 	}
 }
@@ -291,7 +280,7 @@ static void draw_last(struct ui *ui, const struct plan *plan)
 			   ui->message.is_error ? STYLE_WARNING : STYLE_NOTICE, ui->message.text);
 	else if (ui->snapshot && ui->snapshot->settings.is_over &&
 		 !ui->snapshot->recording.is_recording)
-		draw_text(screen, line, 1, screen->columns, STYLE_NOTICE, A_NORMAL,
+		draw_text(screen, line, 1, STYLE_NOTICE,
 			  "nothing is left to sample: w writes this, q leaves");
 	else
 		draw_hints(ui, line);
@@ -322,8 +311,8 @@ static void draw_body(struct ui *ui, const struct plan *plan)
 		row_draw(ui, plan->rows + i, index);
 	}
 	if (list->view.nr_rows == 0 && plan->nr_rows > 0)
-		draw_text(screen, plan->rows + MIN(1, plan->nr_rows - 1), 2, screen->columns,
-			  STYLE_DIM, A_NORMAL, why_empty(ui));
+		draw_text(screen, plan->rows + MIN(1, plan->nr_rows - 1), 2, STYLE_DIM,
+			  why_empty(ui));
 }
 
 void layout_draw(struct ui *ui)

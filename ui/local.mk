@@ -10,16 +10,14 @@ libui_a_SOURCES = \
 	ui/list.c ui/list.h \
 	ui/progress.c \
 	ui/prompt.c ui/prompt.h \
-	ui/row.c ui/row.h \
+	ui/row.c \
 	ui/screen.c ui/screen.h \
 	ui/signals.c ui/signals.h \
-	ui/state.h \
+	ui/state.c ui/state.h \
 	ui/terminfo.c \
 	ui/tree.c \
 	ui/ui.c ui/ui.h \
-	ui/view_callers.c \
-	ui/view_functions.c \
-	ui/view_tree.c \
+	ui/views.c \
 	ui/write.c
 libui_a_CPPFLAGS = $(AM_CPPFLAGS) $(NCURSES_CFLAGS) -DNCURSES_NOMACROS
 

@@ -104,11 +104,11 @@ static void draw_bar(struct ui *ui, int line, int column, int width)
 	int full = (int)((double)width * (double)MIN(r->done_bytes, r->total_bytes) /
 			 (double)r->total_bytes);
 
-	draw_text(&ui->screen, line, column++, 1, STYLE_DIM, A_NORMAL, "[");
+	draw_cut(&ui->screen, line, column++, 1, STYLE_DIM, "[");
 	for (int i = 0; i < width; i++)
-		draw_text(&ui->screen, line, column + i, 1, i < full ? STYLE_NOTICE : STYLE_DIM,
-			  A_NORMAL, i < full ? "#" : ".");
-	draw_text(&ui->screen, line, column + width, 1, STYLE_DIM, A_NORMAL, "]");
+		draw_cut(&ui->screen, line, column + i, 1, i < full ? STYLE_NOTICE : STYLE_DIM,
+			 i < full ? "#" : ".");
+	draw_cut(&ui->screen, line, column + width, 1, STYLE_DIM, "]");
 }
 
 void progress_draw(struct ui *ui, int line)
@@ -119,8 +119,7 @@ void progress_draw(struct ui *ui, int line)
 	int column = 1, room;
 
 	describe(ui, screen->columns < NARROW_COLUMNS, text, sizeof(text));
-	column +=
-		draw_text(screen, line, column, screen->columns, STYLE_NOTICE, A_NORMAL, "reading");
+	column += draw_text(screen, line, column, STYLE_NOTICE, "reading");
 	column++;
 	room = screen->columns - column - text_width(text) - (int)sizeof(how) - 6;
 	if (ui->snapshot->recording.total_bytes && room >= BAR_MIN) {
@@ -128,6 +127,6 @@ void progress_draw(struct ui *ui, int line)
 		draw_bar(ui, line, column, room);
 		column += room + 4;
 	}
-	column += draw_text(screen, line, column, screen->columns, STYLE_NOTICE, A_NORMAL, text);
-	draw_text(screen, line, column + 2, screen->columns, STYLE_KEY, A_NORMAL, how);
+	column += draw_text(screen, line, column, STYLE_NOTICE, text);
+	draw_text(screen, line, column + 2, STYLE_KEY, how);
 }

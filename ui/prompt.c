@@ -7,15 +7,15 @@
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "ui/draw.h"
+#include "ui/keys.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <wctype.h>
 
-#define KEY_CTRL(letter) ((letter)&0x1f)
-#define KEY_ESCAPE	 0x1b
-#define KEY_RUBOUT	 0x7f
-#define UTF8_CHAR_MAX	 4
+#define KEY_RUBOUT    0x7f
+#define UTF8_CHAR_MAX 4
 
 #define LABEL_LONG_COLUMNS 72 /* from this width on */
 
@@ -71,28 +71,15 @@ static void cut(struct prompt *prompt, size_t from, size_t to)
 	prompt->at = from;
 }
 
+/* UTF-8: one byte with all bits, or a leading byte that tells how many continue it with six bits each. */
 static size_t encode(unsigned int c, char *out)
 {
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return UTF8_CHAR_MAX;
+	size_t len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (size_t i = len - 1; i > 0; i--, c >>= 6)
+		out[i] = (char)(0x80 | (c & 0x3f));
+	out[0] = (char)(len == 1 ? c : (0xf00u >> len & 0xff) | c);
+	return len;
 }
 
 static void insert(struct prompt *prompt, unsigned int c)
@@ -135,49 +122,35 @@ static enum prompt_outcome close_prompt(struct prompt *prompt, enum prompt_outco
 	return outcome;
 }
 
-static void edit_by_code(struct prompt *prompt, int code)
+static void edit(struct prompt *prompt, int key, bool is_code)
 {
-	switch (code) {
-	case KEY_BACKSPACE:
-		cut(prompt, before(prompt, prompt->at), prompt->at);
-		break;
-	case KEY_DC:
-		cut(prompt, prompt->at, after(prompt, prompt->at));
-		break;
-	case KEY_LEFT:
-		prompt->at = before(prompt, prompt->at);
-		break;
-	case KEY_RIGHT:
-		prompt->at = after(prompt, prompt->at);
-		break;
-	case KEY_HOME:
-		prompt->at = 0;
-		break;
-	case KEY_END:
-		prompt->at = prompt->len;
-		break;
-	case KEY_UP:
-		if (prompt->last[prompt->kind][0])
-			set_text(prompt, prompt->last[prompt->kind]);
-		break;
-	}
-}
-
-static void edit_by_character(struct prompt *prompt, int character)
-{
-	switch (character) {
+	switch (is_code ? CODE(key) : key) {
+	case CODE(KEY_BACKSPACE):
 	case KEY_RUBOUT:
 	case KEY_CTRL('H'):
-		edit_by_code(prompt, KEY_BACKSPACE);
+		cut(prompt, before(prompt, prompt->at), prompt->at);
 		break;
+	case CODE(KEY_DC):
 	case KEY_CTRL('D'):
-		edit_by_code(prompt, KEY_DC);
+		cut(prompt, prompt->at, after(prompt, prompt->at));
 		break;
+	case CODE(KEY_LEFT):
+		prompt->at = before(prompt, prompt->at);
+		break;
+	case CODE(KEY_RIGHT):
+		prompt->at = after(prompt, prompt->at);
+		break;
+	case CODE(KEY_HOME):
 	case KEY_CTRL('A'):
-		edit_by_code(prompt, KEY_HOME);
+		prompt->at = 0;
 		break;
+	case CODE(KEY_END):
 	case KEY_CTRL('E'):
-		edit_by_code(prompt, KEY_END);
+		prompt->at = prompt->len;
+		break;
+	case CODE(KEY_UP):
+		if (prompt->last[prompt->kind][0])
+			set_text(prompt, prompt->last[prompt->kind]);
 		break;
 	case KEY_CTRL('U'):
 		cut(prompt, 0, prompt->at);
@@ -189,21 +162,19 @@ static void edit_by_character(struct prompt *prompt, int character)
 		cut_word(prompt);
 		break;
 	default:
-		insert(prompt, (unsigned int)character);
+		if (!is_code)
+			insert(prompt, (unsigned int)key);
 	}
 }
 
 enum prompt_outcome prompt_key(struct prompt *prompt, int key, bool is_code)
 {
-	if (is_code && key != KEY_ENTER) {
-		edit_by_code(prompt, key);
-		return PROMPT_GOES_ON;
-	}
-	if (is_code || key == '\r' || key == '\n')
+	if (is_code ? key == KEY_ENTER : key == '\r' || key == '\n')
 		return close_prompt(prompt, PROMPT_ACCEPTED);
-	if (key == KEY_ESCAPE || key == KEY_CTRL('G'))
+	if (!is_code && (key == KEY_ESCAPE || key == KEY_CTRL('G')))
 		return close_prompt(prompt, PROMPT_CANCELLED);
-	edit_by_character(prompt, key);
+	edit(prompt, key, is_code);
+	assert(prompt->at <= prompt->len && prompt->len < sizeof(prompt->text));
 	return PROMPT_GOES_ON;
 }
 
@@ -212,18 +183,13 @@ void prompt_draw(const struct prompt *prompt, struct screen *screen, int line)
 	bool is_wide = screen->columns >= LABEL_LONG_COLUMNS;
 	const char *label = is_wide ? labels[prompt->kind].full : labels[prompt->kind].brief;
 	int start = MIN((int)strlen(label), MAX(screen->columns - 2, 0));
-	int room = MAX(screen->columns - start - 1, 1);
-	char head[PROMPT_TEXT_MAX];
+	int room = MAX(screen->columns - start - 1, 1), width;
 	size_t from = 0;
 
-	draw_text(screen, line, 0, start, STYLE_KEY, A_NORMAL, label);
+	draw_cut(screen, line, 0, start, STYLE_KEY, label);
 	/* Scrolled so far that the cursor is on the screen. */
-	do {
-		snprintf(head, sizeof(head), "%.*s", (int)(prompt->at - from), prompt->text + from);
-		if (text_width(head) < room)
-			break;
+	while ((width = draw_width(prompt->text + from, prompt->at - from)) >= room)
 		from = after(prompt, from);
-	} while (from < prompt->at);
-	draw_text(screen, line, start, room + 1, STYLE_NORMAL, A_NORMAL, prompt->text + from);
-	wmove(stdscr, line, MIN(start + text_width(head), screen->columns - 1));
+	draw_cut(screen, line, start, room + 1, STYLE_NORMAL, prompt->text + from);
+	wmove(stdscr, line, MIN(start + width, screen->columns - 1));
 }

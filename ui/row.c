@@ -6,11 +6,10 @@
  */
 #include "config.h"
 
-#include "ui/row.h"
-
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "ui/draw.h"
+#include "ui/state.h"
 
 #include <string.h>
 
@@ -108,14 +107,11 @@ static const char *skip_columns(const char *text, int columns)
 static void mark_match(struct ui *ui, int line, int column, const char *text, enum style style)
 {
 	const char *at = ui->search[0] ? strcasestr(text, ui->search) : NULL;
-	char before[CELL_TEXT_MAX], found[CELL_TEXT_MAX];
 
-	if (!at)
-		return;
-	snprintf(before, sizeof(before), "%.*s", (int)(at - text), text);
-	snprintf(found, sizeof(found), "%.*s", (int)strlen(ui->search), at);
-	draw_restyle(&ui->screen, line, column + text_width(before), text_width(found), style,
-		     ui->screen.styles[STYLE_MATCH]);
+	if (at)
+		draw_restyle(&ui->screen, line, column + draw_width(text, (size_t)(at - text)),
+			     draw_width(at, strlen(ui->search)), style,
+			     ui->screen.styles[STYLE_MATCH]);
 }
 
 static int draw_indent(struct ui *ui, int line, int column, int width, const struct view_row *row,
@@ -128,12 +124,12 @@ static int draw_indent(struct ui *ui, int line, int column, int width, const str
 	all = text_width(indent);
 	if (all > room && room > 0) {
 		/* The near end is the one that says something. */
-		taken = draw_text(&ui->screen, line, column, 1, style, A_NORMAL, "<");
+		taken = draw_cut(&ui->screen, line, column, 1, style, "<");
 		all -= room - taken;
-		return taken + draw_text(&ui->screen, line, column + taken, room - taken, style,
-					 A_NORMAL, skip_columns(indent, all));
+		return taken + draw_cut(&ui->screen, line, column + taken, room - taken, style,
+					skip_columns(indent, all));
 	}
-	return draw_text(&ui->screen, line, column, width, style, A_NORMAL, indent);
+	return draw_cut(&ui->screen, line, column, width, style, indent);
 }
 
 static void draw_name(struct ui *ui, int line, const struct places *places,
@@ -155,7 +151,7 @@ static void draw_name(struct ui *ui, int line, const struct places *places,
 		snprintf(shown, sizeof(shown), "%s", skip_columns(name, list->shift));
 	else
 		text_elide(name, width, 1, shown, sizeof(shown));
-	draw_text(&ui->screen, line, column, width, style, A_NORMAL, shown);
+	draw_cut(&ui->screen, line, column, width, style, shown);
 	mark_match(ui, line, column, shown, style);
 }
 
@@ -182,7 +178,7 @@ void row_draw(struct ui *ui, int line, uint32_t index)
 	char text[CELL_TEXT_MAX];
 
 	if (is_cursor)
-		draw_fill(&ui->screen, line, 0, ui->screen.columns, STYLE_CURSOR);
+		draw_fill(&ui->screen, line, STYLE_CURSOR);
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		enum view_column column = (enum view_column)i;
 		enum style style = is_cursor ? STYLE_CURSOR : cell_style(ui, list, row, column);
@@ -196,14 +192,14 @@ void row_draw(struct ui *ui, int line, uint32_t index)
 			continue;
 		}
 		if (view_columns[i].right_aligned) {
-			draw_text_right(&ui->screen, line, places.column[i], places.width[i], style,
-					A_NORMAL, text);
+			draw_right(&ui->screen, line, places.column[i], places.width[i], style,
+				   text);
 		} else {
 			char shown[CELL_TEXT_MAX];
 
 			text_elide(text, places.width[i], 1, shown, sizeof(shown));
-			draw_text(&ui->screen, line, places.column[i], places.width[i], style,
-				  A_NORMAL, shown);
+			draw_cut(&ui->screen, line, places.column[i], places.width[i], style,
+				 shown);
 		}
 	}
 }
@@ -255,7 +251,7 @@ static void draw_title(struct ui *ui, int line, int column, int width, enum view
 	bool is_sorted = is_sorted_by(ui, which);
 	enum style style = is_sorted ? STYLE_SORTED : STYLE_TITLE;
 	const char *title =
-		which == COLUMN_FUNCTION ? ui_ops(ui)->item_title : view_columns[which].title;
+		which == COLUMN_FUNCTION ? ui_view(ui)->item_title : view_columns[which].title;
 	char text[CELL_TEXT_MAX];
 
 	if (is_sorted)
@@ -264,16 +260,16 @@ static void draw_title(struct ui *ui, int line, int column, int width, enum view
 	else
 		snprintf(text, sizeof(text), "%s", title);
 	if (view_columns[which].right_aligned)
-		draw_text_right(screen, line, column, width, style, A_NORMAL, text);
+		draw_right(screen, line, column, width, style, text);
 	else
-		draw_text(screen, line, column, width, style, A_NORMAL, text);
+		draw_cut(screen, line, column, width, style, text);
 }
 
 void row_draw_titles(struct ui *ui, int line)
 {
 	const struct places places = place_columns(ui);
 
-	draw_fill(&ui->screen, line, 0, ui->screen.columns, STYLE_TITLE);
+	draw_fill(&ui->screen, line, STYLE_TITLE);
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		if (places.set & 1u << i)
 			draw_title(ui, line, places.column[i], places.width[i],

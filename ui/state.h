@@ -17,13 +17,11 @@
 struct ui;
 
 /* One view: what is its own, besides the rows that the view layer makes. */
-struct view_ops {
-	enum view_kind kind;
+struct ui_view {
 	const char *item_title; /* title of the column of functions */
 	/* Act on the row under the cursor; false: not a request of this view. */
 	bool (*request)(struct ui *ui, enum request request);
 };
-extern const struct view_ops view_functions_ops, view_callers_ops, view_tree_ops;
 
 struct message {
 	char text[MESSAGE_TEXT_MAX]; /* "": none */
@@ -74,7 +72,7 @@ struct ui {
 	struct message message;
 	struct report report;
 	enum { OVERLAY_NONE, OVERLAY_HELP, OVERLAY_EVENTS } overlay; /* instead of the view */
-	int help_top;
+	int64_t help_top;
 	uint32_t event_at, event_top; /* the cursor, the first line */
 
 	/* Of a recording: breaking off was asked for; where the time that is left is told from. */
@@ -87,26 +85,29 @@ struct ui {
 	uint64_t first_samples_ns; /* when these were on the screen, 0: not yet */
 };
 
-/* --- ui.c --- */
+/* --- state.c --- */
 
 /* Show a line at the bottom for some seconds. */
 void ui_say(struct ui *ui, bool is_error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Ask the engine for a snapshot. */
+void ui_ask(struct ui *ui);
 /* Send a command, and ask for a snapshot that shows its effect. */
 void ui_command(struct ui *ui, enum command_kind kind, uint64_t value);
 /* Ask often until there are samples again: at the start, after a switch. */
 void ui_hurry(struct ui *ui);
 /* The list on the screen; what its rows are made from. */
 struct list *ui_list(struct ui *ui);
-const struct view_ops *ui_ops(const struct ui *ui);
 struct view_query ui_query(const struct ui *ui, const struct fold *fold);
 /* Build the rows of the view on the screen anew, now. */
 void ui_build(struct ui *ui);
 void ui_show(struct ui *ui, enum view_kind kind);
 
-/* --- act.c --- */
+/* --- act.c, views.c --- */
 
 void act_on_key(struct ui *ui, int key, bool is_code);
+/* The view on the screen. */
+const struct ui_view *ui_view(const struct ui *ui);
 
 /* --- tree.c: folding, for the views that are trees --- */
 
@@ -133,6 +134,16 @@ bool progress_is_reading(const struct ui *ui);
 /* Read no further; false: nothing is read, or that has been asked for. */
 bool progress_stop(struct ui *ui);
 void progress_draw(struct ui *ui, int line);
+
+/* --- row.c: one row of the list by columns, and the titles above them, the same for every view --- */
+
+/* Find how much room the names of the rows on the screen need, before these are drawn. */
+void row_measure(struct ui *ui, int nr_rows);
+/* Draw the row at INDEX of the list on the screen. */
+void row_draw(struct ui *ui, int line, uint32_t index);
+void row_draw_titles(struct ui *ui, int line);
+/* The kind of view has a column that shows this order. */
+bool row_can_sort(enum view_kind kind, enum view_sort sort);
 
 /* --- layout.c, help.c, events.c --- */
 

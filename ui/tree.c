@@ -117,25 +117,26 @@ bool tree_request(struct ui *ui, enum request request)
 	switch (request) {
 	case REQUEST_ENTER:
 		set_open(ui, row, !row->is_open);
-		return true;
+		break;
 	case REQUEST_OPEN:
 		set_open(ui, row, true);
-		return true;
+		break;
 	case REQUEST_FOLD:
 		fold_row(ui, list, row);
-		return true;
+		break;
 	case REQUEST_SUBTREE:
 		set_subtree(ui, list, row);
-		return true;
+		break;
 	case REQUEST_LEFT:
 		go_left(ui, list, row);
-		return true;
+		break;
 	case REQUEST_RIGHT:
 		go_right(ui, list, row);
-		return true;
+		break;
 	default:
 		return false;
 	}
+	return true;
 }
 
 /* Open what holds the row at INDEX of a fully open view, and go there. */

@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define EARLY_NS	(100 * NS_PER_MSEC) /* between snapshots until the first samples, */
@@ -25,102 +24,14 @@
 #define YOUNG_NS	(1 * NS_PER_SEC)    /* for so long */
 #define UNANSWERED_NS	(1 * NS_PER_SEC)    /* then an unanswered request is repeated */
 #define SAVE_POLL_NS	(50 * NS_PER_MSEC)
-#define MESSAGE_NS	(6 * NS_PER_SEC)
-#define ERROR_NS	(20 * NS_PER_SEC)
 #define READING_NS	(250 * NS_PER_MSEC) /* between snapshots while a recording is read */
 #define SETTLED_NS	(10 * NS_PER_SEC)   /* when nothing changes any more */
-#define ASKED_NS	(1 * NS_PER_SEC)    /* then what was asked for is not going to come */
 #define KEYS_PER_TURN	64
 #define DELAY_MIN_NS	(50 * NS_PER_MSEC)
 #define EMPTY_READS_MAX 3
 #define WINDOW_FULL	0.95 /* from this share on nobody needs to be told */
 
-static const struct view_ops *const all_ops[VIEW_COUNT] = {
-	[VIEW_FUNCTIONS] = &view_functions_ops,
-	[VIEW_CALLERS] = &view_callers_ops,
-	[VIEW_TREE] = &view_tree_ops,
-};
-
-void ui_say(struct ui *ui, bool is_error, const char *format, ...)
-{
-	char text[MESSAGE_TEXT_MAX];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	text_sanitize(text, strlen(text), ui->message.text, sizeof(ui->message.text));
-	ui->message.is_error = is_error;
-	ui->message.until_ns = ui->now_ns + (is_error ? ERROR_NS : MESSAGE_NS);
-	ui->is_dirty = true;
-}
-
-static void ask(struct ui *ui)
-{
-	const struct command command = {.kind = COMMAND_SNAPSHOT};
-
-	/* A full queue: the engine is busy, and the next turn asks again. */
-	if (channel_send(ui->channel, command) == 0)
-		ui->asked_ns = ui->now_ns;
-}
-
-void ui_command(struct ui *ui, enum command_kind kind, uint64_t value)
-{
-	const struct command command = {.kind = kind, .value = value};
-
-	if (channel_send(ui->channel, command) < 0) {
-		ui_say(ui, true, "the sampler is busy: try again");
-		return;
-	}
-	ui->asked_until_ns = ui->now_ns + ASKED_NS;
-	ask(ui);
-}
-
-struct list *ui_list(struct ui *ui)
-{
-	return &ui->lists[ui->here];
-}
-
-const struct view_ops *ui_ops(const struct ui *ui)
-{
-	return all_ops[ui->here];
-}
-
-struct view_query ui_query(const struct ui *ui, const struct fold *fold)
-{
-	return (struct view_query){
-		.kind = ui->here,
-		.sort = ui->sorts[ui->here],
-		.hide_kernel = ui->hide_kernel,
-		.fold = fold,
-	};
-}
-
-void ui_build(struct ui *ui)
-{
-	struct list *list = ui_list(ui);
-	struct view_query query = ui_query(ui, list->fold);
-
-	ui->is_stale = false;
-	ui->is_dirty = true;
-	if (ui->snapshot && list_build(list, ui->snapshot, &query) < 0)
-		ui_say(ui, true, "no memory for the rows of this view");
-}
-
-void ui_show(struct ui *ui, enum view_kind kind)
-{
-	ui->here = kind;
-	ui_build(ui);
-}
-
 /* --- time --- */
-
-void ui_hurry(struct ui *ui)
-{
-	ui->hurry_ns = ui->now_ns;
-	ui->first_samples_ns = 0;
-	ui->next_ask_ns = ui->now_ns;
-}
 
 /* A recording that is read, with all names that are to be had, does not change any more. */
 static bool is_settled(const struct snapshot *s)
@@ -154,7 +65,7 @@ static void on_time(struct ui *ui)
 	if (ui->now_ns < ui->next_ask_ns)
 		return;
 	if (!ui->asked_ns || ui->now_ns - ui->asked_ns >= UNANSWERED_NS)
-		ask(ui);
+		ui_ask(ui);
 	/* By the clock, so that delays do not add up; but never a burst after a stop. */
 	ui->next_ask_ns += interval_ns(ui);
 	if (ui->next_ask_ns <= ui->now_ns)

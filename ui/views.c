@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* View 1: a flat list of functions. Nothing to fold: Enter shows who calls the function. */
+/*
+ * What is a view's own, besides the rows that the view layer makes. In the flat list of
+ * functions there is nothing to fold: Enter shows who calls the function.
+ */
 #include "config.h"
 
 #include "ui/state.h"
@@ -41,8 +44,13 @@ static bool functions_request(struct ui *ui, enum request request)
 	}
 }
 
-const struct view_ops view_functions_ops = {
-	.kind = VIEW_FUNCTIONS,
-	.item_title = "function",
-	.request = functions_request,
+static const struct ui_view views[VIEW_COUNT] = {
+	[VIEW_FUNCTIONS] = {"function", functions_request},
+	[VIEW_CALLERS] = {"function, below it its callers", tree_request},
+	[VIEW_TREE] = {"function, below it what it calls", tree_request},
 };
+
+const struct ui_view *ui_view(const struct ui *ui)
+{
+	return &views[ui->here];
+}

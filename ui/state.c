@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What every key may need: to say something, to send a command, to build rows. See state.h. */
+#include "config.h"
+
+#include "ui/state.h"
+
+#include "src/base/text.h"
+#include "src/base/util.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define MESSAGE_NS (6 * NS_PER_SEC)
+#define ERROR_NS   (20 * NS_PER_SEC)
+#define ASKED_NS   (1 * NS_PER_SEC) /* then what was asked for is not going to come */
+
+void ui_say(struct ui *ui, bool is_error, const char *format, ...)
+{
+	char text[MESSAGE_TEXT_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	text_sanitize(text, strlen(text), ui->message.text, sizeof(ui->message.text));
+	ui->message.is_error = is_error;
+	ui->message.until_ns = ui->now_ns + (is_error ? ERROR_NS : MESSAGE_NS);
+	ui->is_dirty = true;
+}
+
+void ui_ask(struct ui *ui)
+{
+	const struct command command = {.kind = COMMAND_SNAPSHOT};
+
+	/* A full queue: the engine is busy, and the next turn asks again. */
+	if (channel_send(ui->channel, command) == 0)
+		ui->asked_ns = ui->now_ns;
+}
+
+void ui_command(struct ui *ui, enum command_kind kind, uint64_t value)
+{
+	const struct command command = {.kind = kind, .value = value};
+
+	if (channel_send(ui->channel, command) < 0) {
+		ui_say(ui, true, "the sampler is busy: try again");
+		return;
+	}
+	ui->asked_until_ns = ui->now_ns + ASKED_NS;
+	ui_ask(ui);
+}
+
+struct list *ui_list(struct ui *ui)
+{
+	return &ui->lists[ui->here];
+}
+
+struct view_query ui_query(const struct ui *ui, const struct fold *fold)
+{
+	return (struct view_query){
+		.kind = ui->here,
+		.sort = ui->sorts[ui->here],
+		.hide_kernel = ui->hide_kernel,
+		.fold = fold,
+	};
+}
+
+void ui_build(struct ui *ui)
+{
+	struct list *list = ui_list(ui);
+	struct view_query query = ui_query(ui, list->fold);
+
+	ui->is_stale = false;
+	ui->is_dirty = true;
+	if (ui->snapshot && list_build(list, ui->snapshot, &query) < 0)
+		ui_say(ui, true, "no memory for the rows of this view");
+}
+
+void ui_show(struct ui *ui, enum view_kind kind)
+{
+	ui->here = kind;
+	ui_build(ui);
+}
+
+void ui_hurry(struct ui *ui)
+{
+	ui->hurry_ns = ui->now_ns;
+	ui->first_samples_ns = 0;
+	ui->next_ask_ns = ui->now_ns;
+}
