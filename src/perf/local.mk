@@ -20,7 +20,6 @@ libperf_a_SOURCES = \
 	src/perf/recording_internal.h \
 	src/perf/recording_pool.c src/perf/recording_pool.h \
 	src/perf/recording_streams.c \
-	src/perf/recording_swap.c src/perf/recording_swap.h \
 	src/perf/recording_take.c \
 	src/perf/reorder.c src/perf/reorder.h \
 	src/perf/reorder_index.c src/perf/reorder_index.h \

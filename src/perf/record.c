@@ -3,6 +3,8 @@
  * Decoding of perf records: see record.h. A sample is read forward, field by
  * field in the order of its sample_type, since the kernel may shrink any size;
  * other records carry their identity in a trailer that is found from the end.
+ * Of the other byte order numbers are turned as they are read, and arrays, which
+ * are handed out in place, are turned in place.
  */
 #include "config.h"
 
@@ -36,14 +38,28 @@ static void read_tid(struct reader *r, struct record *record)
 	record->tid = reader_u32(r);
 }
 
+/* The record is in its user's memory and is decoded once. */
+static void swap_words(const uint64_t *words, uint64_t n)
+{
+	uint64_t *out = (uint64_t *)(uintptr_t)words;
+
+	for (uint64_t i = 0; i < n; i++)
+		out[i] = __builtin_bswap64(out[i]);
+}
+
 /* N words of 64 bits in place; an N too large for what is left is bad, and so is a broken alignment. */
 static const uint64_t *read_words(struct reader *r, uint64_t n)
 {
+	const uint64_t *words;
+
 	if (n > reader_left(r) / sizeof(uint64_t) || (uintptr_t)r->p % sizeof(uint64_t)) {
 		r->bad = true;
 		return NULL;
 	}
-	return (const uint64_t *)(const void *)reader_bytes(r, (size_t)n * sizeof(uint64_t));
+	words = (const uint64_t *)(const void *)reader_bytes(r, (size_t)n * sizeof(uint64_t));
+	if (unlikely(r->swap) && words)
+		swap_words(words, n);
+	return words;
 }
 
 /* PERF_SAMPLE_READ: the layout of enum perf_event_read_format. */
@@ -72,6 +88,25 @@ static void read_group(struct reader *r, uint64_t read_format, struct record_sam
 	sample->group_words = (uint8_t)per_event;
 }
 
+/*
+ * The flags of a branch are bit fields, which the other order counts from the
+ * other end: mispred, predicted, in_tx, abort, cycles, type, spec, new_type, priv.
+ */
+static uint64_t swap_branch_flags(uint64_t from)
+{
+	static const unsigned int widths[] = {1, 1, 1, 1, 16, 4, 2, 4, 3};
+	unsigned int done = 0;
+	uint64_t to = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(widths); i++) {
+		uint64_t mask = (1ull << widths[i]) - 1;
+
+		to |= (from >> (64 - done - widths[i]) & mask) << done;
+		done += widths[i];
+	}
+	return to;
+}
+
 static void read_branches(struct reader *r, uint64_t branch_type, struct record_sample *sample)
 {
 	uint64_t nr = reader_u64(r);
@@ -87,6 +122,12 @@ static void read_branches(struct reader *r, uint64_t branch_type, struct record_
 	}
 	sample->branches = (const struct record_branch *)(const void *)read_words(r, nr * 3);
 	sample->nr_branches = nr;
+	for (uint64_t i = 0; unlikely(r->swap) && sample->branches && i < nr; i++) {
+		struct record_branch *branch =
+			(struct record_branch *)(uintptr_t)&sample->branches[i];
+
+		branch->flags = swap_branch_flags(branch->flags);
+	}
 	if (branch_type & BRANCH_COUNTERS)
 		read_words(r, nr);
 }
@@ -195,6 +236,7 @@ static void decode_trailer(const struct record_format *format, struct reader *r,
 	}
 	r->end -= bytes;
 	trailer = reader_of(r->end, bytes);
+	trailer.swap = r->swap;
 	if (type & PERF_SAMPLE_TID)
 		read_tid(&trailer, record);
 	if (type & PERF_SAMPLE_TIME)
@@ -218,16 +260,16 @@ static void take_misc_prot(struct record *record)
 	record->mmap.prot = PROT_READ | (record->mmap.is_exec ? PROT_EXEC : 0);
 }
 
-bool record_mmap2_has_prot(const uint8_t *p, size_t bytes, bool is_swapped)
+/*
+ * Before 3.16 (RHEL 7) an MMAP2 record had its filename where later ones have
+ * prot and flags: is it prot that comes next?
+ */
+static bool has_prot(const struct reader *r)
 {
-	uint32_t prot;
+	struct reader ahead = *r;
 
-	if (bytes < sizeof(prot))
-		return true; /* too short in any case */
-	memcpy(&prot, p, sizeof(prot));
-	if (is_swapped)
-		prot = __builtin_bswap32(prot);
-	return prot < ' '; /* a text begins with no control character */
+	return reader_left(r) < sizeof(uint32_t) || /* too short in any case */
+	       reader_u32(&ahead) < ' ';	    /* a text begins with no control character */
 }
 
 static void decode_mmap(struct reader *r, struct record *record)
@@ -267,7 +309,7 @@ static void decode_mmap2(struct reader *r, struct record *record)
 		mmap->ino = reader_u64(r);
 		mmap->ino_generation = reader_u64(r);
 	}
-	if (record_mmap2_has_prot(r->p, reader_left(r), false)) {
+	if (has_prot(r)) {
 		mmap->prot = reader_u32(r);
 		mmap->flags = reader_u32(r);
 		mmap->is_exec = mmap->prot & PROT_EXEC;
@@ -356,8 +398,8 @@ static void decode_body(struct reader *r, struct record *record)
 	}
 }
 
-int record_decode(const struct record_format *format, const void *raw, size_t bytes,
-		  struct record *ret)
+static inline int decode(const struct record_format *format, const void *raw, size_t bytes,
+			 bool is_swapped, struct record *ret)
 {
 	struct reader r = reader_of(raw, bytes);
 	struct record record = {.cpu = UINT32_MAX};
@@ -368,6 +410,7 @@ int record_decode(const struct record_format *format, const void *raw, size_t by
 	size = reader_u16(&r);
 	if (r.bad || size != bytes)
 		return -EBADMSG;
+	r.swap = is_swapped;
 	if (record.type == PERF_RECORD_SAMPLE) {
 		record.kind = RECORD_SAMPLE;
 		decode_sample(format, &r, &record);
@@ -381,6 +424,22 @@ int record_decode(const struct record_format *format, const void *raw, size_t by
 		return -EBADMSG;
 	*ret = record;
 	return 0;
+}
+
+/* Compiled twice, since nearly all records are of this machine's order and need not ask for each field. */
+static __attribute__((flatten, noinline)) int decode_swapped(const struct record_format *format,
+							     const void *raw, size_t bytes,
+							     struct record *ret)
+{
+	return decode(format, raw, bytes, true, ret);
+}
+
+__attribute__((flatten)) int record_decode(const struct record_format *format, const void *raw,
+					   size_t bytes, struct record *ret)
+{
+	if (unlikely(format->is_swapped))
+		return decode_swapped(format, raw, bytes, ret);
+	return decode(format, raw, bytes, false, ret);
 }
 
 void callchain_split(const uint64_t *chain, uint64_t nr, struct callchain_part *kernel,

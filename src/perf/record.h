@@ -117,6 +117,7 @@ struct record_format {
 	uint64_t regs_user_mask;
 	bool sample_id_all;
 	bool is_precise;       /* attr.precise_ip > 0, and it is an event that skids */
+	bool is_swapped;       /* of the other byte order, but for the header */
 	bool stack_is_trimmed; /* the source left out the stack bytes past dyn_size (live.h) */
 	enum stack_mode mode;
 };
@@ -124,16 +125,11 @@ struct record_format {
 /*
  * Decode RAW (one whole record, header first, BYTES long, 8-aligned) into
  * *RET. Returns 0, -EBADMSG when it contradicts itself (sizes past its end),
- * and never reads outside RAW whatever it holds.
+ * and never reads outside RAW whatever it holds. With is_swapped the arrays in RAW
+ * are turned in place: it must be writable, and is decoded once.
  */
 int record_decode(const struct record_format *format, const void *raw, size_t bytes,
 		  struct record *ret);
-
-/*
- * Before 3.16 (RHEL 7) an MMAP2 record had its filename where later ones have
- * prot and flags: is it prot that stands at P, BYTES before the record's end?
- */
-bool record_mmap2_has_prot(const uint8_t *p, size_t bytes, bool is_swapped);
 
 /*
  * Split a callchain at its context words. KERNEL and USER get pointers into

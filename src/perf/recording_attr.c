@@ -93,6 +93,7 @@ static void read_attr(struct reader *r, struct recording_event *event)
 	event->max_stack = reader_u16(r);
 	if (event->max_stack == 0)
 		event->max_stack = MAX_STACK_DEFAULT;
+	event->format.is_swapped = r->swap;
 	event->format.sample_id_all = flags & FLAG_SAMPLE_ID_ALL;
 	event->format.is_precise = flags & FLAG_PRECISE_IP && event_skids(event->type);
 	event->format.mode = mode_of(event->format.sample_type, event->format.branch_sample_type);
@@ -224,19 +225,20 @@ uint64_t recording_events_time(const struct recording_events *events, uint32_t e
 			       const uint8_t *raw, size_t bytes)
 {
 	const struct recording_place *place = &events->places[event];
+	bool is_swapped = events->is_swapped;
 	uint32_t type;
 
 	memcpy(&type, raw, sizeof(type));
 	if (type == PERF_RECORD_SAMPLE)
 		return place->time_off && (size_t)place->time_off + WORD <= bytes
-			       ? word_at(raw + place->time_off, false)
+			       ? word_at(raw + place->time_off, is_swapped)
 			       : 0;
 	if (place->time_back)
 		return place->time_back + HEADER_BYTES <= bytes
-			       ? word_at(raw + bytes - place->time_back, false)
+			       ? word_at(raw + bytes - place->time_back, is_swapped)
 			       : 0;
 	if (place->time_off && (type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT) &&
 	    bytes >= TASK_RECORD_LEAST)
-		return word_at(raw + TASK_TIME_OFF, false);
+		return word_at(raw + TASK_TIME_OFF, is_swapped);
 	return 0;
 }

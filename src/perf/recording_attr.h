@@ -53,7 +53,7 @@ void recording_events_name(struct recording_events *events, uint32_t event, cons
  */
 int recording_events_find(const struct recording_events *events, const uint8_t *raw, size_t bytes);
 
-/* The time of such a record, which belongs to EVENT and is in this machine's order; 0: not known. */
+/* The time of such a record, which belongs to EVENT; 0: not known. */
 uint64_t recording_events_time(const struct recording_events *events, uint32_t event,
 			       const uint8_t *raw, size_t bytes);
 

@@ -8,7 +8,6 @@
 
 #include "src/base/util.h"
 #include "src/perf/recording_internal.h"
-#include "src/perf/recording_swap.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -135,8 +134,6 @@ static int keep(struct recording *rec, const struct feed *feed,
 		rec->stats.bad_records++;
 		return 0;
 	}
-	if (events->is_swapped)
-		recording_swap(&events->events[event].format, raw, header->size);
 	time_ns = recording_events_time(events, (uint32_t)event, raw, header->size);
 	word = pool_word(&rec->pool, raw);
 	rec->pool.refs[pool_chunk_of(word)]++;
