@@ -514,18 +514,12 @@ static void check_features(const struct recording_info *info)
 	assert_string_equal(info->release, "6.1.0");
 	assert_string_equal(info->machine, "aarch64");
 	assert_int_equal(info->arch, RECORDING_ARCH_AARCH64);
-	assert_int_equal(info->cpus_available, 8);
 	assert_int_equal(info->cpus_online, 6);
-	assert_string_equal(info->command, "perf record -a");
 	assert_string_equal(info->events[0].name, "cycles:P");
-	assert_int_equal(info->told_last_ns, 2000);
-	assert_int_equal(info->wall_offset_ns, 1700000000000000000 - 5000);
 	assert_int_equal(info->nr_build_ids, 2);
-	assert_int_equal(info->build_ids[0].pid, 100);
 	assert_int_equal(info->build_ids[0].build_id_bytes, 16);
 	assert_false(info->build_ids[0].is_kernel);
 	assert_string_equal(info->build_ids[0].path, "/usr/bin/program");
-	assert_int_equal(info->build_ids[1].pid, -1);
 	assert_int_equal(info->build_ids[1].build_id_bytes, 20);
 	assert_true(info->build_ids[1].is_kernel);
 	assert_memory_equal(info->build_ids[1].build_id, "0123456789abcdefghij", 20);
@@ -569,7 +563,6 @@ static void pipe_mode_is_read_from_a_file(void **state)
 		assert_string_equal(im_trouble(rec), "");
 		check_features(recording_info(rec));
 		assert_string_equal(im_trouble(rec), "");
-		assert_int_equal(recording_info(rec)->skipped_records, 5);
 		recording_progress(rec, &done, &total);
 		assert_int_equal(done, total);
 		/* Once more: nothing is there twice. */

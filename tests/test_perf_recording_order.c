@@ -152,8 +152,6 @@ static void a_rewound_recording_is_the_same_again(void **state)
 			assert_true(im_next(rec, &record));
 			assert_int_equal(record.sample.ip, i);
 		}
-		assert_int_equal(recording_info(rec)->first_ns, 1000);
-		assert_int_equal(recording_info(rec)->last_ns, round == 1 ? 1009 : 1999);
 		assert_int_equal(recording_rewind(rec), 0);
 		assert_int_equal(recording_info(rec)->events[0].nr_samples, 0);
 		assert_false(recording_is_over(rec));

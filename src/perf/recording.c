@@ -103,9 +103,6 @@ static void account(struct recording *rec, const struct record *record, uint32_t
 	switch (record->kind) {
 	case RECORD_SAMPLE:
 		info->events[event].nr_samples++;
-		if (info->first_ns == 0 || record->time_ns < info->first_ns)
-			info->first_ns = record->time_ns;
-		info->last_ns = MAX(info->last_ns, record->time_ns);
 		break;
 	case RECORD_LOST:
 		rec->stats.lost += record->lost.count;
@@ -384,8 +381,6 @@ int recording_rewind(struct recording *rec)
 	memset(rec->throttled_since_ns, 0, sizeof(rec->throttled_since_ns));
 	rec->trouble = (struct err){0};
 	rec->is_bad = false;
-	info->first_ns = info->last_ns = 0;
-	info->skipped_records = 0;
 	if (info->is_pipe)
 		info->trailing_bytes = 0;
 	for (uint32_t i = 0; i < info->nr_events; i++)

@@ -37,20 +37,16 @@ struct recording_event {
 	struct record_format format;
 	uint32_t type; /* perf_event_attr.type and .config */
 	uint64_t config;
-	bool exclude_kernel;
 	bool is_freq;
 	uint64_t freq_or_period; /* Hz if is_freq */
 	uint32_t stack_bytes;	 /* attr.sample_stack_user */
 	bool is_inherited;	 /* by tasks, each of which counts for itself */
 	bool is_dummy;		 /* side band only: never has samples of its own */
-	bool has_callchain;
-	uint16_t max_stack; /* ips of a callchain: attr.sample_max_stack, or the kernel's default */
-	uint64_t nr_samples; /* read so far */
+	uint64_t nr_samples;	 /* read so far */
 };
 
 /* A build-id that the recording gives to a file by its path. */
 struct recording_build_id {
-	int32_t pid; /* -1: the host's kernel and modules, or any process */
 	bool is_kernel;
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
 	uint8_t build_id_bytes;
@@ -62,19 +58,14 @@ struct recording_info {
 	bool is_pipe, is_swapped; /* written in pipe mode; in the other byte order */
 	enum recording_arch arch;
 	char hostname[RECORDING_TEXT_MAX], release[RECORDING_TEXT_MAX], machine[RECORDING_TEXT_MAX];
-	char perf_version[RECORDING_TEXT_MAX], command[RECORDING_TEXT_MAX];
-	uint32_t cpus_online, cpus_available;
+	uint32_t cpus_online;
 	bool is_compressed;
 	bool is_directory; /* perf record --threads: samples are in files of their own beside it */
-	uint64_t first_ns, last_ns; /* times of samples read so far, on the recording's clock */
-	uint64_t told_first_ns, told_last_ns; /* of all samples, as the header has it */
-	int64_t wall_offset_ns;		      /* wall clock minus recording's clock; 0: not known */
-	struct recording_event *events;	      /* in the file's order */
+	struct recording_event *events; /* in the file's order */
 	uint32_t nr_events;
 	struct recording_build_id *build_ids;
 	uint32_t nr_build_ids;
-	uint64_t skipped_records; /* of types that are not used (AUX, unknown ...) */
-	uint64_t trailing_bytes;  /* rubbish after the last record */
+	uint64_t trailing_bytes; /* rubbish after the last record */
 };
 
 /*

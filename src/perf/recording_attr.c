@@ -21,8 +21,7 @@
 
 #define WORD		  8u
 #define HEADER_BYTES	  sizeof(struct perf_event_header)
-#define MAX_STACK_DEFAULT 127 /* kernel.perf_event_max_stack */
-#define TASK_TIME_OFF	  24  /* FORK and EXIT: header, pid, ppid, tid, ptid */
+#define TASK_TIME_OFF	  24 /* FORK and EXIT: header, pid, ppid, tid, ptid */
 #define TASK_RECORD_LEAST (TASK_TIME_OFF + WORD)
 
 /* Bits of the word behind read_format, in the order of their declaration. */
@@ -89,19 +88,13 @@ static void read_attr(struct reader *r, struct recording_event *event)
 	event->format.branch_sample_type = reader_u64(r);
 	event->format.regs_user_mask = reader_u64(r);
 	event->stack_bytes = reader_u32(r);
-	reader_skip(r, sizeof(uint32_t) + WORD + sizeof(uint32_t)); /* clockid to aux_watermark */
-	event->max_stack = reader_u16(r);
-	if (event->max_stack == 0)
-		event->max_stack = MAX_STACK_DEFAULT;
 	event->format.is_swapped = r->swap;
 	event->format.sample_id_all = flags & FLAG_SAMPLE_ID_ALL;
 	event->format.is_precise = flags & FLAG_PRECISE_IP && event_skids(event->type);
 	event->format.mode = mode_of(event->format.sample_type, event->format.branch_sample_type);
-	event->exclude_kernel = flags & FLAG_EXCLUDE_KERNEL;
 	event->is_inherited = flags & FLAG_INHERIT;
 	event->is_freq = flags & FLAG_FREQ;
 	event->is_dummy = event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_DUMMY;
-	event->has_callchain = event->format.sample_type & PERF_SAMPLE_CALLCHAIN;
 	event_describe(event->type, event->config, flags & FLAG_EXCLUDE_USER,
 		       flags & FLAG_EXCLUDE_KERNEL, event->name, sizeof(event->name));
 }

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define TEXT_BYTES_MAX	   (64u << 10)
-#define COMMAND_BYTES_MAX  (1u << 20)
 #define TABLE_BYTES_MAX	   (16u << 20)
 #define BUILD_IDS_MAX	   65536
 #define PATH_BYTES_MAX	   4096
@@ -55,11 +54,6 @@ static int take_release(struct recording_head *head, struct reader *r)
 	return take_text(r, head->info.release);
 }
 
-static int take_version(struct recording_head *head, struct reader *r)
-{
-	return take_text(r, head->info.perf_version);
-}
-
 static int take_arch(struct recording_head *head, struct reader *r)
 {
 	static const struct {
@@ -88,31 +82,13 @@ static int take_arch(struct recording_head *head, struct reader *r)
 
 static int take_cpus(struct recording_head *head, struct reader *r)
 {
-	uint32_t available = reader_u32(r), online = reader_u32(r);
+	uint32_t online;
 
+	reader_skip(r, sizeof(uint32_t)); /* available */
+	online = reader_u32(r);
 	if (r->bad)
 		return -EBADMSG;
-	head->info.cpus_available = available;
 	head->info.cpus_online = online;
-	return 0;
-}
-
-/* A number of strings: the command's words. */
-static int take_command(struct recording_head *head, struct reader *r)
-{
-	char *out = head->info.command;
-	size_t used = 0;
-
-	for (uint32_t left = reader_u32(r); left > 0 && used + 2 < RECORDING_TEXT_MAX; left--) {
-		size_t len;
-		const char *word = read_string(r, &len);
-
-		if (!word)
-			return -EBADMSG;
-		if (used > 0)
-			out[used++] = ' ';
-		used += text_sanitize(word, len, out + used, RECORDING_TEXT_MAX - used);
-	}
 	return 0;
 }
 
@@ -140,31 +116,6 @@ static int take_event_names(struct recording_head *head, struct reader *r)
 			recording_events_name(&head->events, event, name, len);
 	}
 	return r->bad ? -EBADMSG : 0;
-}
-
-static int take_sample_time(struct recording_head *head, struct reader *r)
-{
-	uint64_t first_ns = reader_u64(r), last_ns = reader_u64(r);
-
-	if (r->bad)
-		return -EBADMSG;
-	head->info.told_first_ns = first_ns;
-	head->info.told_last_ns = last_ns;
-	return 0;
-}
-
-/* Version, clock, and the same moment on the wall clock and on the recording's. */
-static int take_clock(struct recording_head *head, struct reader *r)
-{
-	uint64_t wall_ns, clock_ns;
-
-	reader_skip(r, 2 * sizeof(uint32_t));
-	wall_ns = reader_u64(r);
-	clock_ns = reader_u64(r);
-	if (r->bad)
-		return -EBADMSG;
-	head->info.wall_offset_ns = (int64_t)(wall_ns - clock_ns);
-	return 0;
 }
 
 static int take_compressed(struct recording_head *head, struct reader *r)
@@ -228,7 +179,7 @@ int recording_features_build_id(struct recording_head *head, struct reader *r, b
 	reader_skip(r, sizeof(uint32_t));
 	misc = reader_u16(r);
 	bytes = reader_u16(r);
-	build_id.pid = (int32_t)reader_u32(r);
+	reader_skip(r, sizeof(uint32_t)); /* pid: of a guest kernel, or -1 */
 	room = reader_bytes(r, BUILD_ID_ROOM);
 	if (!room || bytes < r->p - start || bytes - (r->p - start) > (ptrdiff_t)reader_left(r) ||
 	    (is_one && r->end != start + bytes))
@@ -271,15 +222,11 @@ static const struct {
 	[2] = {TABLE_BYTES_MAX, take_build_ids},
 	[RECORDING_FEATURE_HOSTNAME] = {TEXT_BYTES_MAX, take_hostname},
 	[4] = {TEXT_BYTES_MAX, take_release},
-	[5] = {TEXT_BYTES_MAX, take_version},
 	[6] = {TEXT_BYTES_MAX, take_arch},
 	[7] = {TEXT_BYTES_MAX, take_cpus},
-	[11] = {COMMAND_BYTES_MAX, take_command},
 	[12] = {TABLE_BYTES_MAX, take_event_names},
-	[21] = {TEXT_BYTES_MAX, take_sample_time},
 	[24] = {TEXT_BYTES_MAX, take_directory},
 	[27] = {TEXT_BYTES_MAX, take_compressed},
-	[29] = {TEXT_BYTES_MAX, take_clock},
 };
 
 size_t recording_features_bytes_max(unsigned int feature)

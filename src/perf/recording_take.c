@@ -231,7 +231,6 @@ static int take_outside(struct recording *rec, const struct feed *feed,
 		return damaged(rec, feed, "a record without the size of what follows it");
 	bytes = number_at(rec, feed_data(feed) + HEADER_BYTES, width);
 	rec->skip = is_aux ? bytes : align_up(bytes, sizeof(uint64_t));
-	rec->head.info.skipped_records++;
 	return 0;
 }
 
@@ -268,7 +267,6 @@ static int take_tool(struct recording *rec, const struct feed *feed,
 	case RECORDING_AUXTRACE:
 		return take_outside(rec, feed, header);
 	default:
-		rec->head.info.skipped_records++;
 		return 0;
 	}
 }
@@ -351,8 +349,6 @@ static int take_part(struct recording *rec, struct feed *feed)
 			r = take_tool(rec, feed, &header);
 		else if (KEPT_TYPES >> header.type & 1)
 			r = keep(rec, feed, &header);
-		else
-			rec->head.info.skipped_records++;
 		if (r != 0)
 			return r;
 		feed_take(feed, header.size);

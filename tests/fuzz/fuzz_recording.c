@@ -46,7 +46,7 @@ static void use_info(const struct recording_info *info)
 		use(strlen(info->events[i].name));
 	for (uint32_t i = 0; i < info->nr_build_ids; i++)
 		use(strlen(info->build_ids[i].path));
-	use(strlen(info->hostname) + strlen(info->command));
+	use(strlen(info->hostname) + strlen(info->release));
 }
 
 static void read_all_records(struct recording *recording)
