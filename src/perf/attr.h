@@ -34,6 +34,7 @@ struct event_config {
 	bool exclude_kernel;
 	bool inherit;
 	bool enable_on_exec;
+	bool is_sideband; /* no samples, but what tasks do: only inherit and features count */
 	struct attr_features features;
 };
 

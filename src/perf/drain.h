@@ -11,7 +11,6 @@
 #include "src/perf/record.h"
 #include "src/perf/reorder.h"
 #include "src/perf/source.h"
-#include "src/perf/tasks.h"
 
 /* Formats of records in the reorder buffer: the sideband's, then one for each mode. */
 enum drain_format {

@@ -92,6 +92,12 @@ struct event_config event_config_make(const struct live_config *asked, enum stac
 /* Ask for less after CODE. False: nothing left to give up. */
 static bool degrade(struct event_config *config, const struct perf_event_attr *attr, int code)
 {
+	if (config->is_sideband && code == -EACCES && config->features.namespaces) {
+		config->features.namespaces = false;
+		return true;
+	}
+	if (config->is_sideband)
+		return code == -EINVAL && attr_give_up_feature(attr, &config->features);
 	switch (code) {
 	case -EINVAL:
 		if (attr_give_up_feature(attr, &config->features) ||
@@ -141,6 +147,15 @@ static int try_open(const struct perf_opener *opener, const struct perf_event_at
 	return 0;
 }
 
+void event_config_attr(const struct event_config *config, uint32_t watermark,
+		       struct perf_event_attr *ret)
+{
+	if (config->is_sideband)
+		attr_sideband(&config->features, config->inherit, ret);
+	else
+		attr_sampling(config, watermark, ret);
+}
+
 /* One target; *CONFIG changes on success only. */
 static int probe_one(const struct perf_opener *opener, pid_t tid, int cpu,
 		     struct event_config *config)
@@ -151,35 +166,13 @@ static int probe_one(const struct perf_opener *opener, pid_t tid, int cpu,
 		struct perf_event_attr attr;
 		int r;
 
-		attr_sampling(&trial, 1, &attr);
+		event_config_attr(&trial, 1, &attr);
 		r = try_open(opener, &attr, tid, cpu);
 		if (r == 0) {
 			*config = trial;
 			return 0;
 		}
 		if (!degrade(&trial, &attr, r))
-			return r;
-	}
-}
-
-static int probe_one_sideband(const struct perf_opener *opener, pid_t tid, int cpu, bool inherit,
-			      struct attr_features *features)
-{
-	struct attr_features trial = *features;
-
-	for (;;) {
-		struct perf_event_attr attr;
-		int r;
-
-		attr_sideband(&trial, inherit, &attr);
-		r = try_open(opener, &attr, tid, cpu);
-		if (r == 0) {
-			*features = trial;
-			return 0;
-		}
-		if (r == -EACCES && trial.namespaces)
-			trial.namespaces = false;
-		else if (r != -EINVAL || !attr_give_up_feature(&attr, &trial))
 			return r;
 	}
 }
@@ -223,21 +216,6 @@ int event_config_probe(const struct perf_opener *opener, const struct event_targ
 	return r < 0 ? event_config_explain(r, config, targets, err) : 0;
 }
 
-int event_config_probe_sideband(const struct perf_opener *opener,
-				const struct event_targets *targets, struct attr_features *features,
-				struct err *err)
-{
-	int r = targets->tids ? -ESRCH : -ENODEV;
-
-	for (size_t i = 0; i < nr_trials(targets); i++) {
-		r = probe_one_sideband(opener, trial_tid(targets, i), trial_cpu(targets, i),
-				       targets->tids, features);
-		if (!is_of_target(targets, r))
-			break;
-	}
-	return r < 0 ? event_config_explain(r, NULL, targets, err) : 0;
-}
-
 /* --- explaining --- */
 
 /*
@@ -257,7 +235,7 @@ int event_config_probe_sideband(const struct perf_opener *opener,
  */
 static int paranoid_needed(const struct event_spec *event, bool is_per_task)
 {
-	if (event && event->type == PERF_TYPE_TRACEPOINT)
+	if (event->type == PERF_TYPE_TRACEPOINT)
 		return -1;
 	return is_per_task ? 1 : 0;
 }
@@ -275,12 +253,12 @@ static bool is_foreign(pid_t tid)
 static void say_what_is_refused(int code, const struct event_config *config,
 				const struct event_targets *targets, int paranoid, struct err *err)
 {
-	if (config && config->event.exclude_user)
+	if (config->event.exclude_user)
 		err_set(err, code,
 			"event '%s': not allowed to sample the kernel "
 			"(kernel.perf_event_paranoid is %d)",
 			config->event.name, paranoid);
-	else if (config && config->event.type == PERF_TYPE_TRACEPOINT)
+	else if (config->event.type == PERF_TYPE_TRACEPOINT)
 		err_set(err, code,
 			"event '%s': not allowed to use tracepoints (kernel.perf_event_paranoid "
 			"is %d)",
@@ -299,9 +277,8 @@ static int explain_permission(int code, const struct event_config *config,
 			      const struct event_targets *targets, struct err *err)
 {
 	int paranoid = (int)sysctl_read(PARANOID_PATH, 2);
-	int needed = paranoid_needed(config ? &config->event : NULL, targets->tids);
-	bool is_plain = !config ||
-			(!config->event.exclude_user && config->event.type != PERF_TYPE_TRACEPOINT);
+	int needed = paranoid_needed(&config->event, targets->tids);
+	bool is_plain = !config->event.exclude_user && config->event.type != PERF_TYPE_TRACEPOINT;
 
 	if (code == -EACCES && targets->tids && is_foreign(targets->tids[0])) {
 		err_set(err, code, "not allowed to sample task %d: it is not this user's",
@@ -325,14 +302,14 @@ static int explain_permission(int code, const struct event_config *config,
 
 static int explain_event(int code, const struct event_config *config, struct err *err)
 {
-	if (config && config->mode == STACK_MODE_LBR) {
+	if (config->mode == STACK_MODE_LBR) {
 		err_set(err, code, "lbr: this CPU (or VM) has no call-stack branch records");
 		err_hint(err, "use dwarf or fp");
-	} else if (config && code == -EINVAL) {
+	} else if (!config->is_sideband && code == -EINVAL) {
 		err_set(err, code, "event '%s': the kernel does not take it for sampling",
 			config->event.name);
 		err_hint(err, "try -e cpu-clock");
-	} else if (config) {
+	} else if (!config->is_sideband) {
 		err_set(err, code, "event '%s': this CPU (or VM) does not have it",
 			config->event.name);
 		err_hint(err, "try -e cpu-clock");

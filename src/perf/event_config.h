@@ -22,16 +22,16 @@ struct event_targets {
 struct event_config event_config_make(const struct live_config *asked, enum stack_mode mode,
 				      uint32_t stack_bytes, const struct attr_features *features);
 
+/* The attr of an event of CONFIG; WATERMARK is for samples, the sideband wakes at each record. */
+void event_config_attr(const struct event_config *config, uint32_t watermark,
+		       struct perf_event_attr *ret);
+
 /*
  * Try CONFIG on the first of TARGETS that exists and degrade it (*CONFIG) until it
  * opens. Returns 0, or -errno with ERR.
  */
 int event_config_probe(const struct perf_opener *opener, const struct event_targets *targets,
 		       struct event_config *config, struct err *err);
-/* The same for the sideband: finds out which FEATURES there are. */
-int event_config_probe_sideband(const struct perf_opener *opener,
-				const struct event_targets *targets, struct attr_features *features,
-				struct err *err);
 
 /* ERR for CODE from opening events, with what to do about it; returns CODE. */
 int event_config_explain(int code, const struct event_config *config,

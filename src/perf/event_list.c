@@ -9,9 +9,11 @@
 
 #include "src/perf/event_list.h"
 
+#include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -19,6 +21,7 @@
 
 #define RINGS_MAX  65536
 #define EVENTS_MAX (1u << 24)
+#define TASKS_MAX  (1u << 22) /* PID_MAX_LIMIT */
 
 void event_list_init(struct event_list *list, const struct perf_opener *opener,
 		     const struct perf_event_attr *attr, const struct perf_event_attr *holder,
@@ -227,4 +230,128 @@ uint64_t event_list_ring_bytes(const struct event_list *list)
 	for (size_t i = 0; i < list->nr_rings; i++)
 		sum += list->rings[i].ring.data_bytes;
 	return sum;
+}
+
+/* --- opening a whole list --- */
+
+/* Rings for all CPUs. CPUs that left since the list was made are passed over. */
+static int open_cpus(struct event_list *list, const struct event_targets *targets)
+{
+	for (size_t i = 0; i < targets->nr_cpus; i++) {
+		int r = event_list_add_cpu(list, targets->cpus[i]);
+
+		if (r < 0 && r != -ENODEV)
+			return r;
+	}
+	return list->nr_rings > 0 ? 0 : -ENODEV;
+}
+
+/* Events for all tasks; some may have ended, or be somebody else's. */
+static int open_tasks(struct event_list *list, const struct event_targets *targets,
+		      struct tasks *tasks)
+{
+	int last = -ESRCH;
+
+	for (size_t i = 0; i < targets->nr_tids; i++) {
+		int r = event_list_add_task(list, targets->tids[i]);
+
+		if (r == 0)
+			r = tasks_add(tasks, targets->tids[i], now_ns());
+		/* Busy: in the middle of an exec that hangs. */
+		if (r == -EACCES || r == -EPERM || r == -EBUSY)
+			list->nr_refused++;
+		else if (r < 0 && r != -ESRCH)
+			return r;
+		if (r < 0)
+			last = r;
+	}
+	return list->nr_events > 0 ? 0 : last;
+}
+
+int event_list_open(struct event_list *list, const struct event_list_request *request,
+		    bool *ret_halved, struct err *err)
+{
+	const struct event_targets *targets = request->targets;
+	const struct perf_opener *opener = request->opener;
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+
+	assert(request->pages >= request->min_pages);
+	for (size_t pages = request->pages;; pages /= 2, *ret_halved = true) {
+		struct perf_event_attr attr, holder;
+		bool is_ring;
+		int r;
+
+		event_config_attr(request->config, (uint32_t)(pages * page_bytes / 4), &attr);
+		attr_ring_holder(attr.wakeup_watermark, &holder);
+		event_list_init(list, opener, &attr, &holder, pages, targets->tids);
+		list->config = *request->config;
+		r = open_cpus(list, targets);
+		opener->mapped(opener->context);
+		is_ring = r == -EPERM || r == -ENOMEM;
+		if (r == 0 && targets->tids)
+			r = open_tasks(list, targets, request->tasks);
+		if (r == 0)
+			return 0;
+		event_list_done(list);
+		if (!is_ring)
+			return event_config_explain(r, request->config, targets, err);
+		if (pages / 2 < request->min_pages)
+			return event_config_explain_ring(r, pages, err);
+	}
+}
+
+/* --- tasks --- */
+
+void tasks_done(struct tasks *tasks)
+{
+	u64map_done(&tasks->index);
+	free(tasks->list);
+	*tasks = (struct tasks){0};
+}
+
+int tasks_add(struct tasks *tasks, pid_t tid, uint64_t opened_ns)
+{
+	uint32_t at = u64map_get(&tasks->index, (uint64_t)tid);
+
+	if (at == U64MAP_NONE) {
+		if (vec_reserve(&tasks->list, &tasks->cap, tasks->nr + 1, TASKS_MAX) < 0 ||
+		    u64map_set(&tasks->index, (uint64_t)tid, (uint32_t)tasks->nr) < 0)
+			return -ENOMEM;
+		at = (uint32_t)tasks->nr++;
+	}
+	tasks->list[at] = (struct task){.tid = tid, .opened_ns = opened_ns};
+	return 0;
+}
+
+void tasks_remove(struct tasks *tasks, pid_t tid)
+{
+	uint32_t at = u64map_get(&tasks->index, (uint64_t)tid);
+	struct task *last;
+
+	if (at == U64MAP_NONE)
+		return;
+	last = &tasks->list[--tasks->nr];
+	u64map_remove(&tasks->index, (uint64_t)tid);
+	if (last->tid == tid)
+		return;
+	tasks->list[at] = *last;
+	u64map_set(&tasks->index, (uint64_t)last->tid, at);
+}
+
+void tasks_follow(struct tasks *tasks, const struct record *record)
+{
+	uint64_t opened_ns = 0;
+	uint32_t parent;
+
+	if (record->kind == RECORD_EXIT) {
+		tasks_remove(tasks, (pid_t)record->tid);
+		return;
+	}
+	if (record->kind != RECORD_FORK)
+		return;
+	parent = u64map_get(&tasks->index, record->fork.ptid);
+	if (parent != U64MAP_NONE && tasks->list[parent].opened_ns != 0 &&
+	    tasks->list[parent].opened_ns < record->time_ns)
+		opened_ns = record->time_ns;
+	tasks_add(tasks, (pid_t)record->tid, opened_ns);
 }

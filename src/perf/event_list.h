@@ -6,7 +6,8 @@
 #ifndef ST_PERF_EVENT_LIST_H
 #define ST_PERF_EVENT_LIST_H
 
-#include "src/perf/live.h"
+#include "src/base/hash.h"
+#include "src/perf/event_config.h"
 #include "src/perf/ring.h"
 
 struct event_fd {
@@ -27,6 +28,7 @@ struct event_ring {
 
 struct event_list {
 	const struct perf_opener *opener;
+	struct event_config config;
 	struct perf_event_attr attr, holder; /* of the events; of ring holders for task targets */
 	size_t ring_pages;
 	uint8_t format; /* the reorder buffer's word for records of this list */
@@ -37,6 +39,36 @@ struct event_list {
 	size_t nr_events, cap_events;
 	uint32_t nr_refused; /* tasks that may not be looked into */
 };
+
+/*
+ * Which tasks are alive below the sampled ones, by the sideband's FORK and EXIT
+ * records. A new event list must be opened on all of them: inheritance reaches
+ * only what forks later.
+ */
+struct tasks {
+	struct u64map index; /* tid -> its place in list */
+	struct task {
+		pid_t tid;
+		uint64_t opened_ns; /* when the newest list had its events; 0: not yet */
+	} * list;
+	size_t nr, cap;
+};
+
+struct event_list_request {
+	const struct perf_opener *opener;
+	const struct event_targets *targets;
+	const struct event_config *config;
+	size_t pages, min_pages; /* of a ring: asked for, and the least that makes sense */
+	struct tasks *tasks;	 /* gets those that were opened (task targets) */
+};
+
+/*
+ * Open the events that REQUEST tells into *LIST. The ring is halved as long as
+ * the kernel does not let so much memory be locked (*RET_HALVED becomes true), and
+ * the watermark follows it. Returns 0, or -errno with ERR and nothing open.
+ */
+int event_list_open(struct event_list *list, const struct event_list_request *request,
+		    bool *ret_halved, struct err *err);
 
 /*
  * Start an empty list; ATTR as opened, HOLDER for ring holders. For CPU targets
@@ -78,5 +110,15 @@ uint64_t event_list_read_lost(const struct event_list *list, int cpu);
 /* Of these, those that no LOST record has reported yet: one comes only with a later record. */
 uint64_t event_list_lost_unreported(const struct event_list *list, int cpu);
 uint64_t event_list_ring_bytes(const struct event_list *list);
+
+void tasks_done(struct tasks *tasks);
+/* Returns 0 or -ENOMEM (the task stays unknown). */
+int tasks_add(struct tasks *tasks, pid_t tid, uint64_t opened_ns);
+void tasks_remove(struct tasks *tasks, pid_t tid);
+/*
+ * Follow FORK and EXIT. A child that was forked after its parent's events were
+ * opened has inherited them.
+ */
+void tasks_follow(struct tasks *tasks, const struct record *record);
 
 #endif

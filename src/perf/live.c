@@ -14,7 +14,6 @@
 #include "src/base/util.h"
 #include "src/perf/cpus.h"
 #include "src/perf/drain.h"
-#include "src/perf/event_open.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +40,6 @@ struct live {
 	pid_t *tids;
 	struct effective_config effective;
 	struct attr_features features;
-	struct event_config event_config; /* of the samples in force */
 	struct event_list sideband, samples;
 	bool rings_halved, sideband_halved;
 	struct drain drain;
@@ -108,6 +106,14 @@ static void op_limit_copy(struct source *source, uint32_t tid, uint64_t sp, uint
 
 /* --- opening events --- */
 
+static bool list_has(const int *cpus, int nr, int cpu)
+{
+	for (int i = 0; i < nr; i++)
+		if (cpus[i] == cpu)
+			return true;
+	return false;
+}
+
 /* The CPUs wanted now: those online, *RET_ONLINE, of those asked for. Returns the number or -errno. */
 static int wanted_cpus(const struct live *live, int **ret, uint32_t *ret_online)
 {
@@ -118,11 +124,7 @@ static int wanted_cpus(const struct live *live, int **ret, uint32_t *ret_online)
 	if (nr_online < 0)
 		return nr_online;
 	for (int i = 0; i < nr_online; i++) {
-		bool is_wanted = !live->cpus;
-
-		for (uint32_t j = 0; live->cpus && j < live->config.nr_cpus; j++)
-			is_wanted |= live->cpus[j] == online[i];
-		if (is_wanted)
+		if (!live->cpus || list_has(live->cpus, (int)live->config.nr_cpus, online[i]))
 			online[nr++] = online[i];
 	}
 	*ret = steal_ptr(online);
@@ -157,39 +159,42 @@ static void follow_forks(struct live *live, struct event_list *list)
 static int open_sideband(struct live *live, const struct event_targets *targets, struct err *err)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	struct event_open_request request = {
+	struct event_config config = {
+		.is_sideband = true, .inherit = targets->tids, .features = live->features};
+	struct event_list_request request = {
+		.opener = &live->config.opener,
 		.targets = targets,
+		.config = &config,
 		.pages = SIDEBAND_RING_BYTES / page_bytes,
 		.min_pages = SIDEBAND_RING_BYTES_MIN / page_bytes,
 		.tasks = &live->drain.tasks,
 	};
-	struct perf_event_attr attr;
-	int r = event_config_probe_sideband(&live->config.opener, targets, &live->features, err);
+	int r = event_config_probe(&live->config.opener, targets, &config, err);
 
 	if (r < 0)
 		return r;
-	attr_sideband(&live->features, targets->tids, &attr);
-	r = event_list_open(&live->sideband, &live->config.opener, &attr, &request,
-			    &live->rings_halved, err);
+	live->features = config.features;
+	r = event_list_open(&live->sideband, &request, &live->rings_halved, err);
 	if (r < 0)
 		return r;
 	live->sideband_halved = live->rings_halved;
 	live->sideband.format = DRAIN_SIDEBAND;
-	attr_format(&attr, STACK_MODE_FP, &live->drain.formats[DRAIN_SIDEBAND]);
+	attr_format(&live->sideband.attr, STACK_MODE_FP, &live->drain.formats[DRAIN_SIDEBAND]);
 	return 0;
 }
 
-/* Open (not yet counting) an event list of samples in MODE. On success *RET_CONFIG says what it is. */
+/* Open (not yet counting) an event list of samples in MODE. */
 static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_bytes,
-			const struct event_targets *targets, struct event_list *ret_list,
-			struct event_config *ret_config, struct err *err)
+			const struct event_targets *targets, struct event_list *ret,
+			struct err *err)
 {
 	struct event_config config =
 		event_config_make(&live->config, mode, stack_bytes, &live->features);
 	struct record_format *format = &live->drain.formats[DRAIN_SAMPLES + mode];
-	struct event_open_request request = {
-		.targets = targets, .config = &config, .tasks = &live->drain.tasks};
-	struct perf_event_attr attr;
+	struct event_list_request request = {.opener = &live->config.opener,
+					     .targets = targets,
+					     .config = &config,
+					     .tasks = &live->drain.tasks};
 	int r;
 
 	config.enable_on_exec = live->config.start_on_exec && !live->drain.exec_seen;
@@ -199,15 +204,12 @@ static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_
 	request.pages = event_config_ring_pages(&config, live->config.stall_ns,
 						live->config.rings_max_bytes, targets->nr_cpus);
 	request.min_pages = event_config_ring_pages_min(&config);
-	attr_sampling(&config, 0, &attr);
-	r = event_list_open(ret_list, &live->config.opener, &attr, &request, &live->rings_halved,
-			    err);
+	r = event_list_open(ret, &request, &live->rings_halved, err);
 	if (r < 0)
 		return r;
-	ret_list->format = (uint8_t)(DRAIN_SAMPLES + mode);
-	attr_format(&attr, mode, format);
+	ret->format = (uint8_t)(DRAIN_SAMPLES + mode);
+	attr_format(&ret->attr, mode, format);
 	format->stack_is_trimmed = true;
-	*ret_config = config;
 	return 0;
 }
 
@@ -218,7 +220,7 @@ static uint64_t rings_wanted_kb(const struct live *live)
 
 	if (!live->rings_halved)
 		return 0;
-	pages = event_config_ring_pages(&live->event_config, live->config.stall_ns,
+	pages = event_config_ring_pages(&live->samples.config, live->config.stall_ns,
 					live->config.rings_max_bytes, live->samples.nr_rings);
 	return ((1 + pages) * page_bytes + page_bytes + SIDEBAND_RING_BYTES) / 1024;
 }
@@ -227,7 +229,7 @@ static uint64_t rings_wanted_kb(const struct live *live)
 static void update_effective(struct live *live)
 {
 	struct effective_config *effective = &live->effective;
-	const struct event_config *config = &live->event_config;
+	const struct event_config *config = &live->samples.config;
 
 	effective->event = config->event;
 	effective->freq_hz = config->freq_hz;
@@ -300,11 +302,7 @@ static int check_cpus(const struct live_config *config, struct err *err)
 	int nr = config->cpus ? cpus_possible(&possible) : 0;
 
 	for (uint32_t i = 0; nr > 0 && i < config->nr_cpus; i++) {
-		int at = 0;
-
-		while (at < nr && possible[at] != config->cpus[i])
-			at++;
-		if (at < nr)
+		if (list_has(possible, nr, config->cpus[i]))
 			continue;
 		err_set(err, -ENXIO, "CPU %d: this machine has no such CPU", config->cpus[i]);
 		err_hint(err, "its CPUs are %d to %d", possible[0], possible[nr - 1]);
@@ -333,14 +331,13 @@ static int open_all(struct live *live, struct err *err)
 	r = open_sideband(live, &targets, err);
 	if (r < 0)
 		return r;
-	r = open_samples(live, config->mode, config->stack_bytes, &targets, &live->samples,
-			 &live->event_config, err);
+	r = open_samples(live, config->mode, config->stack_bytes, &targets, &live->samples, err);
 	if (r < 0)
 		return r;
 	bound_reorder(live, 0);
 	if (live->tids)
 		follow_forks(live, &live->samples);
-	if (!live->event_config.enable_on_exec)
+	if (!live->samples.config.enable_on_exec)
 		event_list_enable(&live->samples, -1);
 	update_effective(live);
 	return 0;
@@ -389,14 +386,13 @@ static void free_targets(struct event_targets *targets)
 }
 
 /* Put LIST in force instead of the samples so far, which go to the reorder buffer to the last one. */
-static void swap_samples(struct live *live, struct event_list *list,
-			 const struct event_config *config)
+static void swap_samples(struct live *live, struct event_list *list)
 {
 	bound_reorder(live, event_list_ring_bytes(list));
 	if (live->tids)
 		follow_forks(live, list);
 	for (size_t i = 0; i < list->nr_rings; i++) {
-		if (!config->enable_on_exec)
+		if (!list->config.enable_on_exec)
 			event_list_enable(list, list->rings[i].cpu);
 		event_list_disable(&live->samples, list->rings[i].cpu);
 	}
@@ -405,8 +401,7 @@ static void swap_samples(struct live *live, struct event_list *list,
 	account_closing(live, -1);
 	event_list_done(&live->samples);
 	live->samples = *list;
-	live->event_config = *config;
-	live->features = config->features;
+	live->features = list->config.features;
 	bound_reorder(live, 0);
 	update_effective(live);
 }
@@ -417,7 +412,6 @@ static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t sta
 	struct live *live = live_of(source);
 	struct event_targets targets = {0};
 	struct event_list list = {0};
-	struct event_config config;
 	bool halved_before = live->rings_halved;
 	int r;
 
@@ -430,14 +424,14 @@ static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t sta
 	live->rings_halved = live->sideband_halved;
 	for (size_t i = 0; i < live->drain.tasks.nr; i++)
 		live->drain.tasks.list[i].opened_ns = 0;
-	r = open_samples(live, mode, stack_bytes ? stack_bytes : live->event_config.stack_bytes,
-			 &targets, &list, &config, err);
+	r = open_samples(live, mode, stack_bytes ? stack_bytes : live->samples.config.stack_bytes,
+			 &targets, &list, err);
 	free_targets(&targets);
 	if (r < 0) {
 		live->rings_halved = halved_before;
 		return r;
 	}
-	swap_samples(live, &list, &config);
+	swap_samples(live, &list);
 	return 0;
 }
 
@@ -480,19 +474,11 @@ static int join_cpu(struct live *live, int cpu)
 	if (r < 0) {
 		event_list_remove_cpu(&live->samples, cpu);
 		event_list_remove_cpu(&live->sideband, cpu);
-	} else if (!live->event_config.enable_on_exec || live->drain.exec_seen) {
+	} else if (!live->samples.config.enable_on_exec || live->drain.exec_seen) {
 		event_list_enable(&live->samples, cpu);
 	}
 	live->config.opener.mapped(live->config.opener.context);
 	return r;
-}
-
-static bool list_has(const int *cpus, int nr, int cpu)
-{
-	for (int i = 0; i < nr; i++)
-		if (cpus[i] == cpu)
-			return true;
-	return false;
 }
 
 static bool op_follow(struct source *source)

@@ -7,7 +7,6 @@ libperf_a_SOURCES = \
 	src/perf/event.c src/perf/event.h \
 	src/perf/event_config.c src/perf/event_config.h \
 	src/perf/event_list.c src/perf/event_list.h \
-	src/perf/event_open.c src/perf/event_open.h \
 	src/perf/live.c src/perf/live.h \
 	src/perf/record.c src/perf/record.h \
 	src/perf/recording.c src/perf/recording.h \
@@ -25,8 +24,7 @@ libperf_a_SOURCES = \
 	src/perf/reorder_index.c src/perf/reorder_index.h \
 	src/perf/ring.c src/perf/ring.h \
 	src/perf/sample.c src/perf/sample.h \
-	src/perf/source.h \
-	src/perf/tasks.c src/perf/tasks.h
+	src/perf/source.h
 libperf_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 
 UNIT_TESTS += tests/test_perf_event
