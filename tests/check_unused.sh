@@ -14,7 +14,6 @@ src/engine/samples.c samples_count
 src/loader/client.c loader_client_set_deadline
 src/loader/client.c loader_pid
 src/loader/kallsyms.c kallsyms_count
-src/perf/stage.c stage_count
 unwind/table.c table_bytes
 EOF
 

@@ -29,6 +29,8 @@
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+#define CPUS_MAX 8192 /* the largest NR_CPUS that the kernel can be built with */
+
 #define NS_PER_SEC  1000000000ull
 #define NS_PER_MSEC 1000000ull
 

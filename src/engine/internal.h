@@ -15,6 +15,7 @@
 #ifndef ST_ENGINE_INTERNAL_H
 #define ST_ENGINE_INTERNAL_H
 
+#include "src/base/util.h"
 #include "src/broker/broker.h"
 #include "src/engine/engine.h"
 #include "src/engine/recorded.h"
@@ -33,7 +34,6 @@
 
 #define OWN_PIDS_MAX	 32
 #define COST_SECONDS	 4 /* own CPU is an average over so many */
-#define CPUS_MAX	 4096
 #define KERNEL_IPS_MAX	 512
 #define STACK_FRAMES_MAX (UNWIND_FRAMES_MAX + KERNEL_IPS_MAX)
 

@@ -9,9 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Younger than the oldest kernel headers that this builds with; values are ABI. */
-#define FORMAT_LOST (1u << 4)
-
 /* Fields of every record that have the same place in samples and trailers of all events here. */
 #define SAMPLE_TYPE_ID \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
@@ -42,7 +39,7 @@ static void attr_common(struct perf_event_attr *attr, const struct attr_features
 	attr->sample_type = SAMPLE_TYPE_ID;
 	attr->read_format = PERF_FORMAT_ID;
 	if (features->format_lost)
-		attr->read_format |= FORMAT_LOST;
+		attr->read_format |= RECORD_READ_LOST;
 	attr->sample_id_all = 1;
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
@@ -170,7 +167,7 @@ void attr_format(const struct perf_event_attr *attr, enum stack_mode mode,
 
 bool attr_give_up_feature(const struct perf_event_attr *attr, struct attr_features *features)
 {
-	if (attr->read_format & FORMAT_LOST)
+	if (attr->read_format & RECORD_READ_LOST)
 		features->format_lost = false;
 	else if (attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
 		features->hw_index = false;

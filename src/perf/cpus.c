@@ -6,6 +6,7 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
+#include "src/base/util.h"
 #include "src/base/vec.h"
 
 #include <errno.h>

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CPUS_MAX 8192 /* more than the kernel's largest NR_CPUS */
-
 /*
  * Parse a list ("0-3,8\n") into a new array in rising order, owned by the
  * caller. Returns the number (> 0), -EINVAL for text that is no such list or

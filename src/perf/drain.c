@@ -11,20 +11,6 @@
 #define PEEK_BYTES_MAX 8192 /* of a mapping: its path has at most 4096 */
 #define RELEASE_BYTES  (64u << 10)
 
-static void account_throttle(struct drain *drain, struct event_ring *ring,
-			     const struct record *record)
-{
-	if (record->kind == RECORD_THROTTLE) {
-		drain->stats.throttled++;
-		if (ring->throttled_since_ns == 0)
-			ring->throttled_since_ns = record->time_ns;
-		return;
-	}
-	if (ring->throttled_since_ns != 0 && record->time_ns > ring->throttled_since_ns)
-		drain->stats.throttled_ns += record->time_ns - ring->throttled_since_ns;
-	ring->throttled_since_ns = 0;
-}
-
 /* What this layer itself has to know of a record. */
 static void account(struct drain *drain, struct event_ring *ring, bool is_sideband,
 		    const struct record *record)
@@ -42,7 +28,7 @@ static void account(struct drain *drain, struct event_ring *ring, bool is_sideba
 		break;
 	case RECORD_THROTTLE:
 	case RECORD_UNTHROTTLE:
-		account_throttle(drain, ring, record);
+		source_account_throttle(&drain->stats, &ring->throttled_since_ns, record);
 		break;
 	case RECORD_FORK:
 	case RECORD_EXIT:

@@ -21,7 +21,6 @@ libperf_a_SOURCES = \
 	src/perf/recording_streams.c \
 	src/perf/recording_take.c \
 	src/perf/reorder.c src/perf/reorder.h \
-	src/perf/reorder_index.c src/perf/reorder_index.h \
 	src/perf/ring.c src/perf/ring.h \
 	src/perf/sample.c src/perf/sample.h \
 	src/perf/source.h

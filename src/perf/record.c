@@ -19,7 +19,6 @@
 #include <sys/mman.h>
 
 /* Younger than the oldest kernel headers that this builds with; values are ABI. */
-#define FORMAT_LOST	      (1ull << 4)
 #define BRANCH_COUNTERS	      (1ull << 19)
 #define MISC_MMAP_BUILD_ID    (1u << 14)
 #define MISC_FORK_EXEC	      (1u << 13)
@@ -68,7 +67,7 @@ static void read_group(struct reader *r, uint64_t read_format, struct record_sam
 	const uint64_t *members;
 	uint64_t nr = 1;
 	unsigned int per_event =
-		1 + !!(read_format & PERF_FORMAT_ID) + !!(read_format & FORMAT_LOST);
+		1 + !!(read_format & PERF_FORMAT_ID) + !!(read_format & RECORD_READ_LOST);
 
 	if (read_format & PERF_FORMAT_GROUP)
 		nr = reader_u64(r);

@@ -107,7 +107,8 @@ struct record {
 	};
 };
 
-#define RECORD_READ_LOST (1u << 4) /* PERF_FORMAT_LOST */
+#define RECORD_READ_LOST \
+	(1u << 4) /* PERF_FORMAT_LOST: younger than the oldest headers to build with */
 
 /* What is needed to decode the records of one event. */
 struct record_format {

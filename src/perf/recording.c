@@ -80,22 +80,6 @@ static void account_lost_samples(struct recording *rec, const struct record *rec
 	}
 }
 
-static void account_throttle(struct recording *rec, const struct record *record)
-{
-	/* Without its CPU a record may be any CPU's: the first of its kind counts. */
-	uint64_t *since = &rec->throttled_since_ns[record->cpu % THROTTLED_CPUS_MAX];
-
-	if (record->kind == RECORD_THROTTLE) {
-		rec->stats.throttled++;
-		if (*since == 0)
-			*since = record->time_ns;
-		return;
-	}
-	if (*since != 0 && record->time_ns > *since)
-		rec->stats.throttled_ns += record->time_ns - *since;
-	*since = 0;
-}
-
 static void account(struct recording *rec, const struct record *record, uint32_t event)
 {
 	struct recording_info *info = &rec->head.info;
@@ -112,7 +96,9 @@ static void account(struct recording *rec, const struct record *record, uint32_t
 		break;
 	case RECORD_THROTTLE:
 	case RECORD_UNTHROTTLE:
-		account_throttle(rec, record);
+		/* Without its CPU a record may be any CPU's: the first of its kind counts. */
+		source_account_throttle(&rec->stats,
+					&rec->throttled_since_ns[record->cpu % CPUS_MAX], record);
 		break;
 	default:
 		break;

@@ -3,15 +3,14 @@
 #ifndef ST_PERF_RECORDING_INTERNAL_H
 #define ST_PERF_RECORDING_INTERNAL_H
 
+#include "src/base/util.h"
 #include "src/perf/recording.h"
 #include "src/perf/recording_feed.h"
 #include "src/perf/recording_head.h"
 #include "src/perf/recording_inflate.h"
-#include "src/perf/reorder_index.h"
+#include "src/perf/reorder.h"
 
 #include <errno.h>
-
-#define THROTTLED_CPUS_MAX 1024
 
 /* A sample of a group's leader, handed out once for each member that has counted since its last. */
 struct recording_group {
@@ -67,7 +66,7 @@ struct recording {
 	uint64_t nr_kept;
 	struct source_stats stats;
 	struct recording_group group;
-	uint64_t throttled_since_ns[THROTTLED_CPUS_MAX];
+	uint64_t throttled_since_ns[CPUS_MAX];
 	struct err trouble;
 	bool is_bad;
 };

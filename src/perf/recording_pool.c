@@ -5,7 +5,7 @@
 #include "src/perf/recording_pool.h"
 
 #include "src/base/util.h"
-#include "src/perf/reorder_index.h"
+#include "src/perf/reorder.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The reorder buffer: where records go out of the rings, to be put in time order. Two
- * byte arenas take turns; what is newer than the horizon moves to the next one.
- * Bounded, and without allocation once it has grown to the load.
+ * Records in order of time. The index is 16 bytes a record, sorted and handed
+ * out up to a horizon; it knows where a record lies only as a number, so that
+ * the reader of a recording uses it too. The reorder buffer is where live
+ * records go out of the rings: an index over two byte arenas that take turns.
+ * It is bounded, and allocates nothing once it has grown to the load.
  *
  * One round: reorder_begin; reorder_add for each record; reorder_open; then
- * reorder_next until it says false.
+ * reorder_next until it says false. For example with the horizon 98, when two
+ * rings held these records (s: sample, m: mapping; the numbers are times):
+ *
+ *	ring of CPU 0     91s 95s 99s
+ *	ring of CPU 1     93m 95m 96s
+ *	index as added    91s 95s 99s 93m 95m 96s    two ascending runs
+ *	after one merge   91s 93m 95m 95s 96s 99s    of one time: mappings first
+ *	handed out        91s 93m 95m 95s 96s        up to the horizon
+ *
+ * 99s waits: the ring of CPU 1 may still get an older record. reorder_begin
+ * copies it into the other arena, and the next round merges it with what comes.
+ * A 97m that comes only after 98s was handed out is late: it goes out at once
+ * and is counted.
  */
 #ifndef ST_PERF_REORDER_H
 #define ST_PERF_REORDER_H
@@ -13,6 +27,57 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- the index --- */
+
+#define REORDER_SAMPLE	0x8000u /* in a tag: a sample, behind others of its time */
+#define REORDER_TAG_MAX 0x7fffu
+
+struct reorder_entry {
+	uint64_t time_ns; /* 0: not known; keeps its place among others of time 0 */
+	uint32_t word;	  /* the record's place, in units of 8 bytes */
+	uint16_t bytes;
+	uint16_t tag; /* the user's number, with REORDER_SAMPLE */
+};
+_Static_assert(sizeof(struct reorder_entry) == 16, "the sort moves entries: keep them small");
+
+/* A zeroed struct is empty and valid. Entries [next, nr_ready) may be handed out. */
+struct reorder_index {
+	struct reorder_entry *entries, *scratch; /* scratch is as large as entries */
+	size_t nr, cap, cap_scratch;
+	size_t nr_ready, next;
+	uint64_t newest_out_ns; /* time of the newest record handed out */
+	uint64_t late;		/* records handed out after a newer one */
+};
+
+void reorder_index_done(struct reorder_index *index);
+
+/* Make room for one more entry, of MAX at most. Returns 0, -ENOMEM or -E2BIG. */
+int reorder_index_reserve(struct reorder_index *index, size_t max);
+/* Add an entry to what reorder_index_reserve made room for. */
+static inline void reorder_index_add(struct reorder_index *index, struct reorder_entry entry)
+{
+	index->entries[index->nr++] = entry;
+}
+
+/*
+ * Put everything in order of time (at equal time what is no sample first, then
+ * as added) and open it up to HORIZON_NS. Nothing may have been handed out
+ * since reorder_index_forget.
+ */
+void reorder_index_open(struct reorder_index *index, uint64_t horizon_ns);
+
+/*
+ * The next entry up to the horizon, oldest first, valid until the next call of
+ * reorder_index_*; NULL: no more. Words count from BASE: the record after this one is
+ * fetched into the cache meanwhile.
+ */
+const struct reorder_entry *reorder_index_next(struct reorder_index *index, const uint8_t *base);
+
+/* Forget what was handed out; the rest stands at entries[0, nr) then. */
+void reorder_index_forget(struct reorder_index *index);
+
+/* --- the reorder buffer --- */
 
 struct reorder;
 
@@ -45,17 +110,12 @@ uint8_t *reorder_room(struct reorder *reorder, size_t bytes, bool is_sample);
 void reorder_add(struct reorder *reorder, uint64_t time_ns, size_t bytes, uint8_t format,
 		 bool is_sample);
 
-/*
- * Put everything in order of time (at equal time what is no sample first, then
- * as added) and open it up to HORIZON_NS.
- */
+/* As reorder_index_open. */
 void reorder_open(struct reorder *reorder, uint64_t horizon_ns);
 
 /* The next record up to the horizon, oldest first; false: no more. */
 bool reorder_next(struct reorder *reorder, struct reordered *ret);
 
-/* Records on the reorder, handed out or not. */
-size_t reorder_count(const struct reorder *reorder);
 /* Records that were handed out after a newer one: the horizon was too near. */
 uint64_t reorder_late(const struct reorder *reorder);
 

@@ -29,6 +29,21 @@ struct source_stats { /* sums since the source was opened, over replaced event l
 	uint64_t bytes;	  /* copied out of rings */
 };
 
+/* Account a THROTTLE or UNTHROTTLE record of the CPU that is throttled since *SINCE_NS (0: it is not). */
+static inline void source_account_throttle(struct source_stats *stats, uint64_t *since_ns,
+					   const struct record *record)
+{
+	if (record->kind == RECORD_THROTTLE) {
+		stats->throttled++;
+		if (*since_ns == 0)
+			*since_ns = record->time_ns;
+		return;
+	}
+	if (*since_ns != 0 && record->time_ns > *since_ns)
+		stats->throttled_ns += record->time_ns - *since_ns;
+	*since_ns = 0;
+}
+
 /* What the machine gave instead of what was asked, or what was recorded; each is said on the screen. */
 struct effective_config {
 	struct event_spec event;  /* cpu-clock where cycles are missing */
