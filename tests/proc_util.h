@@ -6,6 +6,7 @@
 #include "src/base/util.h"
 #include "src/proc/proc.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -116,6 +117,18 @@ static inline uint32_t module_at(struct procs *procs, pid_t pid, uint64_t addr, 
 static inline const char *name_at(struct procs *procs, pid_t pid, uint64_t addr, uint64_t time_ns)
 {
 	return procs_module(procs, module_at(procs, pid, addr, time_ns))->name;
+}
+
+/* What is allocated. */
+static inline size_t heap_bytes(void)
+{
+#ifdef __GLIBC__
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+#else
+	return 0;
+#endif
 }
 
 #endif

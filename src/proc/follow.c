@@ -228,9 +228,9 @@ static void apply_exit(struct procs *procs, const struct record *record)
 static int apply_ksymbol(struct procs *procs, const struct record *record)
 {
 	if (!record->ksymbol.is_unregister)
-		return ksyms_add(&procs->ksyms, record->ksymbol.addr, record->ksymbol.len,
-				 record->ksymbol.name);
-	ksyms_remove(&procs->ksyms, record->ksymbol.addr, record->ksymbol.len);
+		return procs_add_ksymbol(procs, record->ksymbol.addr, record->ksymbol.len,
+					 record->ksymbol.name);
+	procs_remove_ksymbol(procs, record->ksymbol.addr, record->ksymbol.len);
 	return 0;
 }
 

@@ -338,24 +338,16 @@ static struct entry *modules_add_file(struct modules *modules, uint64_t hash,
 	return entry;
 }
 
-/* Does a new mapping make the module wanted? */
+/* Is the file to be opened (again) because of a new mapping? */
 static bool needs_opening(struct entry *entry)
 {
-	switch (entry->request) {
-	case REQUEST_NONE:
-	case REQUEST_QUEUED: /* moves to the front: the newer process lives longer */
-		return true;
-	case REQUEST_FAILED:
-		if (entry->nr_skip > 0) {
-			entry->nr_skip--;
-			return false;
-		}
-		return true;
-	case REQUEST_ASKED:
-	case REQUEST_DONE:
-		break;
+	if (entry->request == REQUEST_FAILED && entry->nr_skip > 0) {
+		entry->nr_skip--;
+		return false;
 	}
-	return false;
+	/* One that is queued moves to the front: the newer process lives longer. */
+	return entry->request == REQUEST_NONE || entry->request == REQUEST_QUEUED ||
+	       entry->request == REQUEST_FAILED;
 }
 
 bool modules_would_request(const struct modules *modules, const struct mapping *mapping)
@@ -539,12 +531,6 @@ bool modules_are_heavy(const struct modules *modules)
 	return modules->tables_bytes > MODULES_BYTES_MAX;
 }
 
-void modules_mark(struct unwind_module *module)
-{
-	entry_of((struct module *)((char *)module - offsetof(struct module, unwind)))->is_marked =
-		true;
-}
-
 /* The table alone: it is compiled again in milliseconds. Return addresses were asked for once. */
 static void drop_table(struct entry *entry)
 {
@@ -556,14 +542,13 @@ static void drop_table(struct entry *entry)
 	entry->request = REQUEST_NONE; /* the next mapping queues it */
 }
 
-void modules_drop_unmarked(struct modules *modules)
+void modules_drop_unmapped(struct modules *modules)
 {
 	for (size_t i = PROC_MODULE_FIRST; i < modules->nr_entries; i++) {
 		struct entry *entry = modules->entries[i];
 
-		if (!entry->is_marked && entry->blob)
+		if (!entry->module.is_mapped && entry->blob)
 			drop_table(entry);
-		entry->is_marked = false;
 	}
 }
 
@@ -578,16 +563,12 @@ static bool is_bad(const struct entry *entry)
 
 void modules_stats(const struct modules *modules, struct procs_stats *ret)
 {
-	ret->bytes += sizeof(*modules) + modules->cap_entries * sizeof(*modules->entries) +
-		      modules->nr_entries * sizeof(**modules->entries) +
-		      modules->by_identity.nr_slots * sizeof(*modules->by_identity.slots);
 	for (size_t i = PROC_MODULE_FIRST; i < modules->nr_entries; i++) {
 		const struct entry *entry = modules->entries[i];
 
 		ret->modules++;
 		ret->modules_bad += is_bad(entry);
 	}
-	ret->bytes += modules->tables_bytes;
 	ret->tables_bytes = modules->tables_bytes;
 	ret->tables_dropped = modules->tables_dropped;
 	ret->modules_refused = modules->refused;

@@ -38,13 +38,10 @@ struct module *modules_get(struct modules *modules, uint32_t id); /* NULL: no su
 uint32_t modules_count(const struct modules *modules);
 void modules_stats(const struct modules *modules, struct procs_stats *ret);
 
-/*
- * Do the tables take so much that those nobody needs should go? Then mark the
- * modules that are mapped, and drop the others' tables.
- */
+/* Do the tables take so much that those of files that are not mapped should go? */
 bool modules_are_heavy(const struct modules *modules);
-void modules_mark(struct unwind_module *module);
-void modules_drop_unmarked(struct modules *modules);
+/* Drop them, by is_mapped. */
+void modules_drop_unmapped(struct modules *modules);
 
 /* The next module to open and where it was last mapped; false: none. It counts as handed out. */
 bool modules_next_request(struct modules *modules, struct module_request *ret);

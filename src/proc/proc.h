@@ -166,7 +166,7 @@ void module_retire(struct module *module);
 void procs_sweep(struct procs *procs, uint64_t time_ns);
 
 struct procs_stats {
-	uint64_t processes, live_processes, maps, modules, modules_bad, maps_reread, bytes;
+	uint64_t processes, live_processes, maps, modules, modules_bad, maps_reread;
 	uint64_t maps_refused;	/* beyond what is kept of one process or of all */
 	uint64_t maps_skipped;	/* beyond what is followed of one process in a second */
 	pid_t maps_skipped_pid; /* the last one of which a mapping was refused or skipped */

@@ -181,22 +181,3 @@ void processes_sweep(struct processes *processes, uint64_t time_ns)
 	}
 	processes->nr_dying = nr;
 }
-
-size_t processes_bytes(const struct processes *processes)
-{
-	size_t bytes = processes->cap_slots * sizeof(*processes->slots) +
-		       processes->cap_free * sizeof(*processes->free_slots) +
-		       processes->cap_dying * sizeof(*processes->dying) +
-		       processes->cap_dead * sizeof(*processes->dead) +
-		       processes->by_pid.nr_slots * sizeof(*processes->by_pid.slots) +
-		       processes->by_index.nr_slots * sizeof(*processes->by_index.slots);
-
-	for (size_t i = 0; i < processes->nr_slots; i++) {
-		const struct process_entry *entry = processes->slots[i];
-
-		if (entry)
-			bytes += sizeof(*entry) +
-				 space_bytes(entry->process.space) / entry->process.space->refs;
-	}
-	return bytes;
-}

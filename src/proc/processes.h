@@ -84,6 +84,4 @@ void processes_sweep(struct processes *processes, uint64_t time_ns);
 /* Is there no room for another real pid? */
 bool processes_full(const struct processes *processes);
 
-size_t processes_bytes(const struct processes *processes);
-
 #endif

@@ -6,6 +6,7 @@
 
 #include "src/base/text.h"
 #include "src/base/util.h"
+#include "src/base/vec.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ struct procs *procs_free(struct procs *procs)
 	space_unref(procs->empty);
 	space_unref(procs->bare);
 	modules_free(procs->modules);
-	ksyms_done(&procs->ksyms);
+	free(procs->ksyms.syms);
 	free(procs->queue);
 	free(procs);
 	return NULL;
@@ -70,7 +71,7 @@ void procs_set_recorded(struct procs *procs)
 void procs_restart(struct procs *procs)
 {
 	processes_done(&procs->processes);
-	ksyms_done(&procs->ksyms);
+	procs->ksyms.nr_syms = 0;
 	procs->processes = (struct processes){0};
 	procs->queue_head = procs->nr_queue = 0;
 }
@@ -236,43 +237,39 @@ const struct unwind_space *process_space(const struct process *process)
 	return process->space ? &process->space->view : &empty;
 }
 
-static void drop_tables(struct procs *procs)
-{
-	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
-		const struct process_entry *entry = procs->processes.slots[i];
-		const struct unwind_space *space = entry ? process_space(&entry->process) : NULL;
-		const struct unwind_map *map = space ? unwind_map_from(space, 0) : NULL;
-
-		for (; map; map = unwind_map_from(space, map->end))
-			modules_mark(map->module);
-	}
-	modules_drop_unmarked(procs->modules);
-}
-
-void procs_mark_mapped(struct procs *procs)
+/* Set is_mapped of all modules. WITH_DEAD: processes too that have ended and wait for their last samples. */
+static void mark_mapped(struct procs *procs, bool with_dead)
 {
 	for (uint32_t id = 0; id < modules_count(procs->modules); id++)
 		modules_get(procs->modules, id)->is_mapped = false;
 	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
 		const struct process_entry *entry = procs->processes.slots[i];
-		const struct unwind_space *space =
-			entry && !entry->process.is_dead ? process_space(&entry->process) : NULL;
-		const struct unwind_map *map = space ? unwind_map_from(space, 0) : NULL;
+		const struct unwind_map *map;
 
-		for (; map; map = unwind_map_from(space, map->end))
+		if (!entry || (entry->process.is_dead && !with_dead))
+			continue;
+		for (map = unwind_map_from(&entry->process.space->view, 0); map;
+		     map = unwind_map_from(&entry->process.space->view, map->end))
 			modules_get(procs->modules, map->module->id)->is_mapped = true;
 	}
+}
+
+void procs_mark_mapped(struct procs *procs)
+{
+	mark_mapped(procs, false);
 }
 
 void procs_sweep(struct procs *procs, uint64_t time_ns)
 {
 	processes_sweep(&procs->processes, time_ns);
 	/* A recording's are not mapped anew. */
-	if (!procs->is_recorded && modules_are_heavy(procs->modules))
-		drop_tables(procs);
+	if (!procs->is_recorded && modules_are_heavy(procs->modules)) {
+		mark_mapped(procs, true);
+		modules_drop_unmapped(procs->modules);
+	}
 }
 
-/* --- modules, kernel symbols, numbers --- */
+/* --- modules, numbers --- */
 
 struct module *procs_module(struct procs *procs, uint32_t id)
 {
@@ -286,17 +283,6 @@ uint32_t procs_nr_modules(const struct procs *procs)
 	return modules_count(procs->modules);
 }
 
-const char *procs_ksymbol(const struct procs *procs, uint64_t addr, uint64_t *ret_start)
-{
-	const struct ksym *sym = ksyms_find(&procs->ksyms, addr);
-
-	if (!sym)
-		return NULL;
-	if (ret_start)
-		*ret_start = sym->start;
-	return sym->name;
-}
-
 void procs_stats(const struct procs *procs, struct procs_stats *ret)
 {
 	*ret = (struct procs_stats){
@@ -305,9 +291,6 @@ void procs_stats(const struct procs *procs, struct procs_stats *ret)
 		.maps_refused = procs->maps_refused,
 		.maps_skipped = procs->maps_skipped,
 		.maps_skipped_pid = procs->maps_skipped_pid,
-		.bytes = sizeof(*procs) + processes_bytes(&procs->processes) +
-			 procs->ksyms.cap_syms * sizeof(*procs->ksyms.syms) +
-			 procs->cap_queue * sizeof(*procs->queue),
 	};
 	memcpy(ret->maps_skipped_comm, procs->maps_skipped_comm, sizeof(ret->maps_skipped_comm));
 	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
@@ -319,4 +302,72 @@ void procs_stats(const struct procs *procs, struct procs_stats *ret)
 		ret->maps += entry->process.space->nr_maps;
 	}
 	modules_stats(procs->modules, ret);
+}
+
+/* --- kernel symbols --- */
+
+/* The first symbol that ends above ADDR. */
+static size_t ksyms_search(const struct ksyms *ksyms, uint64_t addr)
+{
+	size_t low = 0, high = ksyms->nr_syms;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (ksyms->syms[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+void procs_remove_ksymbol(struct procs *procs, uint64_t start, uint64_t len)
+{
+	struct ksyms *ksyms = &procs->ksyms;
+	size_t first = ksyms_search(ksyms, start), last = first;
+	uint64_t end;
+
+	if (__builtin_add_overflow(start, len, &end))
+		end = UINT64_MAX;
+	while (last < ksyms->nr_syms && ksyms->syms[last].start < end)
+		last++;
+	if (first == last)
+		return;
+	memmove(ksyms->syms + first, ksyms->syms + last,
+		(ksyms->nr_syms - last) * sizeof(*ksyms->syms));
+	ksyms->nr_syms -= last - first;
+}
+
+int procs_add_ksymbol(struct procs *procs, uint64_t start, uint64_t len, const char *name)
+{
+	struct ksyms *ksyms = &procs->ksyms;
+	struct ksym sym = {.start = start};
+	size_t i;
+	int r;
+
+	if (len == 0 || __builtin_add_overflow(start, len, &sym.end))
+		return 0;
+	procs_remove_ksymbol(procs, start, len);
+	r = vec_reserve(&ksyms->syms, &ksyms->cap_syms, ksyms->nr_syms + 1, KSYMS_MAX);
+	if (r < 0)
+		return r == -E2BIG ? 0 : r;
+	text_sanitize(name, strlen(name), sym.name, sizeof(sym.name));
+	i = ksyms_search(ksyms, start);
+	memmove(ksyms->syms + i + 1, ksyms->syms + i, (ksyms->nr_syms - i) * sizeof(*ksyms->syms));
+	ksyms->syms[i] = sym;
+	ksyms->nr_syms++;
+	return 0;
+}
+
+const char *procs_ksymbol(const struct procs *procs, uint64_t addr, uint64_t *ret_start)
+{
+	size_t i = ksyms_search(&procs->ksyms, addr);
+	const struct ksym *sym = &procs->ksyms.syms[i];
+
+	if (i == procs->ksyms.nr_syms || sym->start > addr)
+		return NULL;
+	if (ret_start)
+		*ret_start = sym->start;
+	return sym->name;
 }

@@ -7,7 +7,6 @@
 #ifndef ST_PROC_PROCS_H
 #define ST_PROC_PROCS_H
 
-#include "src/proc/ksyms.h"
 #include "src/proc/mapping.h"
 #include "src/proc/modules.h"
 #include "src/proc/processes.h"
@@ -15,6 +14,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define KSYMS_MAX 16384u
+
+/* Kernel symbols that come and go while the kernel runs: /proc/kallsyms is read once and does not know them. */
+struct ksyms { /* sorted, not overlapping */
+	struct ksym {
+		uint64_t start, end;
+		char name[64]; /* sanitized */
+	} * syms;
+	size_t nr_syms, cap_syms;
+};
 
 struct procs {
 	struct processes processes;
@@ -57,5 +67,9 @@ void procs_skip_map(struct procs *procs, const struct process_entry *entry, uint
 
 /* Queue a process if its maps are to be read. */
 void procs_request_maps(struct procs *procs, struct process_entry *entry);
+
+/* Replaces what overlaps. At KSYMS_MAX nothing is added. 0 or -ENOMEM. */
+int procs_add_ksymbol(struct procs *procs, uint64_t start, uint64_t len, const char *name);
+void procs_remove_ksymbol(struct procs *procs, uint64_t start, uint64_t len);
 
 #endif

@@ -67,16 +67,6 @@ struct space *space_unref(struct space *space)
 	return NULL;
 }
 
-size_t space_bytes(const struct space *space)
-{
-	size_t bytes = sizeof(*space) +
-		       space->cap_parts * (sizeof(*space->parts) + sizeof(*space->stores));
-
-	for (uint32_t p = 0; p < space->nr_parts; p++)
-		bytes += space->stores[p].cap * ELEMENT_BYTES;
-	return bytes;
-}
-
 /* The mappings have changed: show them to the unwinder. */
 static void show(struct space *space)
 {

@@ -53,6 +53,4 @@ int space_clear(struct space **space, uint64_t start, uint64_t end);
 /* Put what FROM has been told of at SINCE_NS or later. 0 or -ENOMEM. */
 int space_set_newer(struct space **space, const struct space *from, uint64_t since_ns);
 
-size_t space_bytes(const struct space *space);
-
 #endif
