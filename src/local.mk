@@ -9,8 +9,7 @@ libmain_a_SOURCES = \
 	src/output.c src/output.h \
 	src/process.c src/process.h \
 	src/report_writer.c src/report_writer.h \
-	src/session.c src/session.h \
-	src/target.c src/target.h
+	src/session.c src/session.h
 
 bin_PROGRAMS += stacktop
 stacktop_SOURCES = src/main.c

@@ -12,7 +12,6 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/broker/broker_main.h"
-#include "src/broker/protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,7 +19,6 @@
 #include "src/broker/filter.h"
 #include "src/broker/pool.h"
 #include "src/broker/proc_dir.h"
-#include "src/broker/protocol.h"
 #include "src/broker/rings.h"
 
 #include <errno.h>

@@ -10,7 +10,6 @@ libbroker_a_SOURCES = \
 	src/broker/by_path.c src/broker/by_path.h \
 	src/broker/pool.c src/broker/pool.h \
 	src/broker/proc_dir.c src/broker/proc_dir.h \
-	src/broker/protocol.h \
 	src/broker/rings.c src/broker/rings.h \
 	src/broker/writer.c src/broker/writer.h \
 	src/broker/broker_main.c src/broker/broker_main.h
