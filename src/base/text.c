@@ -47,12 +47,7 @@ static int char_width(uint32_t c)
 	return ranges_have(two_columns, ARRAY_SIZE(two_columns), c) ? 2 : 1;
 }
 
-/*
- * The number of bytes (1 to 4) of the UTF-8 character at TEXT and its code in
- * *RET, or 0 for an invalid byte. Surrogates are decoded: they are one
- * character that must not be shown, not three bytes.
- */
-static size_t utf8_decode(const unsigned char *text, size_t len, uint32_t *ret)
+size_t text_decode(const unsigned char *text, size_t len, uint32_t *ret)
 {
 	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
 	unsigned char lead = text[0];
@@ -113,7 +108,7 @@ size_t text_sanitize(const char *text, size_t len, char *out, size_t out_size)
 	assert(out_size > 0);
 	for (size_t i = 0; i < len;) {
 		uint32_t c = 0;
-		size_t n = utf8_decode(p + i, len - i, &c);
+		size_t n = text_decode(p + i, len - i, &c);
 		bool is_bad = n == 0 || !is_harmless(c);
 		size_t wrote = is_bad ? 1 : n;
 
@@ -146,7 +141,7 @@ static size_t next_char(const char *text, size_t len, int *ret_columns)
 		*ret_columns = 1;
 		return 1;
 	}
-	n = utf8_decode((const unsigned char *)text, len, &c);
+	n = text_decode((const unsigned char *)text, len, &c);
 	*ret_columns = n ? char_width(c) : 1;
 	return n ? n : 1;
 }

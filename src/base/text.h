@@ -8,6 +8,7 @@
 #define ST_BASE_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Copy TEXT (LEN bytes, any content) to OUT (OUT_SIZE bytes, > 0) as valid,
@@ -20,6 +21,13 @@
  * of the locale. Returns the length written, without the NUL.
  */
 size_t text_sanitize(const char *text, size_t len, char *out, size_t out_size);
+
+/*
+ * The number of bytes (1 to 4) of the UTF-8 character at TEXT and its code in
+ * *RET, or 0 for an invalid byte. Surrogates are decoded: they are one
+ * character that must not be shown, not three bytes.
+ */
+size_t text_decode(const unsigned char *text, size_t len, uint32_t *ret);
 
 /* Terminal columns of a sanitized UTF-8 text: wide characters count 2, combining marks 0. */
 int text_width(const char *text);

@@ -24,6 +24,7 @@
 static void put_settings(struct json *json, const struct snapshot *s)
 {
 	const struct snap_settings *set = &s->settings;
+	bool is_live = !s->recording.is_recording;
 
 	json_string(json, "version", PACKAGE_VERSION);
 	json_string(json, "host", snapshot_text(s, s->hostname));
@@ -32,23 +33,11 @@ static void put_settings(struct json *json, const struct snapshot *s)
 	json_string(json, "mode", stack_mode_name(set->mode));
 	json_string(json, "event", snapshot_text(s, set->event));
 	json_string(json, "target", snapshot_text(s, set->target));
-	if (set->freq_asked_hz > 0)
-		json_real(json, "freq_asked", set->freq_asked_hz);
-	else
-		json_null(json, "freq_asked");
-	if (s->recording.is_recording)
-		json_null(json, "freq_achieved");
-	else
-		json_real(json, "freq_achieved", set->freq_achieved_hz);
-	if (set->period > 0)
-		json_u64(json, "period", set->period);
-	else
-		json_null(json, "period");
+	json_real_or_null(json, "freq_asked", set->freq_asked_hz > 0, set->freq_asked_hz);
+	json_real_or_null(json, "freq_achieved", is_live, set->freq_achieved_hz);
+	json_u64_or_null(json, "period", set->period > 0, set->period);
 	json_u64(json, "stack_bytes", set->mode == STACK_MODE_DWARF ? set->stack_bytes : 0);
-	if (s->recording.is_recording)
-		json_null(json, "window_s");
-	else
-		json_real(json, "window_s", set->window_s);
+	json_real_or_null(json, "window_s", is_live, set->window_s);
 	json_real(json, "window_covered_s",
 		  (double)(s->window_end_ns - MIN(s->window_start_ns, s->window_end_ns)) / 1e9);
 	json_u64(json, "cpus", set->cpus_sampled);
@@ -72,10 +61,7 @@ static void put_recording(struct json *json, const struct snapshot *s)
 	json_bool(json, "pipe", r->is_pipe);
 	json_bool(json, "reading", r->is_reading);
 	json_u64(json, "read_bytes", r->done_bytes);
-	if (r->total_bytes)
-		json_u64(json, "total_bytes", r->total_bytes);
-	else
-		json_null(json, "total_bytes");
+	json_u64_or_null(json, "total_bytes", r->total_bytes > 0, r->total_bytes);
 	json_string(json, "trouble", snapshot_text(s, r->trouble));
 	json_open(json, "events", '[');
 	for (uint32_t i = 0; i < r->nr_events; i++) {
@@ -90,7 +76,7 @@ static void put_recording(struct json *json, const struct snapshot *s)
 	json_close(json, '}');
 }
 
-static void put_ends_of(struct json *json, const struct health *h, const char *key, bool is_user)
+static void put_ends(struct json *json, const struct health *h, const char *key, bool is_user)
 {
 	json_open(json, key, '{');
 	for (int end = 0; end < STACK_END_COUNT; end++) {
@@ -102,19 +88,10 @@ static void put_ends_of(struct json *json, const struct health *h, const char *k
 	json_close(json, '}');
 }
 
-static void put_ends(struct json *json, const struct health *h)
-{
-	put_ends_of(json, h, "incomplete", true);
-	put_ends_of(json, h, "without_user_part", false);
-}
-
 static void put_losses(struct json *json, const struct health *h)
 {
 	json_u64(json, "lost", h->lost);
-	if (h->lost_read_known)
-		json_u64(json, "lost_read", h->lost_read);
-	else
-		json_null(json, "lost_read");
+	json_u64_or_null(json, "lost_read", h->lost_read_known, h->lost_read);
 	json_u64(json, "lost_sideband", h->lost_sideband);
 	json_u64(json, "lost_samples", h->lost_samples);
 	json_u64(json, "dropped", h->dropped);
@@ -159,7 +136,8 @@ static void put_health(struct json *json, const struct health *h)
 	json_u64(json, "complete", h->complete);
 	json_real(json, "complete_percent", health_complete_pct(h));
 	json_u64(json, "stitched", h->stitched);
-	put_ends(json, h);
+	put_ends(json, h, "incomplete", true);
+	put_ends(json, h, "without_user_part", false);
 	put_losses(json, h);
 	put_cost(json, h);
 	json_u64(json, "modules", h->modules);

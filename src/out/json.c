@@ -8,31 +8,23 @@
 
 #include "src/out/json.h"
 
+#include "src/base/text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD in UTF-8 */
+#define REPLACEMENT   "\xef\xbf\xbd" /* U+FFFD in UTF-8 */
+#define UTF8_CHAR_MAX 4
 
-/* The length of the well-formed UTF-8 character at P (RFC 3629), 0: not one. P ends with a NUL. */
+/* The length of the well-formed UTF-8 character at P (RFC 3629: no surrogate), 0: not one. */
 static size_t utf8_length(const unsigned char *p)
 {
-	size_t len = p[0] < 0x80   ? 1
-		     : p[0] < 0xc2 ? 0
-		     : p[0] < 0xe0 ? 2
-		     : p[0] < 0xf0 ? 3
-		     : p[0] < 0xf5 ? 4
-				   : 0;
+	uint32_t c;
+	size_t len = text_decode(p, strnlen((const char *)p, UTF8_CHAR_MAX), &c);
 
-	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0))
-		return 0; /* overlong, surrogate */
-	if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90))
-		return 0; /* overlong, above U+10FFFF */
-	return len;
+	return len && c >= 0xd800 && c <= 0xdfff ? 0 : len;
 }
 
 /* How many characters at P stand for themselves. */
@@ -146,4 +138,17 @@ void json_null(struct json *json, const char *key)
 {
 	begin(json, key);
 	fputs_unlocked("null", json->stream);
+}
+
+void json_u64_or_null(struct json *json, const char *key, bool is_known, uint64_t value)
+{
+	if (is_known)
+		json_u64(json, key, value);
+	else
+		json_null(json, key);
+}
+
+void json_real_or_null(struct json *json, const char *key, bool is_known, double value)
+{
+	json_real(json, key, is_known ? value : NAN);
 }

@@ -25,5 +25,8 @@ void json_u64(struct json *json, const char *key, uint64_t value);
 void json_real(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
+/* null unless IS_KNOWN. */
+void json_u64_or_null(struct json *json, const char *key, bool is_known, uint64_t value);
+void json_real_or_null(struct json *json, const char *key, bool is_known, double value);
 
 #endif

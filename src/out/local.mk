@@ -3,7 +3,6 @@ libout_a_SOURCES = \
 	src/out/document.c \
 	src/out/folded.c \
 	src/out/json.c src/out/json.h \
-	src/out/name.c \
 	src/out/out.h \
 	src/out/report.c \
 	src/out/samples.c \
