@@ -131,10 +131,8 @@ int reset(void **state)
 	memset(text, 0x90, sizeof(text));
 	segment = (struct cfi_segment){
 		.file_off = TEXT_OFF, .vaddr = TEXT_VADDR, .bytes = TEXT_BYTES, .text = text};
-	input = (struct cfi_input){.machine = TABLE_MACHINE_X86_64,
-				   .addr_bytes = 8,
-				   .segments = &segment,
-				   .nr_segments = 1};
+	input = (struct cfi_input){
+		.machine = TABLE_MACHINE_X86_64, .segments = &segment, .nr_segments = 1};
 	module = (struct unwind_module){.id = 1, .return_addrs_failed = true};
 	map = (struct unwind_map){.start = MAP_START,
 				  .end = MAP_START + TEXT_BYTES,

@@ -87,7 +87,6 @@ bool unwind_elf_open_image(void *image, size_t bytes, struct unwind_elf *ret)
 		elf_end(ret->elf);
 		return false;
 	}
-	ret->input.addr_bytes = 8;
 	ret->input.entry = ehdr.e_entry;
 	add_segments(ret);
 	add_sections(ret);

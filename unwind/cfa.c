@@ -161,7 +161,7 @@ static void set_loc(struct machine *m)
 {
 	uint64_t vaddr = m->section->vaddr + (uint64_t)(m->r.p - m->section->data);
 
-	advance_to(m, cfi_pointer(&m->r, m->cie->pointer_enc, m->cie->addr_bytes, vaddr));
+	advance_to(m, cfi_pointer(&m->r, m->cie->pointer_enc, vaddr));
 }
 
 static void remember(struct machine *m)
@@ -182,34 +182,21 @@ static void recall(struct machine *m)
 
 static void step_cfa(struct machine *m, uint8_t op)
 {
-	uint64_t reg = m->row->cfa_reg;
-	int64_t off = m->row->cfa.kind == REG_VAL_OFFSET ? m->row->cfa.off : 0;
+	bool has_reg = op == CFA_DEF_CFA || op == CFA_DEF_CFA_SF || op == CFA_DEF_CFA_REGISTER;
+	uint64_t reg = has_reg ? reader_uleb(&m->r) : m->row->cfa_reg;
+	int64_t off = m->row->cfa.off;
 
-	switch (op) {
-	case CFA_DEF_CFA:
-		reg = reader_uleb(&m->r);
+	/* What only changes a part needs the other one. */
+	if (op != CFA_DEF_CFA && op != CFA_DEF_CFA_SF)
+		m->r.bad |= m->row->cfa.kind != REG_VAL_OFFSET;
+	if (op == CFA_DEF_CFA || op == CFA_DEF_CFA_OFFSET)
 		off = (int64_t)reader_uleb(&m->r);
-		break;
-	case CFA_DEF_CFA_SF:
-		reg = reader_uleb(&m->r);
+	else if (op == CFA_DEF_CFA_SF || op == CFA_DEF_CFA_OFFSET_SF)
 		off = scale(m, (uint64_t)reader_sleb(&m->r));
-		break;
-	case CFA_DEF_CFA_REGISTER:
-		m->r.bad |= m->row->cfa.kind != REG_VAL_OFFSET;
-		reg = reader_uleb(&m->r);
-		break;
-	case CFA_DEF_CFA_OFFSET:
-		m->r.bad |= m->row->cfa.kind != REG_VAL_OFFSET;
-		off = (int64_t)reader_uleb(&m->r);
-		break;
-	default: /* CFA_DEF_CFA_OFFSET_SF */
-		m->r.bad |= m->row->cfa.kind != REG_VAL_OFFSET;
-		off = scale(m, (uint64_t)reader_sleb(&m->r));
-		break;
-	}
 	set_cfa(m, reg, off);
 }
 
+/* What is about one register; bad, if it is nothing known. */
 static void step_reg(struct machine *m, uint8_t op)
 {
 	uint64_t reg = reader_uleb(&m->r);
@@ -239,8 +226,11 @@ static void step_reg(struct machine *m, uint8_t op)
 	case CFA_SAME_VALUE:
 		set_reg(m, reg, REG_SAME, 0);
 		break;
-	default: /* CFA_REGISTER */
+	case CFA_REGISTER:
 		set_reg(m, reg, REG_REGISTER, (int64_t)reader_uleb(&m->r));
+		break;
+	default:
+		m->r.bad = true;
 		break;
 	}
 }
@@ -291,19 +281,8 @@ static void step_extended(struct machine *m, uint8_t op)
 	case CFA_VAL_EXPRESSION:
 		set_reg_expr(m, REG_VAL_EXPR);
 		break;
-	case CFA_OFFSET_EXTENDED:
-	case CFA_OFFSET_EXTENDED_SF:
-	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-	case CFA_VAL_OFFSET:
-	case CFA_VAL_OFFSET_SF:
-	case CFA_RESTORE_EXTENDED:
-	case CFA_UNDEFINED:
-	case CFA_SAME_VALUE:
-	case CFA_REGISTER:
-		step_reg(m, op);
-		break;
 	default:
-		m->r.bad = true;
+		step_reg(m, op);
 		break;
 	}
 }

@@ -434,8 +434,7 @@ int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 	uint64_t starts[TABLE_STARTS];
 	int r;
 
-	if (input->machine == TABLE_MACHINE_NONE || !segments_are_sane(input) ||
-	    (input->addr_bytes != 4 && input->addr_bytes != 8))
+	if (input->machine == TABLE_MACHINE_NONE || !segments_are_sane(input))
 		return -EINVAL;
 	c.run = (struct cfa_run){.input = input,
 				 .steps_left = CFA_STEPS_MAX,

@@ -30,8 +30,7 @@ struct cfi_section { /* data NULL: absent */
 
 struct cfi_input {
 	enum table_machine machine;
-	bool swap;		 /* the file has the other byte order */
-	unsigned int addr_bytes; /* 4 or 8 */
+	bool swap; /* the file has the other byte order */
 	const struct cfi_segment *segments;
 	size_t nr_segments;
 	struct cfi_section eh_frame;	/* scanned linearly; .eh_frame_hdr is never needed */

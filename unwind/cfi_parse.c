@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ADDR_BYTES 8
 #define CIES_MAX   (4u << 20)
 #define FDES_MAX   (16u << 20)
 #define READ_BYTES (1u << 20)
@@ -77,11 +78,9 @@ int cfi_text_read(const struct cfi_input *input, const struct cfi_segment *seg, 
 	return deadline_is_over_now() ? -ETIME : 0;
 }
 
-static uint64_t pointer_value(struct reader *r, uint8_t format, unsigned int addr_bytes)
+static uint64_t pointer_value(struct reader *r, uint8_t format)
 {
 	switch (format) {
-	case PE_ABSPTR:
-		return addr_bytes == 8 ? reader_u64(r) : reader_u32(r);
 	case PE_ULEB128:
 		return reader_uleb(r);
 	case PE_SLEB128:
@@ -94,6 +93,7 @@ static uint64_t pointer_value(struct reader *r, uint8_t format, unsigned int add
 		return reader_u32(r);
 	case PE_SDATA4:
 		return (uint64_t)(int32_t)reader_u32(r);
+	case PE_ABSPTR:
 	case PE_UDATA8:
 	case PE_SDATA8:
 		return reader_u64(r);
@@ -103,9 +103,9 @@ static uint64_t pointer_value(struct reader *r, uint8_t format, unsigned int add
 	}
 }
 
-uint64_t cfi_pointer(struct reader *r, uint8_t enc, unsigned int addr_bytes, uint64_t vaddr)
+uint64_t cfi_pointer(struct reader *r, uint8_t enc, uint64_t vaddr)
 {
-	uint64_t value = pointer_value(r, enc & PE_FORMAT, addr_bytes);
+	uint64_t value = pointer_value(r, enc & PE_FORMAT);
 
 	if (enc & PE_INDIRECT)
 		r->bad = true; /* the address is only in the running process */
@@ -113,7 +113,7 @@ uint64_t cfi_pointer(struct reader *r, uint8_t enc, unsigned int addr_bytes, uin
 		value += vaddr;
 	else if (enc & PE_APPLICATION)
 		r->bad = true; /* relative to a base that only the running process knows */
-	return addr_bytes == 4 ? (uint32_t)value : value;
+	return value;
 }
 
 static uint64_t reader_vaddr(const struct scan *s, const struct reader *r)
@@ -122,7 +122,7 @@ static uint64_t reader_vaddr(const struct scan *s, const struct reader *r)
 }
 
 /* The personality routine is of no interest, but what comes after it is. */
-static void skip_personality(const struct scan *s, struct reader *r, unsigned int addr_bytes)
+static void skip_personality(const struct scan *s, struct reader *r)
 {
 	uint8_t enc = reader_u8(r);
 
@@ -131,11 +131,11 @@ static void skip_personality(const struct scan *s, struct reader *r, unsigned in
 	if ((enc & PE_APPLICATION) == PE_ALIGNED) {
 		uint64_t vaddr = reader_vaddr(s, r);
 
-		reader_skip(r, align_up(vaddr, addr_bytes) - vaddr);
-		reader_skip(r, addr_bytes);
+		reader_skip(r, align_up(vaddr, ADDR_BYTES) - vaddr);
+		reader_skip(r, ADDR_BYTES);
 		return;
 	}
-	pointer_value(r, enc & PE_FORMAT, addr_bytes);
+	pointer_value(r, enc & PE_FORMAT);
 }
 
 /* The letters after 'z' and their data. */
@@ -154,7 +154,7 @@ static void parse_z(const struct scan *s, struct reader *r, const char *letters,
 	for (; *letters; letters++) {
 		switch (*letters) {
 		case 'P':
-			skip_personality(s, &aug, cie->addr_bytes);
+			skip_personality(s, &aug);
 			break;
 		case 'L':
 			reader_skip(&aug, 1);
@@ -181,18 +181,14 @@ static void parse_cie(const struct scan *s, struct reader *r, struct cfi_cie *ci
 	uint8_t version = reader_u8(r);
 	const char *augmentation = reader_str(r);
 
-	cie->addr_bytes = (uint8_t)s->input->addr_bytes;
 	if (!augmentation || (version != 1 && version != 3 && version != 4)) {
 		cie->is_bad = true;
 		return;
 	}
 	if (strcmp(augmentation, "eh") == 0) /* gcc 2: a pointer to its own tables */
-		reader_skip(r, s->input->addr_bytes);
-	if (version == 4) {
-		cie->addr_bytes = reader_u8(r);
-		if (reader_u8(r) != 0 || (cie->addr_bytes != 4 && cie->addr_bytes != 8))
-			cie->is_bad = true;
-	}
+		reader_skip(r, ADDR_BYTES);
+	if (version == 4) /* with the size of addresses and of segment selectors */
+		cie->is_bad |= reader_u8(r) != ADDR_BYTES || reader_u8(r) != 0;
 	cie->code_align = reader_uleb(r);
 	cie->data_align = reader_sleb(r);
 	cie->ra_reg = version == 1 ? reader_u8(r) : (uint32_t)MIN(reader_uleb(r), UINT32_MAX);
@@ -289,8 +285,8 @@ static bool parse_fde(const struct scan *s, const struct cfi_cie *cie, struct re
 
 	if (cie->is_bad)
 		return false;
-	start = cfi_pointer(r, cie->pointer_enc, cie->addr_bytes, reader_vaddr(s, r));
-	bytes = pointer_value(r, cie->pointer_enc & PE_FORMAT, cie->addr_bytes);
+	start = cfi_pointer(r, cie->pointer_enc, reader_vaddr(s, r));
+	bytes = pointer_value(r, cie->pointer_enc & PE_FORMAT);
 	if (cie->has_augmentation_data)
 		reader_skip(r, reader_uleb(r));
 	if (r->bad || start == 0 || bytes == 0)

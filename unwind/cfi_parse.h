@@ -21,7 +21,6 @@ struct cfi_cie {
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t pointer_enc; /* DW_EH_PE_* */
-	uint8_t addr_bytes;
 	bool has_augmentation_data;
 	bool is_signal;
 	bool is_bad; /* damaged or of an unknown kind: its FDEs are skipped */
@@ -65,6 +64,6 @@ int cfi_text_read(const struct cfi_input *input, const struct cfi_segment *seg, 
  * A pointer in encoding ENC at R's position, which stands at virtual address
  * VADDR. Sets R->bad for encodings that need what a file cannot tell.
  */
-uint64_t cfi_pointer(struct reader *r, uint8_t enc, unsigned int addr_bytes, uint64_t vaddr);
+uint64_t cfi_pointer(struct reader *r, uint8_t enc, uint64_t vaddr);
 
 #endif

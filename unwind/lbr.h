@@ -9,7 +9,6 @@
 
 #include "src/base/stack.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define LBR_SLOTS_MAX 64 /* of any CPU */

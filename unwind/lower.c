@@ -7,9 +7,7 @@
 
 #include "unwind/lower.h"
 
-#include "src/base/util.h"
 #include "unwind/dwarf_op.h"
-#include "unwind/unwind.h"
 
 #include <errno.h>
 #include <stdlib.h>

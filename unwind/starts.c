@@ -14,7 +14,6 @@
  */
 #include "config.h"
 
-#include "src/base/util.h"
 #include "unwind/return_addrs_format.h"
 #include "unwind/synth.h"
 

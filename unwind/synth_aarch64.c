@@ -12,8 +12,6 @@
 #include "unwind/abi.h"
 #include "unwind/synth.h"
 
-#include <string.h>
-
 #define INSN_STP_X16_X30 0xa9bf7bf0u /* stp x16,x30,[sp,#-16]!: the first stub, for the linker */
 #define INSN_BR_X17	 0xd61f0220u /* the end of a stub */
 #define INSN_ZERO_X29	 0xd280001du /* mov x29,#0 */

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What table_remember takes: a word for every 16 rows, 2 KB to 128 KB. */
 #define RECENT_SHARE_BITS 4

@@ -8,8 +8,7 @@
  */
 #include "config.h"
 
-#include "src/loader/elf_code.h"
-#include "src/loader/plt.h"
+#include "src/loader/elf_file.h"
 #include "src/loader/symbols.h"
 #include "tests/fuzz/fuzz.h"
 #include "unwind/cfi.h"
@@ -84,7 +83,6 @@ static void compile_section(struct unwind_module *module, const uint8_t *data, s
 	struct cfi_input input = {
 		.machine = flags & FUZZ_CFI_AARCH64 ? TABLE_MACHINE_AARCH64 : TABLE_MACHINE_X86_64,
 		.swap = flags & 1,
-		.addr_bytes = flags & 2 ? 4 : 8,
 		.segments = &segment,
 		.nr_segments = 1,
 		.entry = 0x2000,
