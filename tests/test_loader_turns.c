@@ -8,7 +8,7 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/deadline.h"
-#include "src/loader/elf_code.h"
+#include "src/loader/elf_file.h"
 #include "src/loader/protocol.h"
 #include "src/loader/symbols.h"
 #include "tests/loader_elf.h"

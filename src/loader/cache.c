@@ -4,8 +4,6 @@
 
 #include "src/loader/cache.h"
 
-#include "src/base/util.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #ifndef ST_LOADER_CACHE_H
 #define ST_LOADER_CACHE_H
 
-#include "src/base/util.h"
 #include "src/loader/elf_file.h"
 #include "src/loader/kallsyms.h"
 #include "src/loader/protocol.h"

@@ -13,7 +13,6 @@
 #define ST_LOADER_CLIENT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -81,3 +81,15 @@ int debugdata_unpack(const void *data, size_t len, void **ret, size_t *ret_len)
 }
 
 #endif
+
+int debugdata_open(const struct elf_file *file, void **ret_image, struct elf_file *ret)
+{
+	struct elf_file_section section =
+		elf_file_section(file, ".gnu_debugdata", DEBUGDATA_PACKED_MAX);
+	size_t len;
+	int r = -ENOENT;
+
+	if (section.data)
+		r = debugdata_unpack(section.data, section.bytes, ret_image, &len);
+	return r < 0 ? r : elf_file_open_memory(*ret_image, len, ret);
+}

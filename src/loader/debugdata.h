@@ -3,8 +3,9 @@
 #ifndef ST_LOADER_DEBUGDATA_H
 #define ST_LOADER_DEBUGDATA_H
 
+#include "src/loader/elf_file.h"
+
 #include <stddef.h>
-#include <stdint.h>
 
 #define DEBUGDATA_PACKED_MAX   (16u << 20)
 #define DEBUGDATA_UNPACKED_MAX (64u << 20)
@@ -17,5 +18,8 @@
  * -ENOMEM, -ENOSYS (built without liblzma).
  */
 int debugdata_unpack(const void *data, size_t len, void **ret, size_t *ret_len);
+
+/* Open what is in .gnu_debugdata of FILE, in *RET_IMAGE, which is to be freed. As above, or -ENOENT, -ENOEXEC. */
+int debugdata_open(const struct elf_file *file, void **ret_image, struct elf_file *ret);
 
 #endif

@@ -8,13 +8,12 @@
  */
 #include "config.h"
 
-#include "src/loader/elf_code.h"
-
 #include "src/base/cleanup.h"
 #include "src/base/deadline.h"
 #include "src/base/reader.h"
 #include "src/base/util.h"
 #include "src/loader/debugdata.h"
+#include "src/loader/elf_file.h"
 #include "unwind/cfi_parse.h"
 
 #include <errno.h>
@@ -106,7 +105,7 @@ static bool eh_frame_hdr_read(const struct elf_file *file, const GElf_Phdr *phdr
 	version = reader_u8(&r);
 	encoding = reader_u8(&r);
 	reader_skip(&r, 2);
-	*ret = cfi_pointer(&r, encoding, file->is_64 ? 8 : 4, phdr->p_vaddr + 4);
+	*ret = cfi_pointer(&r, encoding, phdr->p_vaddr + 4);
 	return version == 1 && !r.bad;
 }
 
@@ -178,13 +177,7 @@ static void text_drop(const uint8_t *text, size_t bytes)
 /* Android, for one, keeps .debug_frame in the small file that is packed into .gnu_debugdata. */
 static void debug_frame_unpack(const struct elf_file *file, struct code *code)
 {
-	struct elf_file_section section =
-		elf_file_section(file, ".gnu_debugdata", DEBUGDATA_PACKED_MAX);
-	size_t len;
-
-	if (!section.data ||
-	    debugdata_unpack(section.data, section.bytes, &code->image, &len) < 0 ||
-	    elf_file_open_memory(code->image, len, &code->inner) < 0)
+	if (debugdata_open(file, &code->image, &code->inner) < 0)
 		return;
 	if (code->inner.machine == file->machine && code->inner.is_64 == file->is_64 &&
 	    code->inner.swap == file->swap)
@@ -232,7 +225,6 @@ static void code_find(const struct elf_file *file, bool is_return_addrs, struct 
 	_Static_assert(ARRAY_SIZE(plt_names) == ARRAY_SIZE(input->plt), "one name per slot");
 	input->machine = machine_of(file);
 	input->swap = file->swap;
-	input->addr_bytes = file->is_64 ? 8 : 4;
 	input->entry = file->entry;
 	input->segments = code->segments;
 	input->nr_segments = file->nr_segments;

@@ -62,4 +62,13 @@ bool elf_file_vaddr_of(const struct elf_file *file, uint64_t off, uint64_t *ret_
 /* CRC-32 of the whole file, as .gnu_debuglink has it. 0 or -errno, -EFBIG above MAX bytes. */
 int elf_file_crc(int fd, uint64_t max, uint32_t *ret_crc);
 
+/*
+ * Compile the unwind table (or, if IS_RETURN_ADDRS, the return addresses) of FILE
+ * into a heap blob, owned by the caller. 0, -ENOEXEC (no code in
+ * it: cut short or damaged), -ENOTSUP (code of a machine that is not unwound
+ * here), -ENOMEM, -E2BIG. (elf_code.c)
+ */
+int elf_code_compile(const struct elf_file *file, bool is_return_addrs, void **ret_blob,
+		     size_t *ret_len);
+
 #endif

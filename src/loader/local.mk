@@ -6,14 +6,14 @@ libloader_a_SOURCES = \
 	src/loader/debugdata.c src/loader/debugdata.h \
 	src/loader/demangle.c src/loader/demangle.h \
 	src/loader/elf_bytes.c src/loader/elf_bytes.h \
-	src/loader/elf_code.c src/loader/elf_code.h \
+	src/loader/elf_code.c \
 	src/loader/elf_file.c src/loader/elf_file.h \
 	src/loader/fetch_urls.c src/loader/fetch_urls.h \
 	src/loader/fetcher.c src/loader/fetcher.h \
 	src/loader/kallsyms.c src/loader/kallsyms.h \
 	src/loader/name_rank.c src/loader/name_rank.h \
 	src/loader/names.c src/loader/names.h \
-	src/loader/plt.c src/loader/plt.h \
+	src/loader/plt.c \
 	src/loader/protocol.h \
 	src/loader/request.c src/loader/request.h \
 	src/loader/sandbox.c src/loader/sandbox.h \

@@ -7,11 +7,10 @@
  */
 #include "config.h"
 
-#include "src/loader/plt.h"
-
 #include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
+#include "src/loader/symbols.h"
 
 #include <errno.h>
 #include <gelf.h>

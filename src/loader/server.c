@@ -12,17 +12,14 @@
 #include "src/base/vec.h"
 #include "src/loader/cache.h"
 #include "src/loader/debugdata.h"
-#include "src/loader/elf_code.h"
 #include "src/loader/elf_file.h"
 #include "src/loader/names.h"
-#include "src/loader/plt.h"
 #include "src/loader/protocol.h"
 #include "src/loader/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -199,22 +196,14 @@ static bool debug_file_open(int fd, const struct elf_file *file, struct elf_file
 static int symbols_add_debugdata(struct server *server, struct symbols *symbols,
 				 const struct elf_file *file, const struct table *table)
 {
-	struct elf_file_section section =
-		elf_file_section(file, ".gnu_debugdata", DEBUGDATA_PACKED_MAX);
 	AUTO_FREE void *image = NULL;
 	struct elf_file inner;
-	size_t len;
-	int r;
+	int r = debugdata_open(file, &image, &inner);
 
-	if (!section.data)
-		return 0;
-	r = debugdata_unpack(section.data, section.bytes, &image, &len);
 	server->is_refused = r == -EFBIG;
-	if (r == -ETIME)
-		return r;
 	/* Damaged or refused: the other symbols are still good. */
-	if (r < 0 || elf_file_open_memory(image, len, &inner) < 0)
-		return 0;
+	if (r < 0)
+		return r == -ETIME ? r : 0;
 	r = symbols_add(symbols, &inner, 0, file, table);
 	elf_file_close(&inner);
 	return r;

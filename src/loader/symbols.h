@@ -51,6 +51,13 @@ uint32_t symbols_add_strings(struct symbols *symbols, const struct elf_bytes *st
  */
 int symbols_add_stub(struct symbols *symbols, uint64_t off, uint64_t bytes, uint32_t name);
 
+/*
+ * Add FILE's stubs, through which it calls into others ("memcpy@plt"): each is named by
+ * the relocation of the slot that it jumps through, never by its place in the table. x86-64
+ * only; nothing is added for other machines. 0 or -ENOMEM. (plt.c)
+ */
+int plt_add(struct symbols *symbols, const struct elf_file *file);
+
 /* Sort, choose among symbols of one place, and make the whole ready for symbols_find. 0 or -ENOMEM. */
 int symbols_finish(struct symbols *symbols);
 
