@@ -60,12 +60,25 @@ static uint32_t find_event(const struct recorded *r)
 	return r->word ? choices_find(&r->choices, r->word) : choices_fullest(&r->choices, nothing);
 }
 
-/* The event to begin with, of a file that can be read twice. */
+/* Only one event has samples of its own, and all events are known. */
+static bool has_one_event(const struct recording_info *info)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < info->nr_events; i++)
+		nr += !info->events[i].is_dummy;
+	return !info->is_pipe && nr == 1;
+}
+
+/* The event to begin with, of a file that can be read twice: which it is only if need be. */
 static uint32_t find_fullest(struct recorded *r)
 {
 	uint64_t counts[RECORDING_EVENTS_MAX];
-	int code = recording_count(r->recording, COUNT_BYTES_MAX, counts);
+	int code;
 
+	if (has_one_event(r->choices.info))
+		return find_event(r);
+	code = recording_count(r->recording, COUNT_BYTES_MAX, counts);
 	choices_join(&r->choices);
 	return code == 0 ? choices_fullest(&r->choices, counts) : CHOICE_NONE;
 }

@@ -11,13 +11,12 @@ libperf_a_SOURCES = \
 	src/perf/record.c src/perf/record.h \
 	src/perf/recording.c src/perf/recording.h \
 	src/perf/recording_attr.c src/perf/recording_attr.h \
-	src/perf/recording_features.c src/perf/recording_features.h \
+	src/perf/recording_features.c \
 	src/perf/recording_feed.c src/perf/recording_feed.h \
 	src/perf/recording_file.c src/perf/recording_file.h \
 	src/perf/recording_head.c src/perf/recording_head.h \
 	src/perf/recording_inflate.c src/perf/recording_inflate.h \
 	src/perf/recording_internal.h \
-	src/perf/recording_pool.c src/perf/recording_pool.h \
 	src/perf/recording_streams.c \
 	src/perf/recording_take.c \
 	src/perf/reorder.c src/perf/reorder.h \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The reader of a recording: see recording.h. Records stay where they were read
- * (recording_pool.h) and go out in order of time, up to the horizon that the
+ * (recording_feed.h) and go out in order of time, up to the horizon that the
  * file's rounds give, or by halves when there is no room.
  */
 #include "config.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The header's features: see recording_features.h. Numbers and layouts: tools/perf/util/header.h, .c. */
+/* The header's features: see recording_head.h. Numbers and layouts: tools/perf/util/header.h, .c. */
 #include "config.h"
-
-#include "src/perf/recording_features.h"
 
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
+#include "src/perf/recording_head.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A stream of bytes in whole pieces: see recording_feed.h. */
+/* Chunks of memory and the streams that are read into them: see recording_feed.h. */
 #include "config.h"
 
 #include "src/perf/recording_feed.h"
@@ -9,6 +9,110 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define REGION_BYTES ((size_t)POOL_CHUNKS_ALL * POOL_CHUNK_BYTES)
+
+/* --- the pool --- */
+
+int pool_init(struct pool *pool)
+{
+	void *base = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (base == MAP_FAILED)
+		return -ENOMEM;
+	/* Each record is touched in a few far places. Where there are none, small pages do. */
+	madvise(base, REGION_BYTES, MADV_HUGEPAGE);
+	*pool = (struct pool){.base = base, .nr_free = POOL_CHUNKS_ALL};
+	for (uint32_t i = 0; i < POOL_CHUNKS_ALL; i++)
+		pool->free[i] = (uint16_t)(POOL_CHUNKS_ALL - 1 - i);
+	return 0;
+}
+
+void pool_done(struct pool *pool)
+{
+	if (pool->base)
+		munmap(pool->base, REGION_BYTES);
+	*pool = (struct pool){0};
+}
+
+static uint32_t take_any(struct pool *pool)
+{
+	uint32_t chunk;
+
+	if (pool->nr_free == 0)
+		return POOL_NONE;
+	chunk = pool->free[--pool->nr_free];
+	pool->nr_used++;
+	pool->refs[chunk] = 1;
+	pool->offset[chunk] = 0;
+	pool->is_derived[chunk] = false;
+	return chunk;
+}
+
+uint32_t pool_take(struct pool *pool)
+{
+	return pool->nr_used >= POOL_CHUNKS ? POOL_NONE : take_any(pool);
+}
+
+void pool_drop(struct pool *pool, uint32_t chunk)
+{
+	assert(pool->refs[chunk] > 0);
+	if (--pool->refs[chunk] > 0)
+		return;
+	pool->nr_used--;
+	pool->free[pool->nr_free++] = (uint16_t)chunk;
+}
+
+uint64_t pool_offset(const struct pool *pool, uint32_t word)
+{
+	uint32_t chunk = pool_chunk_of(word);
+	size_t in_chunk = (size_t)(pool_at(pool, word) - pool_data(pool, chunk));
+
+	return pool->offset[chunk] + (pool->is_derived[chunk] ? 0 : in_chunk);
+}
+
+void pool_forget(struct pool *pool, struct reorder_index *index)
+{
+	for (size_t i = 0; i < index->next; i++)
+		pool_drop(pool, pool_chunk_of(index->entries[i].word));
+	reorder_index_forget(index);
+}
+
+void pool_compact(struct pool *pool, struct reorder_index *index)
+{
+	uint32_t to = POOL_NONE;
+	size_t used = 0;
+
+	for (size_t i = 0; i < index->nr; i++) {
+		struct reorder_entry *entry = &index->entries[i];
+		uint32_t from = pool_chunk_of(entry->word);
+		uint32_t bytes = (uint32_t)align_up(entry->bytes, 8);
+
+		if (to == POOL_NONE || used + bytes > POOL_CHUNK_BYTES) {
+			uint32_t next = take_any(pool);
+
+			if (next == POOL_NONE)
+				break;
+			if (to != POOL_NONE)
+				pool_drop(pool, to);
+			to = next;
+			used = 0;
+			pool->offset[to] = pool_offset(pool, entry->word);
+			pool->is_derived[to] = true;
+		}
+		memcpy(pool_data(pool, to) + used, pool_at(pool, entry->word), entry->bytes);
+		entry->word = pool_word(pool, pool_data(pool, to) + used);
+		used += bytes;
+		pool->refs[to]++;
+		pool_drop(pool, from);
+	}
+	if (to != POOL_NONE)
+		pool_drop(pool, to);
+}
+
+/* --- feeds --- */
 
 /* Go on at the start of a chunk: another one, or this one if no record in it is needed. */
 static int turn_chunk(struct feed *feed)

@@ -11,7 +11,6 @@
 #include "src/base/reader.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
-#include "src/perf/recording_features.h"
 
 #include <errno.h>
 #include <inttypes.h>
