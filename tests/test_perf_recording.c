@@ -150,6 +150,28 @@ static void samples_of_any_fields_are_read(void **state)
 	}
 }
 
+/* An MMAP2 record of 0x2000 bytes at VA, up to where its file is told. Returns its start. */
+static size_t start_mmap2(struct image *im, uint16_t misc, uint64_t va, uint64_t file_off)
+{
+	size_t start = im_start(im, PERF_RECORD_MMAP2, misc);
+
+	im_u32(im, 100);
+	im_u32(im, 101);
+	im_u64(im, va);
+	im_u64(im, 0x2000);
+	im_u64(im, file_off);
+	return start;
+}
+
+/* Its file by device 8:1, inode and generation. */
+static void put_inode(struct image *im)
+{
+	im_u32(im, 8);
+	im_u32(im, 1);
+	im_u64(im, 4711);
+	im_u64(im, 2);
+}
+
 /* The kernel of RHEL 7 has MMAP2 without prot and flags. */
 static void mappings_without_protection_are_read(void **state)
 {
@@ -167,16 +189,8 @@ static void mappings_without_protection_are_read(void **state)
 		im_file(&im, &im_cycles, 1);
 		for (uint16_t misc = 0; misc <= PERF_RECORD_MISC_MMAP_DATA;
 		     misc += PERF_RECORD_MISC_MMAP_DATA) {
-			start = im_start(&im, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | misc);
-			im_u32(&im, 100);
-			im_u32(&im, 101);
-			im_u64(&im, 0x400000);
-			im_u64(&im, 0x2000);
-			im_u64(&im, 0x1000);
-			im_u32(&im, 8);
-			im_u32(&im, 1);
-			im_u64(&im, 4711);
-			im_u64(&im, 2);
+			start = start_mmap2(&im, PERF_RECORD_MISC_USER | misc, 0x400000, 0x1000);
+			put_inode(&im);
 			if (has_prot) {
 				im_u32(&im, misc ? 3 : 5);
 				im_u32(&im, 2);
@@ -301,27 +315,14 @@ static void other_records_are_read(void **state)
 		im_text(&im, "[kernel.kallsyms]_text", start);
 		im_sample_id(&im, &attr, 1, 10);
 		im_end(&im, start);
-		start = im_start(&im, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
-		im_u32(&im, 100);
-		im_u32(&im, 101);
-		im_u64(&im, 0x400000);
-		im_u64(&im, 0x2000);
-		im_u64(&im, 0x1000);
-		im_u32(&im, 8);
-		im_u32(&im, 1);
-		im_u64(&im, 4711);
-		im_u64(&im, 2);
+		start = start_mmap2(&im, PERF_RECORD_MISC_USER, 0x400000, 0x1000);
+		put_inode(&im);
 		im_u32(&im, 5);
 		im_u32(&im, 2);
 		im_text(&im, "/usr/bin/program", start);
 		im_sample_id(&im, &attr, 2, 10);
 		im_end(&im, start);
-		start = im_start(&im, PERF_RECORD_MMAP2, 1 << 14);
-		im_u32(&im, 100);
-		im_u32(&im, 101);
-		im_u64(&im, 0x500000);
-		im_u64(&im, 0x2000);
-		im_u64(&im, 0);
+		start = start_mmap2(&im, 1 << 14, 0x500000, 0);
 		im_raw(&im, "\024\0\0\0aaaabbbbccccddddeeee", 24);
 		im_u32(&im, 5);
 		im_u32(&im, 2);
