@@ -207,7 +207,8 @@ static void name_some(struct model *m, uint32_t max, uint64_t func_bytes)
 			uint64_t start = offs[i] / func_bytes * func_bytes;
 
 			snprintf(name, sizeof(name), "f%u", func_of(&frame));
-			assert_int_equal(profile_name(m->p, module, offs[i], start, 0, name, NULL),
+			assert_int_equal(profile_name(m->p, module, offs[i],
+						      &(struct profile_name){start, 0, name, NULL}),
 					 0);
 			if (module == 1 && func_bytes == FUNC_BYTES)
 				profile_name_range(m->p, module, offs[i], start,
@@ -601,7 +602,8 @@ static void text_is_bounded(void **state)
 		sample.time_ns = i * USEC;
 		assert_int_equal(profile_add(p, &sample, &frame, 1, NULL), 0);
 		snprintf(name, sizeof(name), "a_function_with_a_long_name_%u", (unsigned int)i);
-		assert_int_equal(profile_name(p, 0, i, i, i, name, NULL), 0);
+		assert_int_equal(profile_name(p, 0, i, &(struct profile_name){i, i, name, NULL}),
+				 0);
 	}
 	assert_true(p->frames.text_bytes <= 8 << 10);
 	assert_true(p->collections > 3);
@@ -657,7 +659,7 @@ static void a_name_holds_for_its_range(void **state)
 	add_frame(p, 150);
 	assert_unnamed(p, 150);
 	add_frame(p, 120); /* waits to be asked for, and then need not be */
-	assert_int_equal(profile_name(p, 0, 150, 100, 0, "f", NULL), 0);
+	assert_int_equal(profile_name(p, 0, 150, &(struct profile_name){100, 0, "f", NULL}), 0);
 	profile_name_range(p, 0, 150, 110, 190);
 	add_frame(p, 110);
 	add_frame(p, 190);
@@ -668,12 +670,13 @@ static void a_name_holds_for_its_range(void **state)
 	add_frame(p, 191);
 	assert_unnamed(p, 191);
 	/* What overlaps is no news; what is not known has no range. */
-	assert_int_equal(profile_name(p, 0, 191, 180, 0, "g", NULL), 0);
+	assert_int_equal(profile_name(p, 0, 191, &(struct profile_name){180, 0, "g", NULL}), 0);
 	profile_name_range(p, 0, 191, 180, 200);
 	add_frame(p, 192);
 	assert_unnamed(p, 192);
 	profile_name_range(p, 0, 192, 192, 199);
-	assert_int_equal(profile_name(p, 0, 192, UINT64_MAX, 0, NULL, NULL), 0);
+	assert_int_equal(profile_name(p, 0, 192, &(struct profile_name){UINT64_MAX, 0, NULL, NULL}),
+			 0);
 	profile_name_range(p, 0, 192, 192, 199);
 	add_frame(p, 193);
 	assert_unnamed(p, 193);
@@ -692,7 +695,7 @@ static void names_can_become_better(void **state)
 	assert_int_equal(profile_object(p, 1, "other", false), 0);
 	add_frame(p, 150);
 	assert_unnamed(p, 150);
-	assert_int_equal(profile_name(p, 0, 150, 100, 0, NULL, NULL), 0);
+	assert_int_equal(profile_name(p, 0, 150, &(struct profile_name){100, 0, NULL, NULL}), 0);
 	profile_name_range(p, 0, 150, 100, 190);
 	add_frame(p, 160);
 	add_frame(p, 300); /* waits to be asked for, and is still asked for once only */
@@ -701,10 +704,10 @@ static void names_can_become_better(void **state)
 	profile_rename(p, 0);
 	assert_int_equal(profile_nr_unnamed(p), 3);
 	assert_int_equal(profile_unnamed(p, &module, offs, 4), 3);
-	assert_int_equal(profile_name(p, 0, 150, 100, 0, "f", NULL), 0);
+	assert_int_equal(profile_name(p, 0, 150, &(struct profile_name){100, 0, "f", NULL}), 0);
 	profile_name_range(p, 0, 150, 100, 155);
-	assert_int_equal(profile_name(p, 0, 160, 156, 0, "g", NULL), 0);
-	assert_int_equal(profile_name(p, 0, 300, 300, 0, "h", NULL), 0);
+	assert_int_equal(profile_name(p, 0, 160, &(struct profile_name){156, 0, "g", NULL}), 0);
+	assert_int_equal(profile_name(p, 0, 300, &(struct profile_name){300, 0, "h", NULL}), 0);
 	assert_int_equal(profile_nr_unnamed(p), 0);
 	assert_unnamed(p, 0);
 	profile_free(p);

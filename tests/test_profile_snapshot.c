@@ -66,12 +66,16 @@ static void shares_are_exact(void **state)
 		add(p, i * MSEC, i % 3, 1000, frames, callee == 0x300 ? 3 : 2);
 	}
 	for (uint64_t i = 0; i < 7; i++) {
-		profile_name(p, PROGRAM, 0x100 + i, 0x100, 0x1100, "main", NULL);
-		profile_name(p, PROGRAM, 0x200 + i, 0x200, 0x1200, "a", NULL);
-		profile_name(p, PROGRAM, 0x300 + i, 0x300, 0x1300, "b", NULL);
-		profile_name(p, PROGRAM, 0x400 + i, 0x400, 0x1400, NULL, NULL);
+		profile_name(p, PROGRAM, 0x100 + i,
+			     &(struct profile_name){0x100, 0x1100, "main", NULL});
+		profile_name(p, PROGRAM, 0x200 + i,
+			     &(struct profile_name){0x200, 0x1200, "a", NULL});
+		profile_name(p, PROGRAM, 0x300 + i,
+			     &(struct profile_name){0x300, 0x1300, "b", NULL});
+		profile_name(p, PROGRAM, 0x400 + i,
+			     &(struct profile_name){0x400, 0x1400, NULL, NULL});
 	}
-	profile_name(p, KERNEL, 0xf00, 0xf00, 0xf00, "do_sys", "[mod]");
+	profile_name(p, KERNEL, 0xf00, &(struct profile_name){0xf00, 0xf00, "do_sys", "[mod]"});
 	profile_advance(p, SEC);
 	s = profile_snapshot(p, 10);
 	assert_non_null(s);
@@ -126,9 +130,10 @@ static void shares_of_processes_add_up(void **state)
 		add(p, i * MSEC, 70 + i % 3, 1 + i % 3, frames, 1 + i % 2);
 	}
 	add(p, 100 * MSEC, 9, 4, NULL, 0);
-	profile_name(p, PROGRAM, 0x100, 0x100, 0x1100, "main", NULL);
+	profile_name(p, PROGRAM, 0x100, &(struct profile_name){0x100, 0x1100, "main", NULL});
 	for (uint64_t i = 0; i < 5; i++)
-		profile_name(p, PROGRAM, 0x200 + i, 0x200, 0x1200, "a", NULL);
+		profile_name(p, PROGRAM, 0x200 + i,
+			     &(struct profile_name){0x200, 0x1200, "a", NULL});
 	profile_advance(p, SEC);
 	s = profile_snapshot(p, 0);
 	assert_int_equal(s->nr_processes, 4);
@@ -160,7 +165,7 @@ static void recursion_counts_once(void **state)
 	(void)state;
 	add(p, MSEC, 1, 5, frames, 5);
 	add(p, MSEC, 1, 3, frames, 3);
-	profile_name(p, PROGRAM, 2, 2, 2, "walk", NULL);
+	profile_name(p, PROGRAM, 2, &(struct profile_name){2, 2, "walk", NULL});
 	s = profile_snapshot(p, 0);
 	assert_int_equal(find(s, "walk")->total, 8);
 	assert_int_equal(find(s, "walk")->self, 5);
@@ -182,7 +187,7 @@ static void unknown_code_in_a_row_is_one_node(void **state)
 	add(p, MSEC, 1, 5, frames, 6);
 	add(p, MSEC, 1, 3, frames, 3);
 	add(p, MSEC, 1, 2, frames, 2);
-	profile_name(p, PROGRAM, 1, 1, 1, "main", NULL);
+	profile_name(p, PROGRAM, 1, &(struct profile_name){1, 1, "main", NULL});
 	s = profile_snapshot(p, 0);
 	assert_int_equal(s->nr_nodes, 5); /* the root, main, libc, main, libc */
 	assert_int_equal(find(s, "libc.so.6")->self, 10);
@@ -191,7 +196,7 @@ static void unknown_code_in_a_row_is_one_node(void **state)
 	assert_int_equal(s->nr_shares, 2);
 	snapshot_free(s);
 	for (uint64_t off = 1; off <= 3; off++)
-		profile_name(p, LIBC, off, off, off, "walk", NULL);
+		profile_name(p, LIBC, off, &(struct profile_name){off, off, "walk", NULL});
 	s = profile_snapshot(p, 0);
 	assert_int_equal(s->nr_nodes, 7);
 	snapshot_free(s);
@@ -275,8 +280,8 @@ static void unnamed_frames_are_handed_out_once(void **state)
 	assert_int_equal(seen[PROGRAM], 10);
 	assert_int_equal(seen[LIBC], 10);
 	assert_int_equal(profile_nr_unnamed(p), 20);
-	profile_name(p, LIBC, 3, UINT64_MAX, 0, NULL, NULL);
-	profile_name(p, LIBC, 3, 0, 0, "better", NULL);
+	profile_name(p, LIBC, 3, &(struct profile_name){UINT64_MAX, 0, NULL, NULL});
+	profile_name(p, LIBC, 3, &(struct profile_name){0, 0, "better", NULL});
 	assert_int_equal(profile_nr_unnamed(p), 19);
 	profile_free(p);
 }
@@ -289,7 +294,7 @@ static void keys_stay_and_text_is_clean(void **state)
 
 	(void)state;
 	add(p, MSEC, 1, 5, frames, 2);
-	profile_name(p, PROGRAM, 1, 1, 1, "\033[31mevil", NULL);
+	profile_name(p, PROGRAM, 1, &(struct profile_name){1, 1, "\033[31mevil", NULL});
 	a = profile_snapshot(p, 0);
 	assert_string_equal(snapshot_text(a, find(a, "?[31mevil")->name), "?[31mevil");
 	frames[0].off = 9;
@@ -327,7 +332,7 @@ static void a_whole_recording_stays(void **state)
 		frames[0].off = i % 2 ? frames[0].off : 0x200;
 		add(p, SEC + i * 60 * SEC, i, 5, frames, i % 2 ? 3 : 1);
 	}
-	profile_name(p, PROGRAM, 0x100, 0x100, 0x1100, "leaf", NULL);
+	profile_name(p, PROGRAM, 0x100, &(struct profile_name){0x100, 0x1100, "leaf", NULL});
 	profile_set_window(p, SEC);
 	profile_set_mode(p, STACK_MODE_LBR);
 	profile_advance(p, 1000000 * SEC);
@@ -362,8 +367,8 @@ static void a_cleared_profile_keeps_its_names(void **state)
 	profile_object(p, PROGRAM, "prog", false);
 	add(p, SEC, 1, UINT64_MAX, frames, 2);
 	add(p, SEC, 1, 1, frames, 1);
-	profile_name(p, PROGRAM, 0x100, 0x100, 0x1100, "main", NULL);
-	profile_name(p, PROGRAM, 0x200, 0x200, 0x1200, "a", NULL);
+	profile_name(p, PROGRAM, 0x100, &(struct profile_name){0x100, 0x1100, "main", NULL});
+	profile_name(p, PROGRAM, 0x200, &(struct profile_name){0x200, 0x1200, "a", NULL});
 	profile_clear(p);
 	s = profile_snapshot(p, 0);
 	assert_int_equal(s->total, 0);

@@ -43,8 +43,8 @@ static struct snapshot *known(void)
 		profile_add(p, &sample, frames, callee == 4 ? 4 : 3, NULL);
 		for (int k = 0; k < 4; k++)
 			profile_name(p, frames[k].module, frames[k].off,
-				     frames[k].off / 1000 * 1000, 0, names[frames[k].off / 1000],
-				     NULL);
+				     &(struct profile_name){frames[k].off / 1000 * 1000, 0,
+							    names[frames[k].off / 1000], NULL});
 	}
 	profile_advance(p, 1000 * MSEC);
 	s = profile_snapshot(p, 0);

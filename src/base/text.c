@@ -20,17 +20,9 @@
 
 static bool ranges_have(const struct range *ranges, size_t nr, uint32_t c)
 {
-	size_t low = 0, high = nr;
+	size_t at = search_first(nr, i, ranges[i].last >= c);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c > ranges[mid].last)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < nr && ranges[low].first <= c;
+	return at < nr && ranges[at].first <= c;
 }
 
 static bool is_mark(uint32_t c)

@@ -52,8 +52,9 @@ static void name_came(void *context, const struct resolve_name *name)
 {
 	struct engine *engine = context;
 
-	profile_name(engine->profile, name->module, name->off, name->func_off, name->func_vaddr,
-		     name->name, name->object);
+	profile_name(
+		engine->profile, name->module, name->off,
+		&(struct profile_name){name->func_off, name->func_vaddr, name->name, name->object});
 	if (name->has_range)
 		profile_name_range(engine->profile, name->module, name->off, name->from,
 				   name->last);

@@ -70,17 +70,7 @@ static void ranges_done(struct ranges *r)
 /* How many begin at or before OFF. */
 static size_t nr_before(const struct ranges *r, uint64_t off)
 {
-	size_t low = 0, high = r->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (r->all[mid].from <= off)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return search_first(r->nr, i, r->all[i].from > off);
 }
 
 /* The function at OFF, or FRAMES_NONE. */
@@ -253,7 +243,7 @@ static void queue_frame(struct frames *f, uint32_t id)
 	struct object *object;
 
 	if (frame->module >= f->nr_objects || !f->objects[frame->module].is_known) {
-		frame->state = FRAME_ANSWERED; /* nobody could answer */
+		frame->state = FRAME_ANSWERED; /* there is no module to ask about it */
 		return;
 	}
 	object = &f->objects[frame->module];
@@ -361,9 +351,9 @@ static void set_names(struct frames *f, struct func *func, const char *name, con
 }
 
 /* The function that a frame's answer speaks of, made if it is new; FRAMES_NONE: no memory. */
-static uint32_t func_of_name(struct frames *f, uint32_t module, const struct func_name *name)
+static uint32_t func_of_name(struct frames *f, uint32_t module, const struct profile_name *name)
 {
-	uint64_t off = name->off;
+	uint64_t off = name->func_off;
 	bool is_object = off == FUNC_OFF_NONE && (!name->name || !*name->name);
 	uint32_t id;
 
@@ -381,7 +371,7 @@ static uint32_t func_of_name(struct frames *f, uint32_t module, const struct fun
 		if (funcs_reserve(f, 1) < 0)
 			return FRAMES_NONE;
 		id = func_add(f, (struct func){.off = off,
-					       .vaddr = name->vaddr,
+					       .vaddr = name->func_vaddr,
 					       .module = module,
 					       .object = FRAMES_NONE,
 					       .is_object = is_object});
@@ -391,13 +381,13 @@ static uint32_t func_of_name(struct frames *f, uint32_t module, const struct fun
 	return id;
 }
 
-int frames_name(struct frames *f, uint32_t module, uint64_t off, const struct func_name *name)
+int frames_name(struct frames *f, uint32_t module, uint64_t off, const struct profile_name *name)
 {
 	uint32_t id = frames_find(f, module, off), func;
 	struct frame *frame;
 
 	if (id == FRAMES_NONE || module >= f->nr_objects || !f->objects[module].is_known)
-		return 0; /* it has left, or nobody told its module */
+		return 0; /* the frame has left, or its module is not known */
 	func = func_of_name(f, module, name);
 	if (func == FRAMES_NONE)
 		return -ENOMEM;

@@ -10,6 +10,7 @@
 #include "src/base/hash.h"
 #include "src/base/strings.h"
 #include "src/profile/id_table.h"
+#include "src/profile/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,11 +111,8 @@ uint32_t frames_find(const struct frames *frames, uint32_t module, uint64_t off)
 uint32_t frames_intern(struct frames *frames, uint32_t module, uint64_t off);
 uint32_t frames_unnamed(struct frames *frames, uint32_t *ret_module, uint64_t *offs, uint32_t max);
 
-struct func_name {
-	uint64_t off, vaddr;
-	const char *name, *object;
-};
-int frames_name(struct frames *frames, uint32_t module, uint64_t off, const struct func_name *name);
+int frames_name(struct frames *frames, uint32_t module, uint64_t off,
+		const struct profile_name *name);
 /* All frames of MODULE, named or not, are asked for again; until then they stay as they are. */
 void frames_rename(struct frames *frames, uint32_t module);
 /* What frame (MODULE, OFF) was named holds from FROM to LAST. */

@@ -3,6 +3,13 @@
  * At a bound: keep what samples in the log still need, in order, and renumber
  * it. When that alone does not free a quarter, the oldest quarter of the log
  * leaves first. Cold by design: once in many thousand samples.
+ *
+ *	nodes (parent, frame)	1 (0, a)  2 (1, b)  3 (1, c)  4 (3, d)
+ *	the log's samples	in 3, 4, 3
+ *	live			1, 3, 4
+ *	remap[]			0 1 - 2 3
+ *	nodes after it		1 (0, a)  2 (1, c)  3 (2, d)
+ *	the log's samples	in 2, 3, 2
  */
 #include "config.h"
 
@@ -10,6 +17,7 @@
 #include "src/base/vec.h"
 #include "src/profile/parts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -35,6 +43,7 @@ static struct live mark(struct profile *p)
 
 	memset(p->live_nodes, 0, p->tree.nr);
 	memset(p->live_frames, 0, p->frames.nr_frames);
+	p->live_frames[FRAME_NO_STACK] = 1; /* is always kept */
 	for (uint32_t c = 0; c < p->log.nr_chunks; c++) {
 		const struct log_chunk *chunk = p->log.chunks[c];
 
@@ -75,6 +84,8 @@ static void compact_nodes(struct profile *p)
 	for (uint32_t node = 1; node < tree->nr; node++) {
 		if (!p->live_nodes[node])
 			continue;
+		/* Its parent is live too, and has its new number already. */
+		assert(p->live_nodes[tree_parent(tree, node)] || tree_parent(tree, node) == 0);
 		tree->keys[nr] =
 			(uint64_t)p->remap[tree_parent(tree, node)] << 32 | tree_frame(tree, node);
 		p->remap[node] = nr++;
@@ -91,6 +102,7 @@ static void renumber_log(struct profile *p)
 		for (uint32_t i = 0; i < chunk->nr; i++) {
 			uint32_t node = chunk->entries[i].node;
 
+			assert(p->live_nodes[node & LOG_NODE_MASK]);
 			chunk->entries[i].node =
 				p->remap[node & LOG_NODE_MASK] | (node & LOG_NODE_COUNTED);
 		}
@@ -114,6 +126,7 @@ int garbage_collect(struct profile *p, uint32_t nr)
 	}
 	frames_compact(&p->frames, p->live_frames, p->remap);
 	compact_nodes(p);
+	assert(p->tree.nr == live.nodes && p->frames.nr_frames == live.frames);
 	renumber_log(p);
 	return tree_reserve(&p->tree, &p->frames, nr);
 }

@@ -113,20 +113,12 @@ struct log_entry *log_find(const struct sample_log *log, uint64_t ticket,
 {
 	uint64_t seq = ticket >> log->chunk_shift;
 	uint32_t idx = (uint32_t)(ticket & (chunk_capacity(log) - 1));
-	uint32_t low = 0, high = log->nr_chunks;
+	size_t at = search_first(log->nr_chunks, i, log->chunks[i]->seq >= seq);
 
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-
-		if (log->chunks[mid]->seq < seq)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == log->nr_chunks || log->chunks[low]->seq != seq || idx >= log->chunks[low]->nr)
+	if (at == log->nr_chunks || log->chunks[at]->seq != seq || idx >= log->chunks[at]->nr)
 		return NULL;
-	*ret_chunk = log->chunks[low];
-	return &log->chunks[low]->entries[idx];
+	*ret_chunk = log->chunks[at];
+	return &log->chunks[at]->entries[idx];
 }
 
 void log_evict(struct sample_log *log, uint32_t index)

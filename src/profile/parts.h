@@ -49,7 +49,7 @@ int profile_add_weight(struct profile *p, const struct profile_sample *sample,
 		       const struct profile_frame *frames, uint32_t nr);
 
 /* window.c */
-bool window_wants(const struct window *window, uint64_t time_ns, enum stack_mode mode);
+bool window_covers(const struct window *window, uint64_t time_ns, enum stack_mode mode);
 void window_count(struct profile *p, struct log_chunk *chunk, struct log_entry *entry);
 void window_uncount(struct profile *p, struct log_chunk *chunk, struct log_entry *entry);
 /* Let the oldest chunk go that no frozen picture needs; the oldest of all if they all are needed. */

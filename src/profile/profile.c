@@ -127,7 +127,7 @@ int profile_add(struct profile *p, const struct profile_sample *sample,
 	entry->node = tree_node(&p->tree, &p->frames, frames, nr);
 	p->nr_added++;
 	p->first_ns[sample->mode] = MIN(p->first_ns[sample->mode], sample->time_ns);
-	if (!p->window.frozen && window_wants(&p->window, log_time_ns(chunk, entry), sample->mode))
+	if (!p->window.frozen && window_covers(&p->window, log_time_ns(chunk, entry), sample->mode))
 		window_count(p, chunk, entry);
 	return 0;
 }
@@ -163,21 +163,13 @@ uint32_t profile_unnamed(struct profile *p, uint32_t *ret_module, uint64_t *offs
 	return frames_unnamed(&p->frames, ret_module, offs, max);
 }
 
-int profile_name(struct profile *p, uint32_t module, uint64_t off, uint64_t func_off,
-		 uint64_t func_vaddr, const char *name, const char *object)
+int profile_name(struct profile *p, uint32_t module, uint64_t off, const struct profile_name *name)
 {
-	const struct func_name answer = {
-		.off = func_off,
-		.vaddr = func_vaddr,
-		.name = name,
-		.object = object,
-	};
-
 	if (!p->sums_all && p->frames.is_text_full && p->nr_added >= p->text_collect_at) {
 		p->text_collect_at = p->nr_added + TEXT_COLLECT_SAMPLES;
 		garbage_collect(p, 0);
 	}
-	return frames_name(&p->frames, module, off, &answer);
+	return frames_name(&p->frames, module, off, name);
 }
 
 void profile_name_range(struct profile *p, uint32_t module, uint64_t off, uint64_t from,

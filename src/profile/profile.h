@@ -32,8 +32,8 @@ struct profile *profile_free(struct profile *profile);
 
 /*
  * Objects: what frames belong to, by the engine's module id. NAME is
- * sanitized and copied. Must be told before frames of the module are added;
- * again to change the name.
+ * sanitized and copied. It comes before frames of the module are added,
+ * and again to change the name.
  */
 int profile_object(struct profile *profile, uint32_t module, const char *name, bool is_kernel);
 
@@ -72,18 +72,25 @@ void profile_clear(struct profile *profile);
 bool profile_replace(struct profile *profile, uint64_t ticket, enum stack_end end,
 		     const struct profile_frame *frames, uint32_t nr);
 
-/* Frames whose function nobody has named yet, at most MAX of one module, marked as asked for.
- * Returns how many, their module in *RET_MODULE; 0: none. */
+/*
+ * Frames whose function is not known yet, at most MAX of one module, marked as
+ * asked for. Returns how many, their module in *RET_MODULE; 0: none.
+ */
 uint32_t profile_unnamed(struct profile *profile, uint32_t *ret_module, uint64_t *offs,
 			 uint32_t max);
+/* The function of a frame. Texts are sanitized and copied. */
+struct profile_name {
+	uint64_t func_off, func_vaddr; /* where it begins */
+	const char *name;	       /* NULL: it shows as OBJECT+0xVADDR */
+	/* NULL: the module's name; else its own (a kernel module "[nf_tables]") */
+	const char *object;
+};
 /*
- * The function of frame (MODULE, OFF): where it begins, its name (sanitized,
- * copied) or NULL (then it shows as OBJECT+0xVADDR). OBJECT NULL: the module's
- * name; else its own (a kernel module "[nf_tables]"). NAME NULL and FUNC_OFF
- * UINT64_MAX: nothing is known, the object's name alone.
+ * Name frame (MODULE, OFF). A name of NULL with a func_off of UINT64_MAX: nothing
+ * is known, it shows as the object's name alone. 0 or -ENOMEM.
  */
-int profile_name(struct profile *profile, uint32_t module, uint64_t off, uint64_t func_off,
-		 uint64_t func_vaddr, const char *name, const char *object);
+int profile_name(struct profile *profile, uint32_t module, uint64_t off,
+		 const struct profile_name *name);
 /*
  * What frame (MODULE, OFF) was just named holds for every offset from FROM to
  * LAST: frames there are named so without a question.

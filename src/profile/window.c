@@ -2,7 +2,17 @@
 /*
  * The window over the log. While it moves, sums are kept up to date sample by
  * sample; when it jumps (another mode, length or start) one pass over the log
- * makes them anew.
+ * makes them anew. A sample of weight 1 each second, a window of 3 s:
+ *
+ *	time           5  6  7  8  9 10 11 12 13 14
+ *	at 10          .  .  x  x  x  x                start 7, total 4
+ *	at 11          .  .  .  x  x  x  x             start 8, total 4
+ *	frozen at 11   .  .  .  x  x  x  x  .  .  .    what comes is not counted
+ *	live at 14     .  .  .  .  .  .  x  x  x  x    start 11, total 4
+ *
+ * A full log drops chunks without a counted sample first while the picture is
+ * frozen. If it must drop the sample at 8 all the same, nothing before that is
+ * shown any more (cut_ns): the sums would have a hole.
  */
 #include "config.h"
 
@@ -12,7 +22,7 @@
 #include <assert.h>
 #include <string.h>
 
-bool window_wants(const struct window *w, uint64_t time_ns, enum stack_mode mode)
+bool window_covers(const struct window *w, uint64_t time_ns, enum stack_mode mode)
 {
 	return mode == w->mode && time_ns >= w->start_ns;
 }
@@ -34,6 +44,7 @@ void window_uncount(struct profile *p, struct log_chunk *chunk, struct log_entry
 	uint64_t weight = log_weight(entry);
 
 	assert(entry->node & LOG_NODE_COUNTED);
+	assert(p->window.total >= weight && p->window.nr_samples > 0 && chunk->nr_counted > 0);
 	entry->node &= LOG_NODE_MASK;
 	p->window.total -= weight;
 	p->window.nr_samples--;
@@ -62,7 +73,7 @@ static void recount_chunk(struct profile *p, struct log_chunk *chunk)
 		uint64_t time_ns = log_time_ns(chunk, entry);
 
 		entry->node &= LOG_NODE_MASK;
-		if (window_wants(w, time_ns, log_mode(entry)) &&
+		if (window_covers(w, time_ns, log_mode(entry)) &&
 		    (!w->frozen || time_ns <= w->end_ns))
 			window_count(p, chunk, entry);
 	}
@@ -99,6 +110,7 @@ static void leave_chunk(struct profile *p, struct log_chunk *chunk)
 			min_ns = MIN(min_ns, time_ns);
 	}
 	chunk->counted_min_ns = min_ns;
+	assert((min_ns == UINT64_MAX) == (chunk->nr_counted == 0));
 }
 
 void profile_advance(struct profile *p, uint64_t time_ns)
@@ -158,6 +170,7 @@ void profile_zero(struct profile *p, uint64_t time_ns)
 		recount(p);
 }
 
+/* While the picture is frozen, the oldest chunk that has nothing of it. */
 static uint32_t victim(const struct profile *p)
 {
 	for (uint32_t i = 0; p->window.frozen && i < p->log.nr_chunks; i++)
@@ -177,5 +190,6 @@ void window_evict(struct profile *p)
 	for (uint32_t i = 0; chunk->nr_counted && i < chunk->nr; i++)
 		if (chunk->entries[i].node & LOG_NODE_COUNTED)
 			window_uncount(p, chunk, &chunk->entries[i]);
+	assert(chunk->nr_counted == 0);
 	log_evict(&p->log, index);
 }
