@@ -71,7 +71,8 @@ static void wake(int event_fd)
 		return;
 }
 
-static void rest(int event_fd)
+/* Forget what wake() has written so far. */
+static void take_wakes(int event_fd)
 {
 	uint64_t count;
 
@@ -96,7 +97,7 @@ bool channel_receive(struct channel *ch, struct command *ret_command)
 {
 	uint32_t tail = atomic_load_explicit(&ch->tail, memory_order_relaxed);
 
-	rest(ch->engine_fd);
+	take_wakes(ch->engine_fd);
 	if (tail == atomic_load_explicit(&ch->head, memory_order_acquire))
 		return false;
 	*ret_command = ch->commands[tail % CHANNEL_COMMANDS];
@@ -114,9 +115,9 @@ struct snapshot *channel_take(struct channel *ch)
 {
 	struct snapshot *snapshot;
 
-	rest(ch->main_fd);
+	take_wakes(ch->main_fd);
 	snapshot = atomic_exchange(&ch->snapshot, NULL);
-	/* The descriptor speaks for the messages too: do not rest over one that came just now. */
+	/* The descriptor speaks for the messages too: the wake of one that came just now must not be lost. */
 	if (atomic_load(&ch->message) || atomic_load(&ch->has_failed))
 		wake(ch->main_fd);
 	return snapshot;

@@ -76,9 +76,23 @@ struct health {
 };
 
 /* Percent of user stacks that are complete; 100 when there are none. */
-double health_complete_pct(const struct health *health);
+static inline double health_complete_pct(const struct health *health)
+{
+	if (health->user_stacks == 0)
+		return 100.0;
+	return 100.0 * (double)health->complete / (double)health->user_stacks;
+}
 
-/* "root" ... with counts: the name of counter STAGE, lower case ("drain"). */
-const char *health_stage_name(enum health_stage stage);
+/* As the JSON calls it. */
+static inline const char *health_stage_name(enum health_stage stage)
+{
+	static const char *const names[HEALTH_STAGE_COUNT] = {
+		[HEALTH_STAGE_DRAIN] = "drain",	    [HEALTH_STAGE_UNWIND] = "unwind",
+		[HEALTH_STAGE_PROFILE] = "profile", [HEALTH_STAGE_SNAPSHOT] = "snapshot",
+		[HEALTH_STAGE_OTHER] = "other",
+	};
+
+	return names[stage];
+}
 
 #endif

@@ -1,7 +1,7 @@
 noinst_LIBRARIES += libmodel.a
 libmodel_a_SOURCES = \
 	src/model/command.c src/model/command.h \
-	src/model/health.c src/model/health.h \
+	src/model/health.h \
 	src/model/snapshot.c src/model/snapshot.h
 
 UNIT_TESTS += tests/test_model_channel
