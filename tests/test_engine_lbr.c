@@ -50,8 +50,8 @@ static int set_up(void **state)
 
 	engine = calloc(1, sizeof(*engine));
 	engine->procs = procs_new();
-	engine->lbr = lbr_new();
-	engine->stitch = stitch_new();
+	engine->stacks.lbr = lbr_new();
+	engine->stacks.stitch = stitch_new();
 	do_mmap(engine->procs, PID, CODE, 0x10000, "/bin/program", 5, 0);
 	module = procs_module(engine->procs, module_at(engine->procs, PID, CODE, 0));
 	module_failed(engine->procs, module, STACK_END_NO_FILE, "not there", false);
@@ -62,8 +62,8 @@ static int tear_down(void **state)
 {
 	(void)state;
 	reorder_free(drain.reorder);
-	stitch_free(engine->stitch);
-	lbr_free(engine->lbr);
+	stitch_free(engine->stacks.stitch);
+	lbr_free(engine->stacks.lbr);
 	procs_free(engine->procs);
 	free(engine);
 	return 0;
@@ -130,7 +130,7 @@ static const struct process *next_sample(struct stack_input *ret_input)
 				       reordered.bytes, &record),
 			 0);
 	process = procs_of_sample(engine->procs, PID, PID, record.time_ns);
-	stack_input_of(engine, process, &record, ret_input);
+	stack_input_of(&engine->stacks, process, &record, ret_input);
 	return process;
 }
 
@@ -143,16 +143,16 @@ static void expect_path(const struct stack_made *made, uint32_t nr_calls, uint64
 	assert_int_equal(made->nr, nr_calls + (leaf != 0) + nr_kernel);
 	assert_int_equal(made->nr_user, nr_calls + (leaf != 0));
 	for (; at < nr_calls; at++) {
-		assert_int_equal(engine->path[at].module, module);
+		assert_int_equal(engine->stacks.path[at].module, module);
 		/* The call itself, not what comes before or after it. */
-		assert_int_equal(engine->path[at].off % 16, 0);
+		assert_int_equal(engine->stacks.path[at].off % 16, 0);
 		if (at > 0)
-			assert_int_equal(engine->path[at].off, engine->path[at - 1].off + 16);
+			assert_int_equal(engine->stacks.path[at].off, engine->stacks.path[at - 1].off + 16);
 	}
 	if (leaf)
-		assert_int_equal(engine->path[at++].off, leaf - CODE);
+		assert_int_equal(engine->stacks.path[at++].off, leaf - CODE);
 	for (; at < made->nr; at++)
-		assert_int_equal(engine->path[at].module, PROC_MODULE_KERNEL);
+		assert_int_equal(engine->stacks.path[at].module, PROC_MODULE_KERNEL);
 }
 
 static void expect(const struct sample *sample, uint32_t nr_calls, uint64_t leaf,
@@ -164,7 +164,7 @@ static void expect(const struct sample *sample, uint32_t nr_calls, uint64_t leaf
 
 	ring_write(sample);
 	process = next_sample(&input);
-	stack_path(engine, process, &input, &made);
+	stack_path(&engine->stacks, process, &input, &made);
 	assert_int_equal(made.end, end);
 	expect_path(&made, nr_calls, leaf, sample->nr_kernel);
 }
@@ -251,8 +251,8 @@ static void unwinding_again_changes_nothing(void **state)
 	ring_write(&sample);
 	process = next_sample(&input);
 	assert_int_equal(input.nr_user_ips, 43);
-	stack_path(engine, process, &input, &made);
-	stack_path(engine, process, &input, &made); /* as often as need be */
+	stack_path(&engine->stacks, process, &input, &made);
+	stack_path(&engine->stacks, process, &input, &made); /* as often as need be */
 	expect_path(&made, 42, CODE + 0x777, 0);
 	assert_int_equal(made.end, STACK_END_STITCHED);
 	sample.depth = 60;

@@ -103,7 +103,6 @@ echo "$(wc -l <"$tmp/includes") includes keep to the table"
 
 # The circles that are left, LAYER: FILE FILE ... Who unties one, or renames a file of one, mends its line; no line is added.
 cat >"$tmp/known" <<EOF
-engine: backlog engine replay
 perf: recording_streams recording_take
 proc: procs requests
 unwind: aarch64 fp step_run_x86_64 walk x86_64

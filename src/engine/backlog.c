@@ -10,11 +10,12 @@
 #include "src/base/util.h"
 #include "src/engine/internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define REST_EVERY 16
+#define YIELD_EVERY 16
 
 struct waiting { /* in the buffer, followed by kernel ips, user ips, stack bytes */
 	uint64_t ticket, time_ns, period;
@@ -118,15 +119,19 @@ static bool must_wait(const struct waiting *w, struct engine *engine)
 static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t give_up_ns)
 {
 	const struct process *process = procs_by_index(engine->procs, w->process);
-	struct stack_made made = {.end = STACK_END_LATE};
+	const struct record record = {.pid = w->pid,
+				      .tid = w->tid,
+				      .cpu = w->cpu,
+				      .time_ns = w->time_ns,
+				      .sample = {.period = w->period}};
+	struct stack_made made;
 
 	if (w->time_ns >= give_up_ns && must_wait(w, engine)) {
 		resolve_note_request(engine->resolver);
 		return false;
 	}
 	waiting_link(w);
-	if (process)
-		stack_path(engine, process, &w->input, &made);
+	stack_path(&engine->stacks, process, &w->input, &made);
 	if (made.end == STACK_END_PENDING) {
 		resolve_note_request(engine->resolver);
 		if (w->time_ns >= give_up_ns) {
@@ -136,18 +141,7 @@ static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t giv
 		}
 		made.end = STACK_END_LATE;
 	}
-	engine->health.ends[STACK_END_PENDING]--;
-	engine->health.ends[made.end]++;
-	if (process) {
-		const struct record record = {.pid = w->pid,
-					      .tid = w->tid,
-					      .cpu = w->cpu,
-					      .time_ns = w->time_ns,
-					      .sample = {.period = w->period}};
-
-		profile_replace(engine->profile, w->ticket, made.end, engine->path, made.nr);
-		engine_keep(engine, &record, process, &w->input, &made);
-	}
+	engine_replace(engine, w->ticket, &record, process, &w->input, &made);
 	return true;
 }
 
@@ -159,8 +153,9 @@ void backlog_retry(struct backlog *b, struct engine *engine, uint64_t give_up_ns
 		struct waiting *w = (struct waiting *)(void *)(b->data + at);
 		size_t bytes = w->bytes;
 
-		if (i % REST_EVERY == 0)
-			engine_rest(engine);
+		assert(bytes >= sizeof(*w) && at + bytes <= b->bytes);
+		if (i % YIELD_EVERY == 0)
+			engine_yield(engine);
 		if (!waiting_retry(w, engine, give_up_ns)) {
 			memmove(b->data + kept, w, bytes);
 			kept += bytes;

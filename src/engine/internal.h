@@ -2,15 +2,22 @@
 /*
  * What the files of the engine share. Nobody outside src/engine includes this.
  *
- *	engine.c   the rounds: drain, records, resolver, commands
- *	recorded.c a recording as a source (recorded.h), read through by replay.c; choices.c: which of
- *	           its events
- *	stack.c    one sample: kernel and user part joined into one path
- *	backlog.c  samples that wait for an unwind table
- *	helpers.c  the processes that help, and the resolver, to which they belong
- *	targets.c  which tasks are sampled
- *	samples.c  single samples for whom they are asked
- *	report.c   the snapshot's settings, health and cost
+ * A file calls only those above it in this list:
+ *
+ *	wait.c      the one place where the thread waits
+ *	stack.c     one sample: kernel and user part joined into one path
+ *	samples.c   single samples for whom they are asked
+ *	records.c   what is done with a record
+ *	backlog.c   samples that wait for an unwind table
+ *	report.c    the snapshot's settings, health and cost
+ *	commands.c  what the main thread asks for
+ *	rounds.c    live: drain, records, resolver, commands
+ *	choices.c   which events of a recording are shown
+ *	recorded.c  a recording as a source (recorded.h)
+ *	replay.c    a recording is read through
+ *	helpers.c   the processes that help, and the resolver, to which they belong
+ *	targets.c   which tasks are sampled
+ *	engine.c    all of them are made
  */
 #ifndef ST_ENGINE_INTERNAL_H
 #define ST_ENGINE_INTERNAL_H
@@ -38,9 +45,6 @@
 #define STACK_FRAMES_MAX (UNWIND_FRAMES_MAX + KERNEL_IPS_MAX)
 
 struct backlog;
-struct replay;
-struct stack_input;
-struct stack_made;
 
 /* What report.c keeps to tell own cost and the achieved rate. */
 struct cost {
@@ -53,87 +57,6 @@ struct cost {
 	uint64_t thread_ns; /* CPU time of the engine's thread at the last look */
 	uint64_t stage_ns[HEALTH_STAGE_COUNT]; /* time that passed in each stage since then */
 };
-
-struct engine {
-	struct source *source;
-	struct recorded *recorded; /* the source, if it is a recording; else NULL */
-	struct replay *replay;	   /* how far it is read */
-	struct samples *samples;   /* single ones, or NULL: not asked for */
-	bool wants_all_samples;	   /* now, and not when they have their names */
-	struct procs *procs;
-	struct profile *profile;
-	struct broker *broker; /* borrowed */
-	enum broker_state broker_state;
-	struct loader_client *loader;
-	struct resolver *resolver;
-	struct resolve_recording recording; /* what a recording tells the resolver */
-	bool tables_came;		    /* since the backlog was last tried */
-	uint64_t next_retry_ns;
-	struct backlog *backlog;
-	struct lbr *lbr;
-	struct stitch *stitch;
-	struct health health;
-	struct cost cost;
-	uint64_t window_ns;
-	bool frozen, is_over;
-	bool own_tasks;			/* not allowed to sample all: this user's processes only */
-	bool was_realtime, is_realtime; /* at the start, and now */
-	char target[128];
-	char fetch_hosts[128]; /* "": there is no fetcher */
-	pid_t own_pids[OWN_PIDS_MAX];
-	uint32_t nr_own_pids;
-	uint32_t nr_objects; /* modules whose names the profile knows */
-	uint64_t lost_sideband_seen;
-	uint64_t drained_ns, next_second_ns;
-	uint64_t rested_ns;  /* when the live loop last waited for something */
-	uint64_t looked_ns;  /* when the sideband was last looked at */
-	uint64_t fp_ips_max; /* the kernel's limit of a callchain */
-
-	/* Scratch of one sample, here because it is too large for the stack. */
-	struct unwind_frame user[UNWIND_FRAMES_MAX];
-	uint64_t user_ips[UNWIND_FRAMES_MAX], kernel_ips[KERNEL_IPS_MAX];
-	struct profile_frame path[STACK_FRAMES_MAX];
-};
-
-/* --- engine.c, for replay.c and backlog.c --- */
-
-/* The process of the sample RECORD, whose objects the profile then knows; NULL: no memory, counted. */
-struct process *engine_process_of(struct engine *engine, const struct record *record);
-/* Add the stack in engine->path to the profile and count it. False: no memory, counted. */
-bool engine_add(struct engine *engine, const struct record *record, const struct process *process,
-		const struct stack_input *input, const struct stack_made *made,
-		uint64_t *ret_ticket);
-/*
- * Keep the sample itself with the stack in engine->path, if that was asked for and the stack is
- * final. Of RECORD only ids, CPU, time and period are used.
- */
-void engine_keep(struct engine *engine, const struct record *record, const struct process *process,
-		 const struct stack_input *input, const struct stack_made *made);
-/*
- * In the middle of work on samples that may be long: let others run now and then. What is lost
- * meanwhile is counted. Returns the time that passed, in ns.
- */
-uint64_t engine_rest(struct engine *engine);
-/* Make a snapshot and hand it over. */
-void engine_post(struct engine *engine, struct channel *channel, uint64_t time_ns);
-/* Follow a record that is no sample. */
-void engine_follow(struct engine *engine, const struct record *record);
-/* Obey one command. False when it is time to leave. */
-bool engine_obey(struct engine *engine, struct channel *channel, const struct command *command,
-		 uint64_t time_ns);
-
-/* --- replay.c --- */
-
-struct replay *replay_new(void);
-struct replay *replay_free(struct replay *replay);
-/* Read the recording through, as fast as tables come, until COMMAND_QUIT. */
-void replay_run(struct engine *engine, struct channel *channel);
-/* A snapshot is asked for: it is made as soon as it is worth it. */
-void replay_ask(struct engine *engine, uint64_t time_ns);
-/* Another event of the recording, from its start. */
-void replay_show(struct engine *engine, struct channel *channel, uint32_t event);
-
-/* --- stack.c --- */
 
 /* A sample's parts as plain data, so that it can wait in the backlog. */
 struct stack_input {
@@ -151,12 +74,6 @@ struct stack_input {
 	struct unwind_stack stack;
 };
 
-/*
- * Take the parts of the sample RECORD; once for each, in order, for branch stacks are stitched here.
- * Pointers lead into the record and into the engine's scratch.
- */
-void stack_input_of(struct engine *engine, const struct process *process,
-		    const struct record *record, struct stack_input *ret);
 /* What came of one stack, beside the path. */
 struct stack_made {
 	uint32_t nr;	     /* frames in engine->path, outermost first */
@@ -166,9 +83,127 @@ struct stack_made {
 	uint32_t bytes_used; /* of the copy that were read */
 };
 
-/* Unwind and join: the path, outermost first, into engine->path. */
-void stack_path(struct engine *engine, const struct process *process,
+/* What stacks are made with, and room for one: it is too large for the thread's stack. */
+struct stacks {
+	const struct recording_info *recording; /* whose samples they are; NULL: this machine's */
+	struct lbr *lbr;
+	struct stitch *stitch;
+	uint64_t fp_ips_max; /* the kernel's limit of a callchain */
+	struct unwind_frame user[UNWIND_FRAMES_MAX];
+	uint64_t user_ips[UNWIND_FRAMES_MAX], kernel_ips[KERNEL_IPS_MAX];
+	struct profile_frame path[STACK_FRAMES_MAX];
+};
+
+/* How far a recording is read (replay.c). */
+struct replay {
+	bool is_held; /* a sample waits for an unwind table */
+	struct record held;
+	struct stack_input input;
+	const struct process *process;
+	uint64_t tried_ns;   /* when it was looked at last */
+	uint64_t settled_ns; /* since when all that is read waits for names; 0: not yet */
+	uint64_t nr_records;
+	uint64_t unwind_ns, timed_ns; /* of a few samples: in unwinding, and in all */
+};
+
+/* What differs between sampling this machine and reading a recording. */
+struct run_mode {
+	void (*run)(struct engine *engine, struct channel *channel);
+	/* Show another event, from the start; NULL: there is one only. */
+	void (*show_event)(struct engine *engine, struct channel *channel, uint32_t event);
+	const struct profile_config *profile;
+	bool has_window;      /* that moves; else all is shown and can wait for its names */
+	uint32_t samples_max; /* single samples kept until they are taken */
+};
+extern const struct run_mode run_live_mode, replay_mode;
+
+struct engine {
+	struct source *source;
+	struct recorded *recorded; /* the source, if it is a recording; else NULL */
+	const struct run_mode *mode;
+	struct replay replay;
+	struct samples *samples; /* single ones, or NULL: not asked for */
+	bool wants_all_samples;	 /* now, and not when they have their names */
+	struct procs *procs;
+	struct profile *profile;
+	struct broker *broker; /* borrowed */
+	enum broker_state broker_state;
+	struct loader_client *loader;
+	struct resolver *resolver;
+	struct resolve_recording recording; /* what a recording tells the resolver */
+	bool tables_came;		    /* since the backlog was last tried */
+	uint64_t next_retry_ns;
+	struct backlog *backlog;
+	struct stacks stacks;
+	struct health health;
+	struct cost cost;
+	uint64_t window_ns;
+	bool frozen, is_over;
+	bool own_tasks;			/* not allowed to sample all: this user's processes only */
+	bool was_realtime, is_realtime; /* at the start, and now */
+	char target[128];
+	char fetch_hosts[128]; /* "": there is no fetcher */
+	pid_t own_pids[OWN_PIDS_MAX];
+	uint32_t nr_own_pids;
+	uint32_t nr_objects; /* modules whose names the profile knows */
+	uint64_t lost_sideband_seen;
+	uint64_t drained_ns, next_second_ns;
+	uint64_t yielded_ns; /* when the thread last waited for something */
+	uint64_t looked_ns;  /* when the sideband was last looked at */
+	uint64_t asked_ns;   /* since when a snapshot is asked for; 0: it is not */
+};
+
+/* --- wait.c --- */
+
+/* What a wait ended with. */
+struct woken {
+	bool by_command, by_broker, by_loader, by_records;
+};
+
+/* Wait for a command, an answer or, FOR_RECORDS, what is worth a look in the source; not longer than UNTIL_NS. */
+struct woken engine_wait(struct engine *engine, struct channel *channel, uint64_t until_ns,
+			 bool for_records);
+/*
+ * In the middle of work on samples that may be long: let others run now and then. What is lost
+ * meanwhile is counted. Returns the time that passed, in ns.
+ */
+uint64_t engine_yield(struct engine *engine);
+
+/*
+ * Take the parts of the sample RECORD; once for each, in order, for branch stacks are stitched here.
+ * Pointers lead into the record and into the STACKS.
+ */
+void stack_input_of(struct stacks *stacks, const struct process *process,
+		    const struct record *record, struct stack_input *ret);
+/* Unwind and join: the path, outermost first, into stacks->path. */
+void stack_path(struct stacks *stacks, const struct process *process,
 		const struct stack_input *input, struct stack_made *ret);
+
+/* --- records.c --- */
+
+/* The process of the sample RECORD, whose objects the profile then knows; NULL: no memory, counted. */
+struct process *engine_process_of(struct engine *engine, const struct record *record);
+/* Add the stack in engine->stacks to the profile and count it. False: no memory, counted. */
+bool engine_add(struct engine *engine, const struct record *record, const struct process *process,
+		const struct stack_input *input, const struct stack_made *made,
+		uint64_t *ret_ticket);
+/*
+ * The sample TICKET, which was added as PENDING, has its final stack, in engine->stacks. Of RECORD
+ * only ids, CPU, time and period are used.
+ */
+void engine_replace(struct engine *engine, uint64_t ticket, const struct record *record,
+		    const struct process *process, const struct stack_input *input,
+		    const struct stack_made *made);
+/* Follow a record that is no sample. */
+void engine_follow(struct engine *engine, const struct record *record);
+
+/* --- commands.c --- */
+
+/* Make a snapshot and hand it over. */
+void engine_post(struct engine *engine, struct channel *channel, uint64_t time_ns);
+/* Handle one command; a snapshot is only noted in asked_ns. False when it is time to leave. */
+bool engine_handle(struct engine *engine, struct channel *channel, const struct command *command,
+		   uint64_t time_ns);
 
 /* --- backlog.c --- */
 
@@ -207,6 +242,8 @@ int targets_of(struct broker *broker, const pid_t *pids, uint32_t nr_pids, pid_t
 void cost_records(struct cost *cost, uint64_t spent_ns, uint64_t unwind_ns, uint64_t timed_ns);
 /* Look at own CPU time, memory and the achieved rate once a second. */
 void cost_update(struct engine *engine, uint64_t time_ns);
+/* For a snapshot: a share of the time until now needs the cost until now. */
+void cost_refresh(struct engine *engine, uint64_t time_ns);
 /* The snapshot of now with everything filled in; NULL: no memory. */
 struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns);
 

@@ -1,16 +1,20 @@
 noinst_LIBRARIES += libengine.a
 libengine_a_SOURCES = \
 	src/engine/backlog.c \
+	src/engine/commands.c \
 	src/engine/choices.c src/engine/choices.h \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/helpers.c \
 	src/engine/internal.h \
 	src/engine/recorded.c src/engine/recorded.h \
+	src/engine/records.c \
 	src/engine/replay.c \
 	src/engine/report.c \
+	src/engine/rounds.c \
 	src/engine/samples.c src/engine/samples.h \
 	src/engine/stack.c \
-	src/engine/targets.c
+	src/engine/targets.c \
+	src/engine/wait.c
 
 UNIT_TESTS += tests/test_engine_lbr
 tests_test_engine_lbr_SOURCES = tests/test_engine_lbr.c tests/perf_bytes.h tests/proc_util.h

@@ -273,7 +273,10 @@ static bool op_next(struct source *source, struct record *ret)
 
 static void op_stats(struct source *source, struct source_stats *ret)
 {
-	recording_stats(recorded_of(source)->recording, ret);
+	const struct recorded *r = recorded_of(source);
+
+	recording_stats(r->recording, ret);
+	ret->other_samples = r->other_samples;
 }
 
 static const struct effective_config *op_effective(struct source *source)
@@ -311,6 +314,17 @@ static uint32_t op_pollfds(struct source *source, bool is_sideband, struct pollf
 	return 1;
 }
 
+static void op_stop(struct source *source)
+{
+	struct recorded *r = recorded_of(source);
+
+	if (r->is_ended)
+		return;
+	r->is_stopped = true;
+	/* What waits for older records to come is the end now. */
+	recording_stop(r->recording);
+}
+
 static bool op_is_over(struct source *source)
 {
 	return recorded_is_over(recorded_of(source));
@@ -333,6 +347,7 @@ static const struct source_ops recorded_ops = {
 	.effective = op_effective,
 	.set_mode = op_set_mode,
 	.pollfds = op_pollfds,
+	.stop = op_stop,
 	.is_over = op_is_over,
 	.close = op_close,
 };
@@ -382,26 +397,12 @@ const struct recording_info *recorded_info(const struct recorded *r)
 	return recording_info(r->recording);
 }
 
-void recorded_stop(struct recorded *r)
-{
-	if (r->is_ended)
-		return;
-	r->is_stopped = true;
-	/* What waits for older records to come is the end now. */
-	recording_stop(r->recording);
-}
-
 bool recorded_is_over(const struct recorded *r)
 {
 	return r->is_ended;
 }
 
 /* --- what is said of it --- */
-
-uint64_t recorded_other_samples(const struct recorded *r)
-{
-	return r->other_samples;
-}
 
 const char *recorded_trouble(const struct recorded *r, bool *ret_is_bad)
 {

@@ -36,8 +36,6 @@ const struct recording_info *recorded_info(const struct recorded *recorded);
  * or another -errno with a message.
  */
 int recorded_show(struct recorded *recorded, uint32_t event, struct err *err);
-/* Read no more: what is read already is handed over. */
-void recorded_stop(struct recorded *recorded);
 /* All is handed over. */
 bool recorded_is_over(const struct recorded *recorded);
 
@@ -49,7 +47,6 @@ uint64_t recorded_kernel_text(const struct recorded *recorded);
 const struct recording_build_id *recorded_build_id(const struct recorded *recorded,
 						   const char *path);
 
-uint64_t recorded_other_samples(const struct recorded *recorded);
 /* Why the recording ended early or is not what was asked for, or ""; IS_BAD: it counts as a failure. */
 const char *recorded_trouble(const struct recorded *recorded, bool *ret_is_bad);
 /* At the end: how many samples are not shown, and the option that shows them; or "". */

@@ -13,54 +13,30 @@
 #include "src/engine/internal.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <stdlib.h>
 
 #define PART_NS		(20 * NS_PER_MSEC) /* read for so long before looking at commands */
 #define LOOK_EVERY	32		   /* at the clock, after so many records */
+#define SAMPLES_MAX	4096		   /* single ones at once, so that progress is seen */
 #define TIME_EVERY	16		  /* one sample in so many, to tell unwinding from adding */
 #define NAMES_MAX_NS	(30 * NS_PER_SEC) /* loaders are killed long before */
-#define WAIT_MS		20		  /* for an answer, before looking at deadlines again */
+#define WAIT_NS		(20 * NS_PER_MSEC) /* for an answer, before looking at deadlines again */
 #define SAMPLES_WAIT_NS (100 * NS_PER_MSEC)
-#define IDLE_MS		1000
+#define IDLE_NS		NS_PER_SEC
 #define SWEEP_RECORDS	65536
 #define SWEEP_BEHIND_NS (10 * NS_PER_SEC) /* the dead are kept for samples that come late */
-
-struct replay {
-	bool is_held; /* a sample waits for an unwind table */
-	struct record held;
-	struct stack_input input;
-	const struct process *process;
-	uint64_t tried_ns;   /* when it was looked at last */
-	uint64_t settled_ns; /* since when all that is read waits for names; 0: not yet */
-	uint64_t nr_records;
-	uint64_t unwind_ns, timed_ns; /* of a few samples: in unwinding, and in all */
-	uint64_t asked_ns;	      /* since when a snapshot is asked for; 0: it is not */
-};
-
-struct replay *replay_new(void)
-{
-	return calloc(1, sizeof(struct replay));
-}
-
-struct replay *replay_free(struct replay *replay)
-{
-	free(replay);
-	return NULL;
-}
 
 /* --- records --- */
 
 /* Unwind the held sample. False: it goes on waiting. */
 static bool finish_held(struct engine *engine, uint64_t time_ns)
 {
-	struct replay *r = engine->replay;
+	struct replay *r = &engine->replay;
 	bool is_timed = r->nr_records % TIME_EVERY == 0;
 	uint64_t start_ns = is_timed ? now_ns() : 0;
 	struct stack_made made;
 
 	r->tried_ns = time_ns;
-	stack_path(engine, r->process, &r->input, &made);
+	stack_path(&engine->stacks, r->process, &r->input, &made);
 	if (is_timed)
 		r->unwind_ns += now_ns() - start_ns;
 	if (made.end == STACK_END_PENDING) {
@@ -69,7 +45,7 @@ static bool finish_held(struct engine *engine, uint64_t time_ns)
 		if (resolve_is_working(engine->resolver))
 			return false;
 		made.end = STACK_END_NO_FILE;
-		stitch_forget(engine->stitch, r->input.tid); /* nothing need wait for it */
+		stitch_forget(engine->stacks.stitch, r->input.tid); /* nothing need wait for it */
 	}
 	r->is_held = false;
 	engine_add(engine, &r->held, r->process, &r->input, &made, NULL);
@@ -81,21 +57,21 @@ static bool finish_held(struct engine *engine, uint64_t time_ns)
 /* False: the sample waits for a table. */
 static bool take_sample(struct engine *engine, const struct record *record, uint64_t time_ns)
 {
-	struct replay *r = engine->replay;
+	struct replay *r = &engine->replay;
 
 	r->process = engine_process_of(engine, record);
 	if (!r->process)
 		return true;
 	r->held = *record;
 	r->is_held = true;
-	stack_input_of(engine, r->process, &r->held, &r->input);
+	stack_input_of(&engine->stacks, r->process, &r->held, &r->input);
 	return finish_held(engine, time_ns);
 }
 
 /* Processes that ended long ago on the recording's clock keep their names only. */
 static void sweep(struct engine *engine, const struct record *record)
 {
-	if (++engine->replay->nr_records % SWEEP_RECORDS == 0 && record->time_ns > SWEEP_BEHIND_NS)
+	if (++engine->replay.nr_records % SWEEP_RECORDS == 0 && record->time_ns > SWEEP_BEHIND_NS)
 		procs_sweep(engine->procs, record->time_ns - SWEEP_BEHIND_NS);
 }
 
@@ -118,10 +94,10 @@ enum part {
 static enum part take_records(struct engine *engine, uint64_t time_ns, bool happened)
 {
 	uint64_t until_ns = time_ns + PART_NS;
-	struct replay *r = engine->replay;
+	struct replay *r = &engine->replay;
 	struct record record;
 
-	happened |= time_ns >= r->tried_ns + WAIT_MS * NS_PER_MSEC;
+	happened |= time_ns >= r->tried_ns + WAIT_NS;
 	if (r->is_held && (!happened || !finish_held(engine, time_ns)))
 		return PART_WAITS;
 	for (uint32_t i = 1; !is_full(engine) && source_next(engine->source, &record); i++) {
@@ -139,7 +115,7 @@ static enum part take_records(struct engine *engine, uint64_t time_ns, bool happ
 /* Work on what is there, and read more. False: nothing can be done for now. */
 static bool take_part(struct engine *engine, uint64_t time_ns, bool happened)
 {
-	struct replay *r = engine->replay;
+	struct replay *r = &engine->replay;
 	uint64_t begin_ns = now_ns(), drain_ns;
 	enum part part = take_records(engine, time_ns, happened);
 	bool has_read = false;
@@ -155,7 +131,7 @@ static bool take_part(struct engine *engine, uint64_t time_ns, bool happened)
 
 /* --- commands --- */
 
-void replay_show(struct engine *engine, struct channel *channel, uint32_t event)
+static void show_event(struct engine *engine, struct channel *channel, uint32_t event)
 {
 	struct err err = {0};
 	int r = recorded_show(engine->recorded, event, &err);
@@ -166,32 +142,26 @@ void replay_show(struct engine *engine, struct channel *channel, uint32_t event)
 		channel_post_message(channel, err.text, true);
 		return;
 	}
-	*engine->replay = (struct replay){.asked_ns = engine->replay->asked_ns};
+	engine->replay = (struct replay){0};
 	if (engine->samples)
 		samples_clear(engine->samples);
 	profile_clear(engine->profile);
 	procs_restart(engine->procs);
-	lbr_clear(engine->lbr);
-	stitch_clear(engine->stitch);
+	lbr_clear(engine->stacks.lbr);
+	stitch_clear(engine->stacks.stitch);
 	engine->health = (struct health){0};
 	engine->is_over = false;
-}
-
-void replay_ask(struct engine *engine, uint64_t time_ns)
-{
-	engine->replay->asked_ns = time_ns;
 }
 
 /* Few single samples are not worth a snapshot, unless none will follow. */
 static void answer(struct engine *engine, struct channel *channel, uint64_t time_ns)
 {
-	struct replay *r = engine->replay;
 	bool is_worth_it = !engine->samples || is_full(engine) || engine->is_over ||
-			   time_ns >= r->asked_ns + SAMPLES_WAIT_NS;
+			   time_ns >= engine->asked_ns + SAMPLES_WAIT_NS;
 
-	if (!r->asked_ns || !is_worth_it)
+	if (!engine->asked_ns || !is_worth_it)
 		return;
-	r->asked_ns = 0;
+	engine->asked_ns = 0;
 	engine_post(engine, channel, time_ns);
 }
 
@@ -203,7 +173,7 @@ static void answer(struct engine *engine, struct channel *channel, uint64_t time
  */
 static void look_whether_over(struct engine *engine, struct channel *channel, uint64_t time_ns)
 {
-	struct replay *r = engine->replay;
+	struct replay *r = &engine->replay;
 
 	if (engine->is_over || !source_is_over(engine->source))
 		return;
@@ -221,56 +191,37 @@ static void look_whether_over(struct engine *engine, struct channel *channel, ui
 		engine_post(engine, channel, time_ns);
 }
 
-struct woken {
-	bool by_command, by_broker, by_loader;
-};
-
-/* Wait for answers, commands, or more of a pipe. */
-static struct woken wait_for_more(struct engine *engine, struct channel *channel, bool is_busy)
+/* How long to wait for answers, commands, or more of a pipe. */
+static uint64_t wait_ns(const struct engine *engine, bool is_busy)
 {
-	struct pollfd fds[4] = {
-		{.fd = channel_engine_fd(channel), .events = POLLIN},
-		{.fd = broker_files_fd(engine->broker), .events = POLLIN},
-		{.fd = loader_client_fd(engine->loader), .events = POLLIN},
-	};
-	bool is_waiting = engine->replay->is_held || source_is_over(engine->source);
-	uint32_t nr = 3;
-	int timeout_ms = engine->is_over ? IDLE_MS : WAIT_MS;
-
 	if (is_busy)
-		timeout_ms = 0;
-	if (!is_waiting)
-		nr += source_pollfds(engine->source, false, fds + nr, 1);
-	if (poll(fds, nr, timeout_ms) <= 0)
-		return (struct woken){0};
-	return (struct woken){
-		.by_command = fds[0].revents != 0,
-		.by_broker = fds[1].revents != 0,
-		.by_loader = fds[2].revents != 0,
-	};
+		return 0;
+	return engine->is_over ? IDLE_NS : WAIT_NS;
 }
 
 /* Names are asked for with patience, except where nothing else is left to do. */
-static void hurry_names(struct engine *engine)
+static void speed_up_names(struct engine *engine)
 {
 	if (!engine->is_over && (is_full(engine) || source_is_over(engine->source)))
 		resolve_names_now(engine->resolver);
 }
 
-void replay_run(struct engine *engine, struct channel *channel)
+static void replay_run(struct engine *engine, struct channel *channel)
 {
 	struct command command;
 	bool is_busy = true, leave = false;
 
 	while (!leave) {
-		struct woken woken = wait_for_more(engine, channel, is_busy);
-		uint64_t time_ns = now_ns();
 		bool was_over = source_is_over(engine->source);
+		struct woken woken =
+			engine_wait(engine, channel, now_ns() + wait_ns(engine, is_busy),
+				    !engine->replay.is_held && !was_over);
+		uint64_t time_ns = now_ns();
 
-		hurry_names(engine);
+		speed_up_names(engine);
 		resolve_step(engine->resolver, time_ns, woken.by_broker, woken.by_loader);
 		while (woken.by_command && !leave && channel_receive(channel, &command))
-			leave = !engine_obey(engine, channel, &command, time_ns);
+			leave = !engine_handle(engine, channel, &command, time_ns);
 		if (leave)
 			break;
 		is_busy = take_part(engine, time_ns, woken.by_broker || woken.by_loader);
@@ -282,3 +233,10 @@ void replay_run(struct engine *engine, struct channel *channel)
 			   was_over != source_is_over(engine->source);
 	}
 }
+
+const struct run_mode replay_mode = {
+	.run = replay_run,
+	.show_event = show_event,
+	.profile = &profile_config_recording,
+	.samples_max = SAMPLES_MAX,
+};

@@ -117,8 +117,7 @@ void cost_update(struct engine *engine, uint64_t time_ns)
 	c->at_ns[c->nr++] = time_ns;
 }
 
-/* For a picture: a share of the time until now needs the cost until now. */
-static void cost_refresh(struct engine *engine, uint64_t time_ns)
+void cost_refresh(struct engine *engine, uint64_t time_ns)
 {
 	struct cost *c = &engine->cost;
 
@@ -150,8 +149,7 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	profile_stats(engine->profile, &profile);
 	resolve_stats(engine->resolver, &resolve);
 	*ret = *h;
-	if (engine->recorded)
-		ret->other_samples = recorded_other_samples(engine->recorded);
+	ret->other_samples = source.other_samples;
 	ret->complete = h->ends[STACK_END_ROOT];
 	ret->stitched = h->ends[STACK_END_STITCHED];
 	ret->lost = source.lost;
@@ -348,7 +346,7 @@ static void name_processes(const struct engine *engine, struct snapshot *s)
 /* A recording can wait for names, what is live only as long as there is room for more. */
 static uint64_t samples_overdue_ns(const struct engine *engine)
 {
-	if (engine->recorded)
+	if (!engine->mode->has_window)
 		return engine->is_over ? UINT64_MAX : 0;
 	if (engine->wants_all_samples || samples_are_many(engine->samples))
 		return UINT64_MAX;
@@ -361,8 +359,6 @@ struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
 	struct snapshot *s;
 	struct timespec wall;
 
-	if (!engine->recorded)
-		cost_refresh(engine, time_ns);
 	profile_advance(engine->profile, time_ns);
 	s = profile_snapshot(engine->profile, left);
 	if (!s)

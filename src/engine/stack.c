@@ -68,7 +68,7 @@ static uint64_t lbr_leaf(const struct record_sample *sample, const struct callch
 }
 
 /* The user part is the leaf, then where each function on the branch stack was called. */
-static void lbr_input_of(struct engine *engine, const struct process *process,
+static void lbr_input_of(struct stacks *s, const struct process *process,
 			 const struct record *record, const struct callchain_part *user,
 			 struct stack_input *ret)
 {
@@ -77,15 +77,15 @@ static void lbr_input_of(struct engine *engine, const struct process *process,
 
 	_Static_assert(sizeof(struct lbr_entry) == sizeof(struct record_branch),
 		       "branch entries are used in place");
-	ret->user_ips = engine->user_ips;
+	ret->user_ips = s->user_ips;
 	ret->nr_user_ips = 0;
 	if (!leaf)
 		return;
-	engine->user_ips[0] = leaf;
-	ret->nr_user_ips = 1 + lbr_sites(engine->lbr, process->index, record->tid,
+	s->user_ips[0] = leaf;
+	ret->nr_user_ips = 1 + lbr_sites(s->lbr, process->index, record->tid,
 					 (const struct lbr_entry *)sample->branches,
 					 sample->nr_branches, sample->branch_hw_idx,
-					 engine->user_ips + 1, UNWIND_FRAMES_MAX - 1, &ret->cut);
+					 s->user_ips + 1, UNWIND_FRAMES_MAX - 1, &ret->cut);
 }
 
 /* Recorded without callchains: the place of the sample is all there is. */
@@ -132,30 +132,30 @@ static void begin_at(struct callchain_part *part, uint64_t ip, uint64_t *room, u
  * precise event means, perhaps in another function or on the other side of a
  * system call. What of the stack is further in than that one was not there yet.
  */
-static void begin_at_ip(struct engine *engine, const struct record_sample *sample,
+static void begin_at_ip(struct stacks *s, const struct record_sample *sample,
 			struct callchain_part *kernel, struct callchain_part *user)
 {
 	if (sample->ip == 0)
 		return;
 	if (sample->cpumode == RECORD_CPUMODE_KERNEL) {
-		begin_at(kernel, sample->ip, engine->kernel_ips, ARRAY_SIZE(engine->kernel_ips));
+		begin_at(kernel, sample->ip, s->kernel_ips, ARRAY_SIZE(s->kernel_ips));
 	} else if (sample->cpumode == RECORD_CPUMODE_USER) {
 		*kernel = (struct callchain_part){0};
-		begin_at(user, sample->ip, engine->user_ips, ARRAY_SIZE(engine->user_ips));
+		begin_at(user, sample->ip, s->user_ips, ARRAY_SIZE(s->user_ips));
 	}
 }
 
 /* Of the machine that the sample was taken on; NULL: it is not unwound here. */
-static const struct machine_regs *machine_of(const struct engine *engine,
+static const struct machine_regs *machine_of(const struct stacks *s,
 					     const struct record_sample *sample)
 {
-	if (!engine->recorded)
+	if (!s->recording)
 #if defined(__aarch64__)
 		return &regs_aarch64;
 #else
 		return &regs_x86_64;
 #endif
-	switch (recorded_info(engine->recorded)->arch) {
+	switch (s->recording->arch) {
 	case RECORDING_ARCH_X86_64:
 		return &regs_x86_64;
 	case RECORDING_ARCH_AARCH64:
@@ -184,11 +184,11 @@ static void take_regs(const struct record_sample *sample, const struct machine_r
 	ret->stack.is_cut = sample->stack_bytes == sample->stack_bytes_reserved;
 }
 
-void stack_input_of(struct engine *engine, const struct process *process,
-		    const struct record *record, struct stack_input *ret)
+void stack_input_of(struct stacks *s, const struct process *process, const struct record *record,
+		    struct stack_input *ret)
 {
 	const struct record_sample *sample = &record->sample;
-	const struct machine_regs *machine = machine_of(engine, sample);
+	const struct machine_regs *machine = machine_of(s, sample);
 	struct callchain_part kernel, user;
 
 	callchain_split(sample->callchain, sample->nr_callchain, &kernel, &user);
@@ -197,7 +197,7 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	if (sample->nr_callchain == 0)
 		lone_ip(sample, &kernel, &user);
 	else if (sample->is_precise)
-		begin_at_ip(engine, sample, &kernel, &user);
+		begin_at_ip(s, sample, &kernel, &user);
 	ret->mode = sample->mode;
 	ret->is_foreign = !machine;
 	ret->abi = sample->regs && machine ? sample->abi : RECORD_ABI_NONE;
@@ -207,23 +207,22 @@ void stack_input_of(struct engine *engine, const struct process *process,
 	ret->nr_user_ips = (uint32_t)MIN(user.nr, (uint64_t)UNWIND_FRAMES_MAX);
 	ret->stack = (struct unwind_stack){0};
 	if (ret->mode == STACK_MODE_LBR)
-		lbr_input_of(engine, process, record, &user, ret);
+		lbr_input_of(s, process, record, &user, ret);
 	if (ret->mode == STACK_MODE_DWARF && ret->abi != RECORD_ABI_NONE)
 		take_regs(sample, machine, ret);
 	ret->leaf = sample->is_precise && sample->cpumode == RECORD_CPUMODE_USER ? sample->ip : 0;
 }
 
 /* What the kernel walked of a stack that is not unwound here, or its innermost frame. */
-static void recorded_part(struct engine *engine, const struct unwind_space *space,
+static void recorded_part(struct stacks *s, const struct unwind_space *space,
 			  const struct stack_input *input, struct unwind_result *ret)
 {
 	uint64_t pc = input->abi == RECORD_ABI_32 ? input->pc : 0;
 
 	if (input->nr_user_ips > 0) {
-		unwind_fp(space, input->user_ips, input->nr_user_ips, engine->fp_ips_max,
-			  engine->user, ret);
+		unwind_fp(space, input->user_ips, input->nr_user_ips, s->fp_ips_max, s->user, ret);
 	} else if (pc) {
-		unwind_frame_of(space, pc, false, NULL, &engine->user[0]);
+		unwind_frame_of(space, pc, false, NULL, &s->user[0]);
 		ret->nr_frames = 1;
 	} else {
 		return;
@@ -233,20 +232,18 @@ static void recorded_part(struct engine *engine, const struct unwind_space *spac
 }
 
 /* Walked by the kernel, by the CPU or by who made the recording. */
-static void chain_part(struct engine *engine, const struct unwind_space *space,
+static void chain_part(struct stacks *s, const struct unwind_space *space,
 		       const struct stack_input *input, struct unwind_result *ret)
 {
 	if (input->nr_user_ips == 0)
 		return;
 	if (input->mode == STACK_MODE_LBR)
-		unwind_lbr(space, input->user_ips, input->nr_user_ips, input->cut, engine->user,
-			   ret);
+		unwind_lbr(space, input->user_ips, input->nr_user_ips, input->cut, s->user, ret);
 	else
-		unwind_fp(space, input->user_ips, input->nr_user_ips, engine->fp_ips_max,
-			  engine->user, ret);
+		unwind_fp(space, input->user_ips, input->nr_user_ips, s->fp_ips_max, s->user, ret);
 }
 
-static void user_part(struct engine *engine, const struct process *process,
+static void user_part(struct stacks *s, const struct process *process,
 		      const struct stack_input *input, struct unwind_result *ret)
 {
 	const struct unwind_space *space = process_space(process);
@@ -265,26 +262,25 @@ static void user_part(struct engine *engine, const struct process *process,
 		return;
 	}
 	if (input->mode != STACK_MODE_DWARF) {
-		chain_part(engine, space, input, ret);
+		chain_part(s, space, input, ret);
 		return;
 	}
 	if (input->is_foreign || input->abi == RECORD_ABI_32) {
-		recorded_part(engine, space, input, ret);
+		recorded_part(s, space, input, ret);
 		return;
 	}
 	/* Who unwinds after recording may leave nothing but the chain: simpleperf does. */
 	if (input->abi == RECORD_ABI_NONE || (input->stack.bytes == 0 && input->nr_user_ips > 0)) {
-		chain_part(engine, space, input, ret);
+		chain_part(s, space, input, ret);
 		return;
 	}
-	unwind_dwarf(space, &input->regs, &input->stack, engine->user, ret);
+	unwind_dwarf(space, &input->regs, &input->stack, s->user, ret);
 	if (ret->end == STACK_END_NO_STACK)
 		return;
-	if (!stitch_return(engine->stitch, &returned, engine->user, ret))
-		stitch_stack(engine->stitch, process->index, input->tid, input->time_ns,
-			     engine->user, ret);
+	if (!stitch_return(s->stitch, &returned, s->user, ret))
+		stitch_stack(s->stitch, process->index, input->tid, input->time_ns, s->user, ret);
 	if (input->leaf && input->leaf != input->pc && ret->nr_frames > 0)
-		unwind_frame_of(space, input->leaf, false, NULL, &engine->user[0]);
+		unwind_frame_of(space, input->leaf, false, NULL, &s->user[0]);
 }
 
 /* Pseudo-modules are one item each: an address in them means nothing to a reader. */
@@ -298,17 +294,17 @@ static struct profile_frame user_frame(const struct unwind_frame *frame)
 				      .off = frame->off - frame->is_return};
 }
 
-void stack_path(struct engine *engine, const struct process *process,
-		const struct stack_input *input, struct stack_made *ret)
+void stack_path(struct stacks *s, const struct process *process, const struct stack_input *input,
+		struct stack_made *ret)
 {
 	struct unwind_result result;
 	uint32_t nr = 0;
 
-	user_part(engine, process, input, &result);
+	user_part(s, process, input, &result);
 	for (uint32_t i = result.nr_frames; i-- > 0;)
-		engine->path[nr++] = user_frame(&engine->user[i]);
+		s->path[nr++] = user_frame(&s->user[i]);
 	for (uint32_t i = input->nr_kernel_ips; i-- > 0;)
-		engine->path[nr++] = (struct profile_frame){
+		s->path[nr++] = (struct profile_frame){
 			.module = PROC_MODULE_KERNEL,
 			/* all but the innermost are return addresses */
 			.off = input->kernel_ips[i] - (i > 0),

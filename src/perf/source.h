@@ -25,6 +25,7 @@ struct source_stats { /* sums since the source was opened, over replaced event l
 	bool lost_read_known;
 	uint64_t throttled, throttled_ns;
 	uint64_t bad_records, late_records;
+	uint64_t other_samples; /* of events that are not shown */
 	uint64_t dropped; /* samples that found no room in the reorder buffer */
 	uint64_t bytes;	  /* copied out of rings */
 };
@@ -60,7 +61,7 @@ struct effective_config {
 /* Whether a record is worth not waiting for the end of the round. */
 typedef bool (*source_wants_fn)(void *context, const struct record *record);
 
-struct source_ops { /* a recording has no follow, peek and limit_copy */
+struct source_ops { /* a recording has no follow, peek and limit_copy, this machine no stop */
 	int (*drain)(struct source *source, uint64_t time_ns);
 	bool (*next)(struct source *source, struct record *ret);
 	void (*stats)(struct source *source, struct source_stats *ret);
@@ -72,6 +73,7 @@ struct source_ops { /* a recording has no follow, peek and limit_copy */
 			    uint32_t max);
 	bool (*peek)(struct source *source, source_wants_fn wants, void *context);
 	void (*limit_copy)(struct source *source, uint32_t tid, uint64_t sp, uint64_t end);
+	void (*stop)(struct source *source);
 	bool (*is_over)(struct source *source);
 	void (*close)(struct source *source);
 };
@@ -144,6 +146,13 @@ static inline void source_limit_copy(struct source *source, uint32_t tid, uint64
 {
 	if (source->ops->limit_copy)
 		source->ops->limit_copy(source, tid, sp, end);
+}
+
+/* Read no more of a recording: what is read already is handed over. */
+static inline void source_stop(struct source *source)
+{
+	if (source->ops->stop)
+		source->ops->stop(source);
 }
 
 /* Nothing more will come: source_drain() up to UINT64_MAX hands over the rest. */

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What both ways of running do with a record: a sample becomes a stack in the
+ * profile, and a single sample where these are asked for; the sideband is
+ * followed. A sample whose stack needs a table that is still to come is added
+ * at once and changed later, so that it is counted in time:
+ *
+ *	sample                       stack                     profile       end
+ *	thread 7, pc in libz         inflate                   ticket 812    PENDING
+ *	thread 7, pc in main         main > work               ticket 813    ROOT
+ *	(the table of libz comes)    main > work > inflate     812 again     ROOT instead of PENDING
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/engine/internal.h"
+
+#include <assert.h>
+
+static void count_sample(struct engine *engine, const struct record *record,
+			 const struct stack_made *made)
+{
+	struct health *h = &engine->health;
+
+	h->samples++;
+	h->ends[made->end]++;
+	if (stack_end_is_user(made->end))
+		h->user_stacks++;
+	h->stack_bytes += record->sample.stack_bytes;
+	h->stack_bytes_used += made->bytes_used;
+	if (record->cpu < CPUS_MAX)
+		engine->cost.cpu_samples[record->cpu]++;
+}
+
+/* The profile must know a module's name before frames of it come. */
+static void name_objects(struct engine *engine)
+{
+	while (engine->nr_objects < procs_nr_modules(engine->procs)) {
+		uint32_t id = engine->nr_objects++;
+
+		if (id >= PROC_MODULE_FIRST)
+			profile_object(engine->profile, id, procs_module(engine->procs, id)->name,
+				       false);
+	}
+}
+
+struct process *engine_process_of(struct engine *engine, const struct record *record)
+{
+	struct process *process = procs_of_sample(engine->procs, (pid_t)record->pid,
+						  (pid_t)record->tid, record->time_ns);
+
+	if (!process)
+		engine->health.dropped++;
+	if (unlikely(engine->nr_objects < procs_nr_modules(engine->procs)))
+		name_objects(engine);
+	return process;
+}
+
+/*
+ * Keep the sample itself with the stack in engine->stacks, if that was asked for and the stack is
+ * final. Of RECORD only ids, CPU, time and period are used.
+ */
+static void keep_sample(struct engine *engine, const struct record *record,
+			const struct process *process, const struct stack_input *input,
+			const struct stack_made *made)
+{
+	const struct samples_stack stack = {
+		.path = engine->stacks.path,
+		.nr = made->nr,
+		.user = engine->stacks.user,
+		.nr_user = made->nr_user,
+		.kernel_ips = input->kernel_ips,
+		.end = made->end,
+	};
+
+	/* A stack that waits for a table is kept when it has come. */
+	if (!engine->samples || made->end == STACK_END_PENDING)
+		return;
+	if (!samples_add(engine->samples, record, process, &stack))
+		engine->health.dropped++;
+}
+
+bool engine_add(struct engine *engine, const struct record *record, const struct process *process,
+		const struct stack_input *input, const struct stack_made *made,
+		uint64_t *ret_ticket)
+{
+	struct profile_sample sample = {
+		.time_ns = record->time_ns,
+		.process = process->index,
+		.weight = record->sample.period ? record->sample.period : 1,
+		.mode = record->sample.mode,
+		.end = made->end,
+	};
+
+	assert(made->nr_user <= made->nr && made->nr <= STACK_FRAMES_MAX);
+	if (profile_add(engine->profile, &sample, engine->stacks.path, made->nr, ret_ticket) < 0) {
+		engine->health.dropped++;
+		return false;
+	}
+	count_sample(engine, record, made);
+	keep_sample(engine, record, process, input, made);
+	return true;
+}
+
+void engine_replace(struct engine *engine, uint64_t ticket, const struct record *record,
+		    const struct process *process, const struct stack_input *input,
+		    const struct stack_made *made)
+{
+	struct health *h = &engine->health;
+
+	assert(made->end != STACK_END_PENDING && h->ends[STACK_END_PENDING] > 0);
+	h->ends[STACK_END_PENDING]--;
+	h->ends[made->end]++;
+	profile_replace(engine->profile, ticket, made->end, engine->stacks.path, made->nr);
+	keep_sample(engine, record, process, input, made);
+}
+
+void engine_follow(struct engine *engine, const struct record *record)
+{
+	if (engine->samples)
+		samples_follow(engine->samples, record);
+	if (record->kind == RECORD_EXIT) {
+		lbr_forget(engine->stacks.lbr, record->tid);
+		stitch_forget(engine->stacks.stitch, record->tid);
+	}
+	switch (record->kind) {
+	case RECORD_EXIT:
+	case RECORD_MMAP:
+	case RECORD_COMM:
+	case RECORD_FORK:
+	case RECORD_KSYMBOL:
+		if (procs_apply(engine->procs, record) < 0)
+			procs_mark_all_stale(engine->procs);
+		break;
+	default:
+		break;
+	}
+}
