@@ -8,6 +8,7 @@
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
+#include "src/profile/parts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -189,8 +190,9 @@ bool func_is_kernel(const struct frames *f, const struct func *func)
 
 /* --- objects --- */
 
-int frames_object(struct frames *f, uint32_t module, const char *name, bool is_kernel)
+int profile_object(struct profile *p, uint32_t module, const char *name, bool is_kernel)
 {
+	struct frames *f = &p->frames;
 	struct object *object;
 
 	if (module >= OBJECTS_MAX)
@@ -300,8 +302,15 @@ uint32_t frames_intern(struct frames *f, uint32_t module, uint64_t off)
 
 /* --- names --- */
 
-uint32_t frames_unnamed(struct frames *f, uint32_t *ret_module, uint64_t *offs, uint32_t max)
+uint64_t profile_nr_unnamed(const struct profile *p)
 {
+	return p->frames.nr_unnamed;
+}
+
+uint32_t profile_unnamed(struct profile *p, uint32_t *ret_module, uint64_t *offs, uint32_t max)
+{
+	struct frames *f = &p->frames;
+
 	for (uint32_t i = 0; f->nr_queued && i < f->nr_objects; i++) {
 		uint32_t module = (f->next_object + i) % f->nr_objects;
 		struct object *object = &f->objects[module];
@@ -399,8 +408,10 @@ int frames_name(struct frames *f, uint32_t module, uint64_t off, const struct pr
 	return 0;
 }
 
-void frames_rename(struct frames *f, uint32_t module)
+void profile_rename(struct profile *p, uint32_t module)
 {
+	struct frames *f = &p->frames;
+
 	if (module >= f->nr_objects)
 		return;
 	ranges_done(&f->objects[module].ranges);
@@ -414,8 +425,10 @@ void frames_rename(struct frames *f, uint32_t module)
 	}
 }
 
-void frames_range(struct frames *f, uint32_t module, uint64_t off, uint64_t from, uint64_t last)
+void profile_name_range(struct profile *p, uint32_t module, uint64_t off, uint64_t from,
+			uint64_t last)
 {
+	struct frames *f = &p->frames;
 	uint32_t id = frames_find(f, module, off);
 	struct object *object;
 
@@ -428,15 +441,15 @@ void frames_range(struct frames *f, uint32_t module, uint64_t off, uint64_t from
 
 /* --- compaction --- */
 
-static void compact_frames(struct frames *f, const uint8_t *live, uint32_t *remap)
+static void compact_frames(struct frames *f, uint32_t *map)
 {
 	uint32_t nr = 1;
 
-	remap[FRAME_NO_STACK] = FRAME_NO_STACK;
+	map[FRAME_NO_STACK] = FRAME_NO_STACK;
 	for (uint32_t id = 1; id < f->nr_frames; id++) {
-		if (!live[id])
+		if (!map[id])
 			continue;
-		remap[id] = nr;
+		map[id] = nr;
 		f->frames[nr++] = f->frames[id];
 	}
 	f->nr_frames = nr;
@@ -503,11 +516,11 @@ static void compact_strings(struct frames *f)
 	strings_free(old);
 }
 
-void frames_compact(struct frames *f, const uint8_t *live, uint32_t *remap)
+void frames_compact(struct frames *f, uint32_t *map)
 {
 	uint32_t *marks = calloc(f->nr_funcs, sizeof(*marks));
 
-	compact_frames(f, live, remap);
+	compact_frames(f, map);
 	if (marks)
 		compact_funcs(f, marks);
 	free(marks);

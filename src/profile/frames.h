@@ -91,9 +91,9 @@ struct frames {
 int frames_init(struct frames *frames, uint32_t frames_max, size_t text_bytes_max, uint64_t seed);
 void frames_done(struct frames *frames);
 
-int frames_object(struct frames *frames, uint32_t module, const char *name, bool is_kernel);
 /* Make room for NR more frames: 0, -ENOMEM, or -ENOSPC at the bound. */
 int frames_reserve(struct frames *frames, uint32_t nr);
+
 static inline uint64_t frames_hash(const struct frames *frames, uint32_t module, uint64_t off)
 {
 	return hash_u64(off + module * 0x9e3779b97f4a7c15ull + frames->seed);
@@ -109,15 +109,9 @@ static inline void frames_fetch(const struct frames *frames, uint32_t module, ui
 uint32_t frames_find(const struct frames *frames, uint32_t module, uint64_t off);
 /* The frame (MODULE, OFF), made if it is new (room was reserved). */
 uint32_t frames_intern(struct frames *frames, uint32_t module, uint64_t off);
-uint32_t frames_unnamed(struct frames *frames, uint32_t *ret_module, uint64_t *offs, uint32_t max);
 
 int frames_name(struct frames *frames, uint32_t module, uint64_t off,
 		const struct profile_name *name);
-/* All frames of MODULE, named or not, are asked for again; until then they stay as they are. */
-void frames_rename(struct frames *frames, uint32_t module);
-/* What frame (MODULE, OFF) was named holds from FROM to LAST. */
-void frames_range(struct frames *frames, uint32_t module, uint64_t off, uint64_t from,
-		  uint64_t last);
 
 /* Text of a function. The name is NULL when it has none of its own. */
 const char *func_name(const struct frames *frames, const struct func *func);
@@ -127,9 +121,9 @@ bool func_is_kernel(const struct frames *frames, const struct func *func);
 uint64_t func_key(const struct func *func);
 
 /*
- * Keep the frames that LIVE marks, and the functions and strings that they
- * need. REMAP[old frame] becomes the new number.
+ * Keep the frames that MAP has something but 0 for, and the functions and strings
+ * that they need. It becomes the frames' new numbers.
  */
-void frames_compact(struct frames *frames, const uint8_t *live, uint32_t *remap);
+void frames_compact(struct frames *frames, uint32_t *map);
 
 #endif

@@ -38,9 +38,6 @@ struct profile {
 	uint64_t
 		text_collect_at; /* sample number from which a full text table is worth a collection */
 	uint64_t nr_added;
-	uint8_t *live_nodes, *live_frames; /* scratch of garbage.c */
-	uint32_t *remap;
-	size_t cap_live_nodes, cap_live_frames, cap_remap;
 	struct builder *builder;
 };
 

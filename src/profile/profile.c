@@ -67,16 +67,8 @@ struct profile *profile_free(struct profile *p)
 	log_done(&p->log);
 	weights_done(&p->weights);
 	builder_free(p->builder);
-	free(p->live_nodes);
-	free(p->live_frames);
-	free(p->remap);
 	free(p);
 	return NULL;
-}
-
-int profile_object(struct profile *p, uint32_t module, const char *name, bool is_kernel)
-{
-	return frames_object(&p->frames, module, name, is_kernel);
 }
 
 /* --- stacks --- */
@@ -158,11 +150,6 @@ bool profile_replace(struct profile *p, uint64_t ticket, enum stack_end end,
 
 /* --- names --- */
 
-uint32_t profile_unnamed(struct profile *p, uint32_t *ret_module, uint64_t *offs, uint32_t max)
-{
-	return frames_unnamed(&p->frames, ret_module, offs, max);
-}
-
 int profile_name(struct profile *p, uint32_t module, uint64_t off, const struct profile_name *name)
 {
 	if (!p->sums_all && p->frames.is_text_full && p->nr_added >= p->text_collect_at) {
@@ -170,17 +157,6 @@ int profile_name(struct profile *p, uint32_t module, uint64_t off, const struct 
 		garbage_collect(p, 0);
 	}
 	return frames_name(&p->frames, module, off, name);
-}
-
-void profile_name_range(struct profile *p, uint32_t module, uint64_t off, uint64_t from,
-			uint64_t last)
-{
-	frames_range(&p->frames, module, off, from, last);
-}
-
-void profile_rename(struct profile *p, uint32_t module)
-{
-	frames_rename(&p->frames, module);
 }
 
 bool profile_place_of(const struct profile *p, uint32_t module, uint64_t off,
@@ -199,11 +175,6 @@ bool profile_place_of(const struct profile *p, uint32_t module, uint64_t off,
 	};
 	/* What found no room in the profile gets no name. */
 	return !frame || frame->state == FRAME_ANSWERED;
-}
-
-uint64_t profile_nr_unnamed(const struct profile *p)
-{
-	return p->frames.nr_unnamed;
 }
 
 /* --- figures --- */
