@@ -111,7 +111,7 @@ static void bad_record(struct recording *rec, uint32_t word)
 	if (rec->is_bad)
 		return;
 	rec->is_bad = true;
-	if (rec->nr_streams > 0) /* of which file it came is not kept */
+	if (rec->nr_streams > 1) /* of which file it came is not kept */
 		err_set(&rec->trouble, -EBADMSG, "%s: damaged: a record that contradicts itself",
 			rec->base);
 	else
@@ -241,14 +241,15 @@ const char *recording_trouble(const struct recording *rec, bool *ret_is_bad)
 int recording_open(int fd, const char *name, struct recording **ret, struct err *err)
 {
 	struct recording *rec = calloc(1, sizeof(*rec));
+	struct recording_stream stream = {.file = {.fd = fd}};
 	int r;
 
-	if (!rec) {
+	if (!rec || recording_add_stream(rec, &stream, err) < 0) {
 		close(fd);
+		free(rec);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	rec->loose = POOL_NONE;
-	rec->file.fd = fd;
 	rec->raw = (struct feed){
 		.pool = &rec->pool, .fill = recording_fill_raw, .context = rec, .chunk = POOL_NONE};
 	rec->inflated = (struct feed){.pool = &rec->pool,
@@ -258,9 +259,9 @@ int recording_open(int fd, const char *name, struct recording **ret, struct err 
 				      .chunk = POOL_NONE};
 	snprintf(rec->name, sizeof(rec->name), "%s", name);
 	snprintf(rec->base, sizeof(rec->base), "%s", name);
-	r = recording_file_init(&rec->file, fd, rec->name, err);
+	r = recording_file_init(&rec->stream->file, fd, rec->name, err);
 	if (r == 0)
-		r = recording_head_read(&rec->head, &rec->file, rec->name, err);
+		r = recording_head_read(&rec->head, &rec->stream->file, rec->name, err);
 	if (r == 0 && pool_init(&rec->pool) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (r == 0 && rec->head.info.is_compressed) {
@@ -285,11 +286,6 @@ void recording_close(struct recording *rec)
 {
 	if (!rec)
 		return;
-	if (rec->nr_streams == 0) {
-		close(rec->file.fd);
-		recording_file_done(&rec->file);
-		inflate_free(rec->inflate);
-	}
 	recording_free_streams(rec);
 	reorder_index_done(&rec->index);
 	forget_groups(&rec->group);
@@ -310,7 +306,7 @@ bool recording_is_over(const struct recording *rec)
 
 int recording_fd(const struct recording *rec)
 {
-	return rec->is_over || rec->file.is_regular ? -1 : rec->file.fd;
+	return rec->is_over || rec->stream->file.is_regular ? -1 : rec->stream->file.fd;
 }
 
 void recording_progress(const struct recording *rec, uint64_t *ret_done, uint64_t *ret_total)
@@ -323,7 +319,7 @@ int recording_count(struct recording *rec, uint64_t max_bytes, uint64_t *counts)
 {
 	int r = 1;
 
-	if (!rec->file.is_regular)
+	if (!rec->stream->file.is_regular)
 		return -ESPIPE;
 	memset(counts, 0, RECORDING_EVENTS_MAX * sizeof(*counts));
 	rec->counts = counts;
@@ -347,7 +343,7 @@ int recording_rewind(struct recording *rec)
 {
 	struct recording_info *info = &rec->head.info;
 
-	if (!rec->file.is_regular)
+	if (!rec->stream->file.is_regular)
 		return -ESPIPE;
 	if (info->is_pipe)
 		rec->heads_seen = MAX(rec->heads_seen, rec->raw.offset);
@@ -360,7 +356,7 @@ int recording_rewind(struct recording *rec)
 	if (rec->loose != POOL_NONE)
 		pool_drop(&rec->pool, rec->loose);
 	rec->loose = POOL_NONE;
-	rec->newest_ns = rec->round_ns = rec->horizon_ns = 0;
+	rec->round_ns = rec->horizon_ns = 0;
 	rec->horizon_moved = rec->is_full = rec->is_over = false;
 	rec->nr_kept = 0;
 	rec->stats = (struct source_stats){0};

@@ -180,13 +180,13 @@ void feed_turn(struct feed *feed, uint64_t offset)
 	feed->offset = offset;
 }
 
-void feed_reset(struct feed *feed, uint64_t offset)
+void feed_reset(struct feed *feed)
 {
 	if (feed->chunk != POOL_NONE)
 		pool_drop(feed->pool, feed->chunk);
 	feed->chunk = POOL_NONE;
 	feed->pos = 0;
 	feed->len = 0;
-	feed->offset = offset;
+	feed->offset = 0;
 	feed->nr_bytes = 0;
 }

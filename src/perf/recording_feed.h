@@ -124,6 +124,6 @@ void feed_jump(struct feed *feed, uint64_t bytes);
 void feed_turn(struct feed *feed, uint64_t offset);
 
 /* Forget what is there, as at the start. */
-void feed_reset(struct feed *feed, uint64_t offset);
+void feed_reset(struct feed *feed);
 
 #endif

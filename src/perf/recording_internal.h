@@ -22,18 +22,35 @@ struct recording_group {
 };
 
 /*
- * Of a recording in a directory each file is the ring of one CPU, in order of time by
- * itself and without rounds. They are read in turn, a slice of that which is behind all
- * others, so that what was read of all stays together. While a file has its turn, struct
- * recording has what is told of it here.
+ * A file of records: the only one, or of a recording in a directory the ring of one CPU.
+ *
+ * In one file perf writes what all rings hold, round after round. When a round is
+ * finished, nothing older can come than what the round before it has seen: up to
+ * there records go out. The numbers are times, R the end of a round:
+ *
+ *	in the file           10 14 12 20 R 30 18 25 R 40 R
+ *	after the first R     newest 20, horizon  0    nothing goes out
+ *	after the second R    newest 30, horizon 20    10 12 14 18 20
+ *	after the third R     newest 40, horizon 30    25 30
+ *
+ * Files of a directory have no rounds, and each is in order by itself. They are
+ * read in turn, a slice of that which is furthest behind, so that what was read of
+ * all stays together. A file is settled up to the newest record of the slice before
+ * its last one; the least of these times is the horizon. Of files a and b:
+ *
+ *	a: 10 14 22    a settled  0, b  0    horizon  0: nothing goes out
+ *	a: 35          a settled 22, b  0
+ *	b: 11 13       a settled 22, b  0
+ *	b: 19 24       a settled 22, b 13    horizon 13: 10 11 13
  */
 struct recording_stream {
-	struct recording_file file; /* next: the first byte that was not taken */
+	struct recording_file file; /* next: the first byte that was not taken, between its turns */
 	struct inflate *inflate;
 	size_t inflated; /* bytes of the compressed record at next that need not be given again */
-	uint64_t skip;
-	uint64_t newest_ns, settled_ns; /* what is still to come is no older than settled_ns */
-	uint32_t number;		/* of data.NUMBER; of the first stream, "data", none */
+	uint64_t skip;	 /* bytes that follow a record and are none */
+	uint64_t newest_ns;  /* of all records */
+	uint64_t settled_ns; /* what is still to come is no older */
+	uint32_t number;     /* of data.NUMBER; of the first stream none */
 	bool is_over;
 };
 
@@ -42,23 +59,21 @@ struct recording_stream {
 
 struct recording {
 	char name[RECORDING_TEXT_MAX];
-	char base[RECORDING_TEXT_MAX]; /* the name that others add their number to */
-	struct recording_file file;
-	struct recording_stream *streams; /* of a directory; else none */
-	size_t nr_streams, cap_streams, stream;
-	uint64_t slice_from;	 /* recording_taken() when it began */
-	size_t inflated_already; /* of the compressed record at raw's place, before this turn */
+	char base[RECORDING_TEXT_MAX];	  /* the name that others add their number to */
+	struct recording_stream *streams; /* one, or those of a directory */
+	size_t nr_streams, cap_streams;
+	struct recording_stream *stream; /* whose turn it is */
+	uint64_t slice_from,
+		slice_from_ns; /* recording_taken() and its newest_ns when its turn began */
 	struct recording_head head;
 	struct pool pool;
 	struct reorder_index index;
 	struct feed raw, inflated;
-	struct inflate *inflate;
 	bool is_inflating; /* the record at raw's place is given to inflate */
 	uint32_t loose;	   /* chunk of copies: of records that were read misaligned */
 	size_t loose_used;
-	uint64_t skip;	     /* bytes that follow a record and are none */
 	uint64_t heads_seen; /* header records before this offset were taken before a rewind */
-	uint64_t newest_ns, round_ns; /* of all records; of those before the last round's end */
+	uint64_t round_ns;   /* the newest record before the last round's end */
 	uint64_t horizon_ns;
 	uint64_t until_bytes; /* of both feeds: where this part ends */
 	bool horizon_moved, is_full, is_over;
@@ -97,6 +112,9 @@ int recording_need_inflate(struct recording *rec);
  * the file that is behind all others. Returns 0, -ENODATA when all are over, or -ENOMEM.
  */
 int recording_next_stream(struct recording *rec, int e);
+/* Returns 0, or -E2BIG or -ENOMEM with a message: then the file is not closed. */
+int recording_add_stream(struct recording *rec, const struct recording_stream *stream,
+			 struct err *err);
 /* Bytes of all files, after their headers. */
 uint64_t recording_total_bytes(const struct recording *rec);
 /* Go to the start of all files. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Which file of a recording is read: the only one, or of a directory the one that
- * is behind all others (struct recording_stream). Knows no records.
+ * is furthest behind (struct recording_stream). Knows no records.
  *
  * perf record --threads writes no rounds, "because per-cpu maps and files have
  * data sorted by kernel" (tools/perf/builtin-record.c, record__mmap_read_evlist).
@@ -14,6 +14,7 @@
 #include "src/base/vec.h"
 #include "src/perf/recording_internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static size_t slice_bytes(const struct recording *rec)
 {
 	size_t bytes;
 
-	if (rec->nr_streams == 0)
+	if (rec->nr_streams == 1)
 		return SIZE_MAX;
 	bytes = SLICES_BYTES / rec->nr_streams;
 	return MIN(MAX(bytes, (size_t)SLICE_BYTES_MIN), (size_t)SLICE_BYTES_MAX);
@@ -44,7 +45,7 @@ static size_t slice_bytes(const struct recording *rec)
 /* What was read is used first. That may be little, at the end of a chunk: half a slice at least. */
 static bool slice_is_over(const struct recording *rec)
 {
-	return rec->nr_streams > 0 &&
+	return rec->nr_streams > 1 &&
 	       recording_taken(rec) - rec->slice_from >= slice_bytes(rec) / 2;
 }
 
@@ -54,7 +55,7 @@ ssize_t recording_fill_raw(void *context, uint8_t *room, size_t bytes)
 
 	if (slice_is_over(rec))
 		return SLICE_OVER;
-	return recording_file_fill(&rec->file, room, MIN(bytes, slice_bytes(rec)));
+	return recording_file_fill(&rec->stream->file, room, MIN(bytes, slice_bytes(rec)));
 }
 
 ssize_t recording_fill_inflated(void *context, uint8_t *room, size_t bytes)
@@ -63,7 +64,7 @@ ssize_t recording_fill_inflated(void *context, uint8_t *room, size_t bytes)
 
 	if (slice_is_over(rec))
 		return SLICE_OVER;
-	return inflate_fill(rec->inflate, room, MIN(bytes, slice_bytes(rec)));
+	return inflate_fill(rec->stream->inflate, room, MIN(bytes, slice_bytes(rec)));
 }
 
 int recording_need_inflate(struct recording *rec)
@@ -72,81 +73,64 @@ int recording_need_inflate(struct recording *rec)
 
 	while ((uint64_t)rec->nr_streams << window_log > WINDOWS_BYTES_MAX)
 		window_log--;
-	return rec->inflate ? 0 : inflate_new(window_log, &rec->inflate);
+	return rec->stream->inflate ? 0 : inflate_new(window_log, &rec->stream->inflate);
 }
 
 /* --- turns --- */
 
 static void name_stream(struct recording *rec)
 {
-	if (rec->stream == 0)
+	if (rec->stream == rec->streams)
 		snprintf(rec->name, sizeof(rec->name), "%s", rec->base);
 	else
 		snprintf(rec->name, sizeof(rec->name), "%.*s.%" PRIu32, (int)sizeof(rec->name) - 16,
-			 rec->base, rec->streams[rec->stream].number);
+			 rec->base, rec->stream->number);
 }
 
-/* Put down what the file of this turn needs to go on. Returns 0 or -ENOMEM. */
+/* Keep what the file of this turn needs to go on. Returns 0 or -ENOMEM. */
 static int leave_stream(struct recording *rec)
 {
-	struct recording_stream *stream = &rec->streams[rec->stream];
+	struct recording_stream *stream = rec->stream;
 	bool has_left = rec->inflated.chunk != POOL_NONE && feed_left(&rec->inflated) > 0;
+	size_t taken;
+	int e;
 
-	stream->file = rec->file;
+	assert(rec->raw.offset <= stream->file.next);
 	stream->file.next = rec->raw.offset;
-	stream->inflate = rec->inflate;
-	stream->inflated = rec->inflated_already;
-	stream->skip = rec->skip;
-	stream->settled_ns = stream->newest_ns;
-	stream->newest_ns = rec->newest_ns;
-	if (rec->is_inflating || has_left) {
-		size_t taken;
-		int e = inflate_pause(rec->inflate, has_left ? feed_data(&rec->inflated) : NULL,
-				      has_left ? feed_left(&rec->inflated) : 0, &taken);
-
-		if (e < 0)
-			return e;
-		stream->inflated += rec->is_inflating ? taken : 0;
-	}
-	return 0;
+	stream->settled_ns = rec->slice_from_ns;
+	if (!rec->is_inflating && !has_left)
+		return 0;
+	e = inflate_pause(stream->inflate, has_left ? feed_data(&rec->inflated) : NULL,
+			  has_left ? feed_left(&rec->inflated) : 0, &taken);
+	if (e == 0 && rec->is_inflating)
+		stream->inflated += taken;
+	return e;
 }
 
-static void enter_stream(struct recording *rec, size_t index)
+static void enter_stream(struct recording *rec, struct recording_stream *stream)
 {
-	const struct recording_stream *stream = &rec->streams[index];
-
-	rec->stream = index;
-	rec->file = stream->file;
-	rec->inflate = stream->inflate;
-	rec->inflated_already = stream->inflated;
-	rec->skip = stream->skip;
-	rec->newest_ns = stream->newest_ns;
+	rec->stream = stream;
 	rec->is_inflating = false;
 	rec->slice_from = recording_taken(rec);
+	rec->slice_from_ns = stream->newest_ns;
 	feed_turn(&rec->raw, stream->file.next);
 	feed_turn(&rec->inflated, 0);
 	name_stream(rec);
 }
 
-static void end_stream(struct recording *rec, int e)
-{
-	struct recording_stream *stream = &rec->streams[rec->stream];
-
-	recording_tell_end(rec, e);
-	stream->is_over = true;
-}
-
 int recording_next_stream(struct recording *rec, int e)
 {
-	const struct recording_stream *behind = NULL;
+	struct recording_stream *behind = NULL;
 
-	if (e != SLICE_OVER)
-		end_stream(rec, e);
+	if (e != SLICE_OVER) {
+		recording_tell_end(rec, e);
+		rec->stream->is_over = true;
+	}
 	e = leave_stream(rec);
 	if (e < 0)
 		return e;
 	for (size_t i = 0; i < rec->nr_streams; i++) {
-		const struct recording_stream *stream = &rec->streams[i];
+		struct recording_stream *stream = &rec->streams[i];
 
 		if (!stream->is_over && (!behind || stream->settled_ns < behind->settled_ns))
 			behind = stream;
@@ -157,7 +141,7 @@ int recording_next_stream(struct recording *rec, int e)
 		rec->horizon_ns = behind->settled_ns;
 		rec->horizon_moved = true;
 	}
-	enter_stream(rec, (size_t)(behind - rec->streams));
+	enter_stream(rec, behind);
 	return 0;
 }
 
@@ -174,8 +158,6 @@ uint64_t recording_total_bytes(const struct recording *rec)
 {
 	uint64_t total = 0;
 
-	if (rec->nr_streams == 0)
-		return file_bytes(&rec->file, rec->head.data_off);
 	for (size_t i = 0; i < rec->nr_streams; i++)
 		total += file_bytes(&rec->streams[i].file, i == 0 ? rec->head.data_off : 0);
 	return total;
@@ -183,8 +165,6 @@ uint64_t recording_total_bytes(const struct recording *rec)
 
 void recording_start(struct recording *rec)
 {
-	if (rec->nr_streams > 0)
-		rec->streams[rec->stream].inflate = rec->inflate;
 	for (size_t i = 0; i < rec->nr_streams; i++) {
 		struct recording_stream *stream = &rec->streams[i];
 
@@ -194,24 +174,18 @@ void recording_start(struct recording *rec)
 		stream->skip = stream->newest_ns = stream->settled_ns = 0;
 		stream->is_over = false;
 	}
-	feed_reset(&rec->raw, rec->head.data_off);
-	feed_reset(&rec->inflated, rec->head.data_off);
-	rec->is_inflating = false;
-	rec->inflated_already = 0;
-	rec->skip = 0;
-	if (rec->nr_streams > 0) {
-		enter_stream(rec, 0);
-	} else {
-		rec->file.next = rec->head.data_off;
-		inflate_reset(rec->inflate);
-	}
+	feed_reset(&rec->raw);
+	feed_reset(&rec->inflated);
+	enter_stream(rec, rec->streams);
 }
 
-static int add(struct recording *rec, const struct recording_stream *stream, struct err *err)
+int recording_add_stream(struct recording *rec, const struct recording_stream *stream,
+			 struct err *err)
 {
 	int e = vec_reserve(&rec->streams, &rec->cap_streams, rec->nr_streams + 1,
 			    RECORDING_FILES_MAX + 1);
 
+	rec->stream = rec->streams;
 	if (e < 0)
 		return err_set(err, e, e == -E2BIG ? "%s: more than %d files" : "%s: out of memory",
 			       rec->base, RECORDING_FILES_MAX);
@@ -221,8 +195,7 @@ static int add(struct recording *rec, const struct recording_stream *stream, str
 
 int recording_add_file(struct recording *rec, int fd, uint32_t number, struct err *err)
 {
-	struct recording_stream first = {.file = rec->file, .inflate = rec->inflate},
-				stream = {.number = number};
+	struct recording_stream stream = {.number = number};
 	char name[RECORDING_TEXT_MAX + 16];
 	struct err why = {0};
 	int r;
@@ -232,17 +205,16 @@ int recording_add_file(struct recording *rec, int fd, uint32_t number, struct er
 		err_set(&rec->head.note, -ENOENT, "%s: is missing", name);
 		return 0;
 	}
-	r = rec->nr_streams == 0 ? add(rec, &first, err) : 0;
-	if (r == 0)
-		r = recording_file_init(&stream.file, fd, name, &why);
+	r = recording_file_init(&stream.file, fd, name, &why);
 	if (r == -ENODATA) /* a CPU without a record */
 		r = 0;
 	else if (r < 0)
 		*err = why;
-	if (r == 0 && (!stream.file.is_regular || !rec->file.is_regular || rec->head.info.is_pipe))
+	if (r == 0 &&
+	    (!stream.file.is_regular || !rec->streams[0].file.is_regular || rec->head.info.is_pipe))
 		r = err_set(err, -EINVAL, "%s: is no file of a recording in a directory", name);
 	if (r == 0)
-		r = add(rec, &stream, err);
+		r = recording_add_stream(rec, &stream, err);
 	if (r == 0)
 		recording_start(rec);
 	else
@@ -252,10 +224,9 @@ int recording_add_file(struct recording *rec, int fd, uint32_t number, struct er
 
 void recording_free_streams(struct recording *rec)
 {
-	if (rec->nr_streams > 0)
-		rec->streams[rec->stream].inflate = rec->inflate;
 	for (size_t i = 0; i < rec->nr_streams; i++) {
 		close(rec->streams[i].file.fd);
+		recording_file_done(&rec->streams[i].file);
 		inflate_free(rec->streams[i].inflate);
 	}
 	free(rec->streams);

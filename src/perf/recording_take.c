@@ -144,7 +144,7 @@ static int keep(struct recording *rec, const struct feed *feed,
 				  .bytes = header->size,
 				  .tag = (uint16_t)(event | (is_sample ? REORDER_SAMPLE : 0)),
 			  });
-	rec->newest_ns = MAX(rec->newest_ns, time_ns);
+	rec->stream->newest_ns = MAX(rec->stream->newest_ns, time_ns);
 	rec->nr_kept++;
 	return 0;
 }
@@ -179,10 +179,10 @@ static int take_compressed(struct recording *rec, const struct perf_event_header
 					"a compressed record with more data than it is long");
 			bytes = (size_t)told;
 		}
-		if (rec->inflated_already > bytes)
+		if (rec->stream->inflated > bytes)
 			return damaged(rec, &rec->raw, "it changes while it is read");
-		inflate_input(rec->inflate, p + off + rec->inflated_already,
-			      bytes - rec->inflated_already);
+		inflate_input(rec->stream->inflate, p + off + rec->stream->inflated,
+			      bytes - rec->stream->inflated);
 		rec->inflated.offset = rec->raw.offset;
 		rec->is_inflating = true;
 	}
@@ -195,7 +195,7 @@ static int take_compressed(struct recording *rec, const struct perf_event_header
 	if (r != -ENODATA)
 		return r;
 	rec->is_inflating = false;
-	rec->inflated_already = 0;
+	rec->stream->inflated = 0;
 	return 0;
 }
 
@@ -230,18 +230,18 @@ static int take_outside(struct recording *rec, const struct feed *feed,
 	if (header->size < HEADER_BYTES + width || feed != &rec->raw)
 		return damaged(rec, feed, "a record without the size of what follows it");
 	bytes = number_at(rec, feed_data(feed) + HEADER_BYTES, width);
-	rec->skip = is_aux ? bytes : align_up(bytes, sizeof(uint64_t));
+	rec->stream->skip = is_aux ? bytes : align_up(bytes, sizeof(uint64_t));
 	return 0;
 }
 
 static void end_round(struct recording *rec)
 {
-	if (rec->nr_streams > 0)
+	if (rec->nr_streams > 1)
 		return;
 	/* What is written in one round is younger than all that the round before the last has seen. */
 	rec->horizon_ns = MAX(rec->horizon_ns, rec->round_ns);
 	rec->horizon_moved = true;
-	rec->round_ns = rec->newest_ns;
+	rec->round_ns = rec->stream->newest_ns;
 }
 
 /* A record of the tool that wrote the file. Returns as take_compressed does. */
@@ -285,11 +285,13 @@ static int no_record(struct recording *rec, struct feed *feed, const char *what)
 	left = feed_left(feed);
 	while (zeros < left && p[zeros] == 0)
 		zeros++;
-	is_first = rec->nr_kept == 0 || (rec->stream > 0 && feed->offset == 0);
+	is_first = rec->nr_kept == 0 || (rec->stream != rec->streams && feed->offset == 0);
 	if (feed != &rec->raw || is_first || (zeros < left && (what || left > RUBBISH_MAX)))
 		return damaged(rec, feed, what ? what : "what follows is no record");
 	rec->head.info.trailing_bytes =
-		rec->file.is_regular ? MIN(rec->file.end, rec->file.bytes) - feed->offset : left;
+		rec->stream->file.is_regular
+			? MIN(rec->stream->file.end, rec->stream->file.bytes) - feed->offset
+			: left;
 	return err_set(&rec->trouble, -ENODATA,
 		       "%s: %" PRIu64
 		       " bytes that are no record after the last one, at offset %" PRIu64,
@@ -299,18 +301,18 @@ static int no_record(struct recording *rec, struct feed *feed, const char *what)
 /* Pass what follows the last record and is none. Returns 0 or as feed_want does. */
 static int skip_outside(struct recording *rec)
 {
-	while (rec->skip > 0) {
-		size_t here = (size_t)MIN(rec->skip, (uint64_t)feed_left(&rec->raw));
+	while (rec->stream->skip > 0) {
+		size_t here = (size_t)MIN(rec->stream->skip, (uint64_t)feed_left(&rec->raw));
 		uint64_t passed;
 		int e;
 
 		feed_take(&rec->raw, here);
-		rec->skip -= here;
-		passed = recording_file_skip(&rec->file, rec->skip);
+		rec->stream->skip -= here;
+		passed = recording_file_skip(&rec->stream->file, rec->stream->skip);
 		if (passed > 0)
 			feed_jump(&rec->raw, passed);
-		rec->skip -= passed;
-		e = rec->skip > 0 ? feed_want(&rec->raw, 1) : 0;
+		rec->stream->skip -= passed;
+		e = rec->stream->skip > 0 ? feed_want(&rec->raw, 1) : 0;
 		if (e < 0)
 			return e;
 	}
@@ -362,7 +364,7 @@ int recording_take(struct recording *rec)
 	for (;;) {
 		int r = take_part(rec, &rec->raw);
 
-		if (rec->nr_streams == 0 || r == 1 || r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM)
+		if (rec->nr_streams == 1 || r == 1 || r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM)
 			return r;
 		r = recording_next_stream(rec, r);
 		if (r < 0)
@@ -375,15 +377,15 @@ int recording_take(struct recording *rec)
 static void tell_cut(struct recording *rec)
 {
 	uint64_t at = rec->raw.offset;
-	bool is_other = rec->stream > 0; /* than the one with the header */
+	bool is_other = rec->stream != rec->streams; /* than the one with the header */
 
 	if (rec->trouble.code != 0)
 		return;
-	if (feed_left(&rec->raw) > 0 || rec->skip > 0)
+	if (feed_left(&rec->raw) > 0 || rec->stream->skip > 0)
 		err_set(&rec->trouble, -ENODATA,
 			"%s: cut in the middle of a record at offset %" PRIu64, rec->name, at);
 	else if ((rec->inflated.chunk != POOL_NONE && feed_left(&rec->inflated) > 0) ||
-		 inflate_kept(rec->inflate) > 0)
+		 inflate_kept(rec->stream->inflate) > 0)
 		err_set(&rec->trouble, -ENODATA,
 			"%s: cut in the middle of a compressed record, before offset %" PRIu64,
 			rec->name, at);
@@ -413,9 +415,9 @@ void recording_tell_end(struct recording *rec, int e)
 void recording_finish(struct recording *rec, int e)
 {
 	rec->is_over = true;
-	if (rec->nr_streams == 0 || e != -ENODATA)
+	if (rec->nr_streams == 1 || e != -ENODATA)
 		recording_tell_end(rec, e);
-	if (rec->head.info.is_directory && rec->nr_streams == 0) {
+	if (rec->head.info.is_directory && rec->nr_streams == 1) {
 		rec->is_bad = true;
 		if (rec->trouble.code == 0)
 			err_set(&rec->trouble, -EISDIR,
