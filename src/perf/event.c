@@ -91,32 +91,35 @@ static const char *const tracefs_dirs[] = {
 	"/sys/kernel/debug/tracing/events",
 };
 
-static bool find_name(const char *name, struct event_spec *spec)
+/* The I-th of all names: those of the table, then each cache with each operation. False: no more. */
+static bool name_at(size_t i, struct event_spec *ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(event_names); i++) {
-		if (strcasecmp(name, event_names[i].name) == 0) {
-			spec->type = event_names[i].type;
-			spec->config = event_names[i].config;
-			return true;
-		}
+	size_t cache = (i - ARRAY_SIZE(event_names)) / ARRAY_SIZE(cache_ops);
+	size_t op = (i - ARRAY_SIZE(event_names)) % ARRAY_SIZE(cache_ops);
+
+	if (i < ARRAY_SIZE(event_names)) {
+		snprintf(ret->name, sizeof(ret->name), "%s", event_names[i].name);
+		ret->type = event_names[i].type;
+		ret->config = event_names[i].config;
+		return true;
 	}
-	return false;
+	if (cache >= ARRAY_SIZE(cache_names))
+		return false;
+	snprintf(ret->name, sizeof(ret->name), "%s%s", cache_names[cache], cache_ops[op].suffix);
+	ret->type = PERF_TYPE_HW_CACHE;
+	ret->config = cache | cache_ops[op].op << 8 | cache_ops[op].result << 16;
+	return true;
 }
 
-static bool find_cache(const char *name, struct event_spec *spec)
+static bool find_name(const char *name, struct event_spec *spec)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(cache_names); i++) {
-		size_t len = strlen(cache_names[i]);
+	struct event_spec known;
 
-		if (strncasecmp(name, cache_names[i], len) != 0)
-			continue;
-		for (size_t j = 0; j < ARRAY_SIZE(cache_ops); j++) {
-			if (strcasecmp(name + len, cache_ops[j].suffix) == 0) {
-				spec->type = PERF_TYPE_HW_CACHE;
-				spec->config = i | (uint64_t)cache_ops[j].op << 8 |
-					       (uint64_t)cache_ops[j].result << 16;
-				return true;
-			}
+	for (size_t i = 0; name_at(i, &known); i++) {
+		if (strcasecmp(name, known.name) == 0) {
+			spec->type = known.type;
+			spec->config = known.config;
+			return true;
 		}
 	}
 	return false;
@@ -311,7 +314,7 @@ static int parse_colon(char *name, char *colon, struct event_spec *spec, struct 
 	bool is_plain;
 
 	*colon = '\0';
-	is_plain = find_name(name, &plain) || find_cache(name, &plain) || find_raw(name, &plain);
+	is_plain = find_name(name, &plain) || find_raw(name, &plain);
 	*colon = ':';
 	if (is_plain) {
 		char shown[EVENT_NAME_MAX];
@@ -353,7 +356,7 @@ int event_parse(const char *word, struct event_spec *ret, struct err *err)
 
 		if (r < 0)
 			return r;
-	} else if (!find_name(name, &spec) && !find_cache(name, &spec) && !find_raw(name, &spec)) {
+	} else if (!find_name(name, &spec) && !find_raw(name, &spec)) {
 		return unknown_name(name, err);
 	}
 	if (!event_skids(spec.type))
@@ -374,27 +377,6 @@ void event_default(struct event_spec *ret)
 	};
 }
 
-/* The first name in the tables for TYPE and CONFIG. */
-static bool known_name(uint32_t type, uint64_t config, char *out, size_t out_size)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(event_names); i++) {
-		if (event_names[i].type == type && event_names[i].config == config) {
-			snprintf(out, out_size, "%s", event_names[i].name);
-			return true;
-		}
-	}
-	for (size_t i = 0; type == PERF_TYPE_HW_CACHE && i < ARRAY_SIZE(cache_ops); i++) {
-		uint64_t op = (uint64_t)cache_ops[i].op << 8 | (uint64_t)cache_ops[i].result << 16;
-
-		if ((config & ~0xffull) == op && (config & 0xff) < ARRAY_SIZE(cache_names)) {
-			snprintf(out, out_size, "%s%s", cache_names[config & 0xff],
-				 cache_ops[i].suffix);
-			return true;
-		}
-	}
-	return false;
-}
-
 void event_describe(uint32_t type, uint64_t config, bool exclude_user, bool exclude_kernel,
 		    char *out, size_t out_size)
 {
@@ -407,17 +389,19 @@ void event_describe(uint32_t type, uint64_t config, bool exclude_user, bool excl
 		[PERF_TYPE_BREAKPOINT] = "breakpoint",
 	};
 	const char *modifier = "";
-	char name[EVENT_NAME_MAX];
+	struct event_spec known;
+	size_t i = 0;
 
 	if (exclude_user != exclude_kernel)
 		modifier = exclude_kernel ? ":u" : ":k";
-	if (!known_name(type, config, name, sizeof(name))) {
-		if (type < ARRAY_SIZE(types))
-			snprintf(name, sizeof(name), "%s 0x%" PRIx64, types[type], config);
-		else
-			snprintf(name, sizeof(name), "pmu %" PRIu32 " 0x%" PRIx64, type, config);
-	}
-	snprintf(out, out_size, "%s%s", name, modifier);
+	while (name_at(i, &known) && (known.type != type || known.config != config))
+		i++;
+	if (name_at(i, &known))
+		snprintf(out, out_size, "%s%s", known.name, modifier);
+	else if (type < ARRAY_SIZE(types))
+		snprintf(out, out_size, "%s 0x%" PRIx64 "%s", types[type], config, modifier);
+	else
+		snprintf(out, out_size, "pmu %" PRIu32 " 0x%" PRIx64 "%s", type, config, modifier);
 }
 
 bool event_skids(uint32_t type)

@@ -63,8 +63,8 @@ struct recording {
 	struct recording_stream *streams; /* one, or those of a directory */
 	size_t nr_streams, cap_streams;
 	struct recording_stream *stream; /* whose turn it is */
-	uint64_t slice_from,
-		slice_from_ns; /* recording_taken() and its newest_ns when its turn began */
+	/* recording_taken() and its newest_ns when its turn began */
+	uint64_t slice_from, slice_from_ns;
 	struct recording_head head;
 	struct pool pool;
 	struct reorder_index index;
