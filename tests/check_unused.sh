@@ -10,7 +10,6 @@ trap 'rm -rf "$tmp"' EXIT
 
 # FILE FUNCTION: what is left of these. A function that is gone leaves the list; nothing is added.
 sort >"$tmp/known" <<EOF
-src/engine/samples.c samples_count
 src/loader/client.c loader_client_set_deadline
 src/loader/client.c loader_pid
 src/loader/kallsyms.c kallsyms_count

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which of a recording's events is meant: see choices.h. Names are sanitized already. */
+/* Which of a recording's events is meant: see recorded.h. Names are sanitized already. */
 #include "config.h"
 
-#include "src/engine/choices.h"
+#include "src/engine/recorded.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static bool without_pmu(const char *name, char *out, size_t size)
 	return true;
 }
 
-/* The first event behind NUMBER that is called NAME without its PMU, by another PMU; or CHOICE_NONE. */
+/* The first event after NUMBER that is called NAME without its PMU, by another PMU; or CHOICE_NONE. */
 static uint32_t next_called(const struct choices *c, uint32_t number, const char *name)
 {
 	const char *own = c->info->events[number].name;
@@ -136,7 +136,7 @@ uint32_t choices_fullest(const struct choices *c, const uint64_t *counts)
 
 /* --- words --- */
 
-/* NAME is what WORD asks for: itself with modifiers behind it. */
+/* NAME is what WORD asks for: itself with modifiers. */
 static bool is_called(const char *name, const char *word)
 {
 	size_t len = strlen(word);

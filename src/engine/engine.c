@@ -79,8 +79,8 @@ static int open_recorded(struct engine *engine, const struct engine_config *conf
 
 	if (r < 0)
 		return r;
-	engine->source = recorded_source(engine->recorded);
-	engine->stacks.recording = recorded_info(engine->recorded);
+	engine->source = &engine->recorded->source;
+	engine->stacks.recording = engine->recorded->choices.info;
 	return 0;
 }
 

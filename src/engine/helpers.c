@@ -91,29 +91,6 @@ static const struct resolve_ops ops = {
 	.waiting = waiting,
 };
 
-/* --- of a recording --- */
-
-static const struct recording_build_id *build_id(void *context, const char *path)
-{
-	const struct engine *engine = context;
-
-	return recorded_build_id(engine->recorded, path);
-}
-
-static const char *kernel_object(void *context, uint64_t addr)
-{
-	const struct engine *engine = context;
-
-	return recorded_kernel_object(engine->recorded, addr);
-}
-
-static uint64_t kernel_text(void *context)
-{
-	const struct engine *engine = context;
-
-	return recorded_kernel_text(engine->recorded);
-}
-
 int helpers_new(struct engine *engine)
 {
 	struct loader_spawner spawner = {
@@ -131,15 +108,8 @@ int helpers_new(struct engine *engine)
 	if (!engine->loader)
 		return -ENOMEM;
 	config.loader = engine->loader;
-	if (engine->recorded) {
-		engine->recording = (struct resolve_recording){
-			.info = recorded_info(engine->recorded),
-			.build_id = build_id,
-			.kernel_object = kernel_object,
-			.kernel_text = kernel_text,
-		};
-		config.recording = &engine->recording;
-	}
+	if (engine->recorded)
+		config.recording = &engine->recorded->resolve;
 	engine->resolver = resolver_new(&config);
 	return engine->resolver ? 0 : -ENOMEM;
 }

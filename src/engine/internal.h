@@ -76,8 +76,8 @@ struct stack_input {
 
 /* What came of one stack, beside the path. */
 struct stack_made {
-	uint32_t nr;	     /* frames in engine->path, outermost first */
-	uint32_t nr_user;    /* of those: user frames, as in engine->user (innermost first) */
+	uint32_t nr;	     /* frames in stacks.path, outermost first */
+	uint32_t nr_user;    /* of those: user frames, as in stacks.user (innermost first) */
 	enum stack_end end;  /* why the user part ended */
 	uint32_t end_module; /* where, or UNWIND_NO_MODULE */
 	uint32_t bytes_used; /* of the copy that were read */
@@ -130,8 +130,7 @@ struct engine {
 	enum broker_state broker_state;
 	struct loader_client *loader;
 	struct resolver *resolver;
-	struct resolve_recording recording; /* what a recording tells the resolver */
-	bool tables_came;		    /* since the backlog was last tried */
+	bool tables_came; /* since the backlog was last tried */
 	uint64_t next_retry_ns;
 	struct backlog *backlog;
 	struct stacks stacks;
@@ -168,6 +167,8 @@ struct woken engine_wait(struct engine *engine, struct channel *channel, uint64_
  * meanwhile is counted. Returns the time that passed, in ns.
  */
 uint64_t engine_yield(struct engine *engine);
+
+/* --- stack.c --- */
 
 /*
  * Take the parts of the sample RECORD; once for each, in order, for branch stacks are stitched here.

@@ -2,7 +2,7 @@ noinst_LIBRARIES += libengine.a
 libengine_a_SOURCES = \
 	src/engine/backlog.c \
 	src/engine/commands.c \
-	src/engine/choices.c src/engine/choices.h \
+	src/engine/choices.c \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/helpers.c \
 	src/engine/internal.h \

@@ -22,29 +22,6 @@
 #define LIST_EVENTS_MAX	 8     /* named in a message */
 #define COUNT_BYTES_MAX	 (64u << 20) /* read to see which event has most samples */
 
-/* A part of the kernel: its image, or a module. */
-struct kernel_part {
-	uint64_t start, end;
-	char name[64]; /* sanitized, in brackets */
-};
-
-struct recorded {
-	struct source source; /* first: a struct source is what others hold */
-	struct recording *recording;
-	struct effective_config effective;
-	char file[256];
-	char *word; /* the event asked for, or NULL */
-	struct choices choices;
-	uint32_t event; /* that is shown: a choice among them, or CHOICE_NONE: not known yet */
-	uint64_t other_samples;
-	bool is_stopped, is_ended;
-	struct kernel_part *parts; /* of the kernel, as they came */
-	size_t nr_parts, cap_parts;
-	uint64_t kernel_text;
-	struct recording_build_id kernel_id; /* as its mapping tells, if it does */
-	char trouble[ERR_TEXT_MAX];
-};
-
 static struct recorded *recorded_of(struct source *source)
 {
 	return (struct recorded *)source;
@@ -199,18 +176,15 @@ static void take_kernel_map(struct recorded *r, const struct record_mmap *mmap)
 		r->parts[r->nr_parts++] = part;
 }
 
-const char *recorded_kernel_object(const struct recorded *r, uint64_t addr)
+static const char *kernel_object(void *recorded, uint64_t addr)
 {
+	const struct recorded *r = recorded;
+
 	/* From the last: the image is first and as wide as it can be. */
 	for (size_t i = r->nr_parts; i-- > 0;)
 		if (addr >= r->parts[i].start && addr < r->parts[i].end)
 			return r->parts[i].name;
 	return NULL;
-}
-
-uint64_t recorded_kernel_text(const struct recorded *r)
-{
-	return r->kernel_text;
 }
 
 /* Modules are of the kernel, too. */
@@ -220,8 +194,9 @@ static bool is_kernel_image(const struct recording_build_id *id)
 				 strstr(id->path, "/vmlinux"));
 }
 
-const struct recording_build_id *recorded_build_id(const struct recorded *r, const char *path)
+static const struct recording_build_id *build_id(void *recorded, const char *path)
 {
+	const struct recorded *r = recorded;
 	const struct recording_info *info = recording_info(r->recording);
 
 	if (!path && r->kernel_id.build_id_bytes > 0)
@@ -327,7 +302,7 @@ static void op_stop(struct source *source)
 
 static bool op_is_over(struct source *source)
 {
-	return recorded_is_over(recorded_of(source));
+	return recorded_of(source)->is_ended;
 }
 
 static void op_close(struct source *source)
@@ -372,6 +347,13 @@ int recorded_new(const struct recorded_config *config, struct recorded **ret, st
 	}
 	r->event = CHOICE_NONE;
 	r->choices.info = recording_info(r->recording);
+	r->resolve = (struct resolve_recording){
+		.info = r->choices.info,
+		.context = r,
+		.build_id = build_id,
+		.kernel_object = kernel_object,
+		.kernel_text = &r->kernel_text,
+	};
 	choices_join(&r->choices);
 	if (r->word)
 		r->event = choices_find(&r->choices, r->word);
@@ -385,21 +367,6 @@ int recorded_new(const struct recorded_config *config, struct recorded **ret, st
 	update_effective(r);
 	*ret = r;
 	return 0;
-}
-
-struct source *recorded_source(struct recorded *r)
-{
-	return &r->source;
-}
-
-const struct recording_info *recorded_info(const struct recorded *r)
-{
-	return recording_info(r->recording);
-}
-
-bool recorded_is_over(const struct recorded *r)
-{
-	return r->is_ended;
 }
 
 /* --- what is said of it --- */
@@ -463,7 +430,7 @@ void recorded_notice(const struct recorded *r, char *out, size_t size)
 		 choices_number(&r->choices, other), choices_name(&r->choices, other));
 }
 
-/* perf puts its own side band behind what was asked for: nobody wants to see that. */
+/* perf adds its own side band after what was asked for, which is not shown. */
 static uint32_t nr_listed(const struct recorded *r)
 {
 	uint32_t nr = r->choices.info->nr_events;
@@ -486,21 +453,11 @@ void recorded_fill(const struct recorded *r, struct snap_recording *ret)
 	*ret = (struct snap_recording){
 		.is_recording = true,
 		.is_pipe = r->choices.info->is_pipe,
-		.is_reading = !recorded_is_over(r),
+		.is_reading = !r->is_ended,
 	};
 	recording_progress(r->recording, &ret->done_bytes, &ret->total_bytes);
 	for (uint32_t i = 0; i < nr_listed(r); i++)
 		list_event(r, i, ret);
 	for (uint32_t i = 0; i < r->choices.nr_joined; i++)
 		list_event(r, CHOICE_JOINED + i, ret);
-}
-
-const char *recorded_event_name(const struct recorded *r, uint32_t choice)
-{
-	return choices_name(&r->choices, choice);
-}
-
-const char *recorded_file(const struct recorded *r)
-{
-	return r->file;
 }

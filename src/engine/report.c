@@ -22,13 +22,6 @@
 #define COST_FRESH_NS	 (200 * NS_PER_MSEC)
 #define NAMES_MAX_NS	 NS_PER_SEC /* single samples wait so long for names */
 
-static uint64_t own_rss_bytes(void)
-{
-	AUTO_CLOSE int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-
-	return statm_rss_bytes(fd);
-}
-
 static uint64_t timeval_ns(struct timeval tv)
 {
 	return (uint64_t)tv.tv_sec * NS_PER_SEC + (uint64_t)tv.tv_usec * 1000;
@@ -39,6 +32,7 @@ static void cost_look(struct engine *engine, uint64_t time_ns)
 	uint64_t broker_cpu_ns = 0, broker_rss = 0;
 	struct resolve_stats resolve;
 	struct cost *c = &engine->cost;
+	AUTO_CLOSE int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	struct rusage self;
 
 	getrusage(RUSAGE_SELF, &self);
@@ -46,7 +40,7 @@ static void cost_look(struct engine *engine, uint64_t time_ns)
 	resolve_stats(engine->resolver, &resolve);
 	c->cpu_now_ns = timeval_ns(self.ru_utime) + timeval_ns(self.ru_stime) + broker_cpu_ns +
 			resolve.cpu_ns;
-	c->rss_bytes = own_rss_bytes() + broker_rss + resolve.rss_bytes;
+	c->rss_bytes = statm_rss_bytes(statm) + broker_rss + resolve.rss_bytes;
 	c->looked_ns = time_ns;
 }
 
@@ -300,21 +294,21 @@ static void fill_settings(struct engine *engine, struct snapshot *s, uint32_t *l
 
 static void fill_recording(struct engine *engine, struct snapshot *s, uint32_t *left)
 {
-	const struct recording_info *info = recorded_info(engine->recorded);
+	struct recorded *r = engine->recorded;
+	const struct recording_info *info = r->choices.info;
 	struct snap_recording *recording = &s->recording;
 	char not_shown[NOTICE_FILES_MAX];
 	bool is_bad;
 
-	recorded_fill(engine->recorded, recording);
+	recorded_fill(r, recording);
 	recording->is_reading = !engine->is_over;
-	recording->file = add_text(s, left, recorded_file(engine->recorded));
-	recording->trouble = add_text(s, left, recorded_trouble(engine->recorded, &is_bad));
-	recorded_notice(engine->recorded, not_shown, sizeof(not_shown));
+	recording->file = add_text(s, left, r->file);
+	recording->trouble = add_text(s, left, recorded_trouble(r, &is_bad));
+	recorded_notice(r, not_shown, sizeof(not_shown));
 	recording->not_shown = add_text(s, left, not_shown);
 	for (uint32_t i = 0; i < recording->nr_events; i++)
-		recording->events[i].name = add_text(
-			s, left,
-			recorded_event_name(engine->recorded, recording->events[i].choice));
+		recording->events[i].name =
+			add_text(s, left, choices_name(&r->choices, recording->events[i].choice));
 	s->hostname = add_text(s, left, info->hostname);
 	s->kernel = add_text(s, left, info->release);
 	s->settings.window_s = (double)(s->window_end_ns - s->window_start_ns) / (double)NS_PER_SEC;

@@ -6,6 +6,7 @@
 
 #include "src/base/hash.h"
 #include "src/base/io.h"
+#include "src/base/strings.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
@@ -190,41 +191,14 @@ bool samples_are_many(const struct samples *s)
 	return s->nr_samples >= s->max_samples / 2 || s->nr_frames >= FRAMES_MAX / 2;
 }
 
-uint32_t samples_count(const struct samples *s)
-{
-	return (uint32_t)s->nr_samples;
-}
-
 /* --- taking them --- */
 
-/* Text that is being gathered, each different one once. */
-struct gathered {
-	char *text;
-	size_t nr, cap;
-	struct u64map by_hash; /* to offsets */
-	bool is_short;	       /* there was no memory for one of them */
-};
-
-/* The offset of TEXT. */
-static uint32_t gather(struct gathered *g, const char *text)
+/* The offset of TEXT in the text that is gathered, where the empty one is first. */
+static uint32_t gather(struct strings *g, const char *text)
 {
-	size_t bytes = strlen(text) + 1;
-	uint64_t hash = hash_bytes(text, bytes - 1);
-	uint32_t at = u64map_get(&g->by_hash, hash);
+	uint32_t id = strings_intern(g, text, strlen(text));
 
-	if (bytes == 1)
-		return 0;
-	if (at != U64MAP_NONE && strcmp(g->text + at, text) == 0)
-		return at;
-	if (vec_reserve(&g->text, &g->cap, g->nr + bytes, TEXT_MAX) < 0) {
-		g->is_short = true;
-		return 0;
-	}
-	at = (uint32_t)g->nr;
-	memcpy(g->text + at, text, bytes);
-	g->nr += bytes;
-	u64map_set(&g->by_hash, hash, at);
-	return at;
+	return (uint32_t)(strings_get(g, id) - strings_get(g, 0));
 }
 
 /* How many samples, from the first, have all names that they will get, or have waited long enough. */
@@ -249,7 +223,7 @@ static uint32_t count_settled(const struct samples *s, const struct profile *pro
 }
 
 static void fill_frame(const struct kept_frame *from, const struct profile *profile,
-		       struct gathered *g, struct snap_frame *ret)
+		       struct strings *g, struct snap_frame *ret)
 {
 	struct profile_place place;
 
@@ -285,31 +259,31 @@ struct snap_samples *samples_take(struct samples *s, const struct profile *profi
 	uint32_t nr_frames =
 		nr < s->nr_samples ? s->samples[nr].head.first_frame : (uint32_t)s->nr_frames;
 	struct snap_frame *frames = calloc(nr_frames + 1ul, sizeof(*frames));
-	struct gathered g = {0};
+	struct strings *g = strings_new(TEXT_MAX);
 	struct snap_samples *ret = NULL;
+	const char *last;
+	uint32_t nr_text;
 
-	if (!frames || vec_reserve(&g.text, &g.cap, 1, TEXT_MAX) < 0)
+	if (!frames || !g)
 		goto out;
-	g.text[g.nr++] = '\0';
 	for (uint32_t i = 0; i < nr_frames; i++)
-		fill_frame(&s->frames[i], profile, &g, &frames[i]);
+		fill_frame(&s->frames[i], profile, g, &frames[i]);
 	for (uint32_t i = 0; i < nr; i++) {
-		s->samples[i].head.comm = gather(&g, s->samples[i].comm);
-		s->samples[i].head.event = gather(&g, event);
+		s->samples[i].head.comm = gather(g, s->samples[i].comm);
+		s->samples[i].head.event = gather(g, event);
 	}
-	if (g.is_short)
-		goto out;
-	ret = snap_samples_new(nr, nr_frames, (uint32_t)g.nr);
+	last = strings_get(g, strings_count(g) - 1);
+	nr_text = (uint32_t)(last - strings_get(g, 0) + strlen(last) + 1);
+	ret = snap_samples_new(nr, nr_frames, nr_text);
 	if (!ret)
 		goto out;
 	for (uint32_t i = 0; i < nr; i++)
 		ret->samples[i] = s->samples[i].head;
 	memcpy(ret->frames, frames, nr_frames * sizeof(*frames));
-	memcpy(ret->text, g.text, g.nr);
+	memcpy(ret->text, strings_get(g, 0), nr_text);
 	drop_first(s, nr, nr_frames);
 out:
 	free(frames);
-	free(g.text);
-	u64map_done(&g.by_hash);
+	strings_free(g);
 	return ret;
 }

@@ -2,7 +2,7 @@
 /*
  * Single samples on their way into a snapshot: kept until one is asked for,
  * within a bound, and handed over with the names that their frames have by
- * then. Also the names of threads, which nobody else needs.
+ * then. Also the names of threads.
  */
 #ifndef ST_ENGINE_SAMPLES_H
 #define ST_ENGINE_SAMPLES_H
@@ -41,7 +41,6 @@ bool samples_add(struct samples *samples, const struct record *record,
 		 const struct process *process, const struct samples_stack *stack);
 bool samples_are_full(const struct samples *samples);
 bool samples_are_many(const struct samples *samples); /* half as many */
-uint32_t samples_count(const struct samples *samples);
 
 /*
  * Take the samples, in order, up to the first that has a frame whose name is

@@ -24,7 +24,7 @@
 
 static const struct recording_build_id *build_id_of(const struct resolver *s, const char *path)
 {
-	return s->config.recording->build_id(s->config.context, path);
+	return s->config.recording->build_id(s->config.recording->context, path);
 }
 
 /* --- build-ids --- */
@@ -200,7 +200,7 @@ static void recorded_take(struct resolver *s, struct broker_file_reply *reply)
 {
 	if (reply->tag != LOADER_KERNEL || s->files[LOADER_KERNEL].state != FILE_OPENING)
 		return;
-	loader_set_kernel_text(s->loader, s->config.recording->kernel_text(s->config.context));
+	loader_set_kernel_text(s->loader, *s->config.recording->kernel_text);
 	if (reply->status == 0 &&
 	    loader_add_module(s->loader, LOADER_KERNEL, steal_fd(&reply->fd)) == 0)
 		resolve_file_done(s, LOADER_KERNEL);
@@ -233,7 +233,7 @@ static bool recorded_accepts(struct resolver *s, const struct loader_reply *repl
 
 static const char *recorded_kernel_object(const struct resolver *s, uint64_t addr)
 {
-	return s->config.recording->kernel_object(s->config.context, addr);
+	return s->config.recording->kernel_object(s->config.recording->context, addr);
 }
 
 static void recorded_open(struct resolver *s, uint32_t id)

@@ -60,11 +60,12 @@ struct resolve_ops {
 /* What a recording tells of the machine that it was made on. */
 struct resolve_recording {
 	const struct recording_info *info; /* of a pipe it is filled in as it is read */
+	const uint64_t *kernel_text; /* the address of its symbol _text, as above; 0: not known */
+	void *context;		     /* of what follows */
 	/* The build-id of the file at PATH (of the kernel: NULL), or NULL. */
 	const struct recording_build_id *(*build_id)(void *context, const char *path);
 	/* The part of the kernel that is mapped at ADDR, "[nf_tables]", or NULL. */
 	const char *(*kernel_object)(void *context, uint64_t addr);
-	uint64_t (*kernel_text)(void *context); /* the address of its symbol _text; 0: not known */
 };
 
 /* All pointers are borrowed and outlive the resolver. */
@@ -75,7 +76,7 @@ struct resolve_config {
 	const struct resolve_recording
 		*recording; /* NULL: files are those that processes map now */
 	const struct resolve_ops *ops;
-	void *context;		 /* of OPS and RECORDING */
+	void *context;		 /* of OPS */
 	const char *fetch_hosts; /* whom the fetcher asks, for people; "": there is no fetcher */
 	uint64_t time_ns;
 };
