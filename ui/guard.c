@@ -70,7 +70,7 @@ void restore_apply(const struct restore *restore, const struct termios *program)
 	if (!program || modes_are(restore->tty_fd, program))
 		tcsetattr(restore->tty_fd, TCSANOW, &restore->shell);
 	if (write(restore->tty_fd, restore->text, restore->len) < 0)
-		return; /* the terminal is gone: nobody is left to look at it */
+		return; /* the terminal is gone */
 }
 
 static void close_all_but(int a, int b)
@@ -84,7 +84,7 @@ static void close_all_but(int a, int b)
 	close_fds(high + 1, ~0u);
 }
 
-/* What a guard looks at; PARENT 0: it is not the child of the main process. */
+/* What a guard watches; PARENT 0: it is not the child of the main process. */
 struct watch {
 	const struct restore *restore;
 	int sock, parent_fd;
@@ -200,7 +200,7 @@ static void guard_send(const struct guard *guard, const struct guard_note *note)
 {
 	if (guard->sock < 0)
 		return;
-	/* A guard that was killed is missed by nobody until the end. */
+	/* The screen works without a guard, too: only the end after a SIGKILL is worse. */
 	if (send(guard->sock, note, sizeof(*note), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return;
 }

@@ -10,6 +10,7 @@
 #include "ui/draw.h"
 #include "ui/state.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define HELP_LINES_MAX	  128
@@ -49,6 +50,7 @@ static size_t help_lines(struct help_line *lines)
 	lines[nr++] = (struct help_line){.text = "Meaning"};
 	for (size_t i = 0; i < ARRAY_SIZE(meanings) && nr < HELP_LINES_MAX; i++)
 		lines[nr++] = meanings[i];
+	assert(nr < HELP_LINES_MAX);
 	return nr;
 }
 

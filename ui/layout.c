@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The whole screen, top to bottom: header, tabs, notice, column titles, rows,
- * last line. What gives way on a low screen is decided in one place,
- * plan_lines(); what gives way on a narrow one by the view's columns.
+ * The whole screen, top to bottom. What gives way on a low screen stands in one
+ * table, parts; what gives way on a narrow one is decided by the view's columns.
+ *
+ * A recording while it is read, with a notice, on screens of 9, 6 and 4 lines:
+ *
+ *	header			header			header
+ *	tabs			tabs			bar of the progress
+ *	bar of the progress	bar of the progress	row
+ *	notice			titles			hints
+ *	titles			row
+ *	row, row, row		hints
+ *	hints
  */
 #include "config.h"
 
@@ -11,7 +20,7 @@
 #include "ui/draw.h"
 #include "ui/state.h"
 
-#include <ctype.h>
+#include <assert.h>
 #include <string.h>
 
 #define HEADER_TEXT_MAX	 2048
@@ -23,64 +32,17 @@
 #define COLLECTING_NS	 (5 * NS_PER_SEC) /* then there is nothing, and that is the news */
 #define COMPLETE_LOW_PCT 90.0
 
-/* The line on which each part stands, -1: nowhere. */
-struct plan {
-	int tabs, progress, trouble, nr_trouble, notice, nr_notice, titles, rows, nr_rows, last,
-		nr_last;
-};
-
 /* Long lines go on where there is room for that. */
 static int count_lines(const struct ui *ui, const char *text)
 {
 	return draw_count_lines(&ui->screen, text, ui->screen.lines >= ROOMY_LINES ? WRAP_MAX : 1);
 }
 
-static void plan_bottom(const struct ui *ui, struct plan *plan)
-{
-	bool is_prompt = ui->prompt.kind != PROMPT_NONE;
-	int lines = ui->screen.lines;
-
-	if (!is_prompt && ui->message.text[0])
-		plan->nr_last = count_lines(ui, ui->message.text);
-	else if (is_prompt || lines >= 4)
-		plan->nr_last = 1;
-	plan->last = lines - plan->nr_last;
-}
-
-static struct plan plan_lines(const struct ui *ui)
-{
-	const struct snapshot *s = ui->snapshot;
-	const char *notice = s ? snapshot_text(s, s->settings.notice) : "";
-	const char *trouble = s ? snapshot_text(s, s->recording.trouble) : "";
-	int lines = ui->screen.lines, next = 1;
-	struct plan plan = {.tabs = -1, .progress = -1, .trouble = -1, .notice = -1, .titles = -1};
-
-	if (lines >= 6)
-		plan.tabs = next++;
-	if (progress_is_reading(ui) && lines >= 4)
-		plan.progress = next++;
-	if (*trouble && lines >= 4) {
-		plan.nr_trouble = count_lines(ui, trouble);
-		plan.trouble = next;
-		next += plan.nr_trouble;
-	}
-	if (*notice && lines >= 8) {
-		plan.nr_notice = count_lines(ui, notice);
-		plan.notice = next;
-		next += plan.nr_notice;
-	}
-	if (lines >= 5)
-		plan.titles = next++;
-	plan.rows = next;
-	plan_bottom(ui, &plan);
-	plan.nr_rows = MAX(plan.last - plan.rows, 0);
-	return plan;
-}
-
 /* --- header --- */
 
 /* Show WORD and the figure that follows it in another style. */
-static void mark_word(struct screen *screen, const char *header, const char *word, enum style style)
+static void mark_word(struct screen *screen, int line, const char *header, const char *word,
+		      enum style style)
 {
 	const char *at = strstr(header, word);
 	size_t len = strlen(word);
@@ -89,32 +51,32 @@ static void mark_word(struct screen *screen, const char *header, const char *wor
 		return;
 	len += strspn(at + len, " ");
 	len += strcspn(at + len, " ");
-	draw_restyle(screen, 0, draw_width(header, (size_t)(at - header)), draw_width(at, len),
+	draw_restyle(screen, line, draw_width(header, (size_t)(at - header)), draw_width(at, len),
 		     style, A_NORMAL);
 }
 
-static void draw_header(struct ui *ui)
+static void draw_header(struct ui *ui, int line)
 {
 	const struct snapshot *s = ui->snapshot;
 	struct screen *screen = &ui->screen;
 	char header[HEADER_TEXT_MAX];
 
 	if (!s) {
-		draw_text(screen, 0, 0, STYLE_HEADER, "stacktop  collecting ...");
+		draw_text(screen, line, 0, STYLE_HEADER, "stacktop  collecting ...");
 		return;
 	}
 	view_header(s, screen->columns, screen->ascii, header, sizeof(header));
-	draw_text(screen, 0, 0, STYLE_HEADER, header);
+	draw_text(screen, line, 0, STYLE_HEADER, header);
 	if (s->health.lost || s->health.lost_read || s->health.lost_samples)
-		mark_word(screen, header, "lost", STYLE_WARNING);
+		mark_word(screen, line, header, "lost", STYLE_WARNING);
 	if (s->health.dropped)
-		mark_word(screen, header, "drop", STYLE_WARNING);
+		mark_word(screen, line, header, "drop", STYLE_WARNING);
 	if (s->health.throttled)
-		mark_word(screen, header, "throttle", STYLE_NOTICE);
+		mark_word(screen, line, header, "throttle", STYLE_NOTICE);
 	if (health_complete_pct(&s->health) < COMPLETE_LOW_PCT)
-		mark_word(screen, header, "complete", STYLE_NOTICE);
+		mark_word(screen, line, header, "complete", STYLE_NOTICE);
 	if (s->settings.frozen)
-		mark_word(screen, header, "FROZEN", STYLE_WARNING);
+		mark_word(screen, line, header, "FROZEN", STYLE_WARNING);
 }
 
 /* --- tabs and notes --- */
@@ -160,6 +122,7 @@ static size_t make_notes(const struct ui *ui, struct note *notes)
 		snprintf(notes[nr++].text, NOTE_TEXT_MAX, "%u/%u", list->cursor + 1,
 			 list->view.nr_rows);
 	}
+	assert(nr <= NOTES_MAX);
 	return nr;
 }
 
@@ -268,16 +231,27 @@ static void draw_hints(struct ui *ui, int line)
 	}
 }
 
-static void draw_last(struct ui *ui, const struct plan *plan)
+/* How many lines the last part takes. */
+static int count_last(const struct ui *ui)
+{
+	if (ui->prompt.kind != PROMPT_NONE)
+		return 1;
+	if (ui->message.text[0])
+		return count_lines(ui, ui->message.text);
+	return ui->screen.lines >= 4;
+}
+
+static void draw_last(struct ui *ui, int line, int nr)
 {
 	struct screen *screen = &ui->screen;
-	int line = plan->last;
 
+	if (nr == 0)
+		return;
 	if (ui->prompt.kind != PROMPT_NONE)
 		prompt_draw(&ui->prompt, screen, line);
 	else if (ui->message.text[0])
-		draw_lines(screen, line, plan->nr_last,
-			   ui->message.is_error ? STYLE_WARNING : STYLE_NOTICE, ui->message.text);
+		draw_lines(screen, line, nr, ui->message.is_error ? STYLE_WARNING : STYLE_NOTICE,
+			   ui->message.text);
 	else if (ui->snapshot && ui->snapshot->settings.is_over &&
 		 !ui->snapshot->recording.is_recording)
 		draw_text(screen, line, 1, STYLE_NOTICE,
@@ -298,53 +272,80 @@ static const char *why_empty(const struct ui *ui)
 							 : "no samples in this window";
 }
 
-static void draw_body(struct ui *ui, const struct plan *plan)
+static void draw_rows(struct ui *ui, int line, int nr)
 {
-	struct screen *screen = &ui->screen;
 	struct list *list = ui_list(ui);
 
-	for (int i = 0; i < plan->nr_rows; i++) {
-		uint32_t index = list->top + (uint32_t)i;
+	for (int i = 0; i < nr && list->top + (uint32_t)i < list->view.nr_rows; i++)
+		row_draw(ui, line + i, list->top + (uint32_t)i);
+	if (list->view.nr_rows == 0 && nr > 0)
+		draw_text(&ui->screen, line + MIN(1, nr - 1), 2, STYLE_DIM, why_empty(ui));
+}
 
-		if (index >= list->view.nr_rows)
-			break;
-		row_draw(ui, plan->rows + i, index);
+static const char *trouble(const struct ui *ui)
+{
+	return ui->snapshot ? snapshot_text(ui->snapshot, ui->snapshot->recording.trouble) : "";
+}
+
+static const char *notice(const struct ui *ui)
+{
+	return ui->snapshot ? snapshot_text(ui->snapshot, ui->snapshot->settings.notice) : "";
+}
+
+/* What stands above the rows: one line each, or those of a text that may be empty. */
+static const struct part {
+	int lines_min;			       /* of the screen: a lower one does without */
+	bool (*is_there)(const struct ui *ui); /* NULL: always */
+	void (*draw)(struct ui *ui, int line);
+	const char *(*text)(const struct ui *ui); /* instead of DRAW */
+	enum style style;
+} parts[] = {
+	{.draw = draw_header},
+	{.lines_min = 6, .draw = draw_tabs},
+	{.lines_min = 4, .draw = progress_draw, .is_there = progress_is_reading},
+	{.lines_min = 4, .text = trouble, .style = STYLE_WARNING},
+	{.lines_min = 8, .text = notice, .style = STYLE_NOTICE},
+	{.lines_min = 5, .draw = row_draw_titles},
+};
+
+static int count_part(const struct ui *ui, const struct part *part)
+{
+	if (ui->screen.lines < part->lines_min || (part->is_there && !part->is_there(ui)))
+		return 0;
+	return part->text ? count_lines(ui, part->text(ui)) : 1;
+}
+
+static void draw_view(struct ui *ui)
+{
+	int lines = ui->screen.lines, nr[ARRAY_SIZE(parts)], nr_last = count_last(ui);
+	int line = 0, rows = 0, nr_rows;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		rows += nr[i] = count_part(ui, &parts[i]);
+	nr_rows = MAX(lines - nr_last - rows, 0);
+	assert(nr_last >= 0 && nr_rows + nr_last <= lines);
+	/* The titles stand above columns whose width depends on the rows. */
+	list_set_height(ui_list(ui), (uint32_t)MAX(nr_rows, 1));
+	row_measure(ui, nr_rows);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); line += nr[i++]) {
+		if (nr[i] && parts[i].text)
+			draw_lines(&ui->screen, line, nr[i], parts[i].style, parts[i].text(ui));
+		else if (nr[i])
+			parts[i].draw(ui, line);
 	}
-	if (list->view.nr_rows == 0 && plan->nr_rows > 0)
-		draw_text(screen, plan->rows + MIN(1, plan->nr_rows - 1), 2, STYLE_DIM,
-			  why_empty(ui));
+	assert(line == rows);
+	draw_rows(ui, rows, nr_rows);
+	draw_last(ui, lines - nr_last, nr_last);
 }
 
 void layout_draw(struct ui *ui)
 {
-	const struct plan plan = plan_lines(ui);
-
 	werase(stdscr);
 	curs_set(ui->prompt.kind != PROMPT_NONE ? 1 : 0);
-	if (ui->overlay == OVERLAY_HELP) {
+	if (ui->overlay == OVERLAY_HELP)
 		help_draw(ui);
-		return;
-	}
-	if (ui->overlay == OVERLAY_EVENTS) {
+	else if (ui->overlay == OVERLAY_EVENTS)
 		events_draw(ui);
-		return;
-	}
-	draw_header(ui);
-	if (plan.tabs >= 0)
-		draw_tabs(ui, plan.tabs);
-	if (plan.progress >= 0)
-		progress_draw(ui, plan.progress);
-	if (plan.trouble >= 0)
-		draw_lines(&ui->screen, plan.trouble, plan.nr_trouble, STYLE_WARNING,
-			   snapshot_text(ui->snapshot, ui->snapshot->recording.trouble));
-	if (plan.notice >= 0)
-		draw_lines(&ui->screen, plan.notice, plan.nr_notice, STYLE_NOTICE,
-			   snapshot_text(ui->snapshot, ui->snapshot->settings.notice));
-	list_set_height(ui_list(ui), (uint32_t)MAX(plan.nr_rows, 1));
-	row_measure(ui, plan.nr_rows);
-	if (plan.titles >= 0)
-		row_draw_titles(ui, plan.titles);
-	draw_body(ui, &plan);
-	if (plan.nr_last > 0)
-		draw_last(ui, &plan);
+	else
+		draw_view(ui);
 }

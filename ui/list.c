@@ -112,6 +112,7 @@ uint32_t list_subtree_end(const struct view *view, uint32_t index)
 {
 	uint32_t end = index + 1;
 
+	assert(index < view->nr_rows);
 	while (end < view->nr_rows &&
 	       (view->rows[end].depth > view->rows[index].depth ||
 		(view->rows[end].depth == view->rows[index].depth && view->rows[end].is_chain)))
@@ -123,6 +124,7 @@ int64_t list_parent(const struct view *view, uint32_t index)
 {
 	const struct view_row *rows = view->rows;
 
+	assert(index < view->nr_rows);
 	if (rows[index].is_chain && index > 0)
 		return index - 1;
 	for (int64_t i = (int64_t)index - 1; i >= 0; i--) {

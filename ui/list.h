@@ -48,7 +48,7 @@ const struct view_row *list_row(const struct list *list);
 
 /* --- the shape of a tree, read off its rows --- */
 
-/* The first index behind the subtree of the row at INDEX. */
+/* The first index after the subtree of the row at INDEX. */
 uint32_t list_subtree_end(const struct view *view, uint32_t index);
 /* The parent of the row at INDEX, or -1. */
 int64_t list_parent(const struct view *view, uint32_t index);

@@ -10,6 +10,8 @@
 #include "ui/draw.h"
 #include "ui/state.h"
 
+#include <assert.h>
+
 #define TEXT_MAX       128
 #define BAR_MAX	       60 /* columns */
 #define BAR_MIN	       5  /* a shorter one says nothing */
@@ -58,7 +60,7 @@ static const char *size_text(uint64_t bytes, char *out, size_t size)
 	return out;
 }
 
-/* "" until it can be told. */
+/* How long the rest takes; "" until enough was read to say so. */
 static const char *left_text(const struct ui *ui, char *out, size_t size)
 {
 	const struct snapshot *s = ui->snapshot;
@@ -79,7 +81,7 @@ static const char *left_text(const struct ui *ui, char *out, size_t size)
 	return out;
 }
 
-/* What stands behind the bar: share, bytes, time; without the bytes where it is narrow. */
+/* The text after the bar: share, bytes, time; without the bytes where it is narrow. */
 static void describe(const struct ui *ui, bool is_narrow, char *out, size_t size)
 {
 	const struct snap_recording *r = &ui->snapshot->recording;
@@ -104,6 +106,7 @@ static void draw_bar(struct ui *ui, int line, int column, int width)
 	int full = (int)((double)width * (double)MIN(r->done_bytes, r->total_bytes) /
 			 (double)r->total_bytes);
 
+	assert(full >= 0 && full <= width);
 	draw_cut(&ui->screen, line, column++, 1, STYLE_DIM, "[");
 	for (int i = 0; i < width; i++)
 		draw_cut(&ui->screen, line, column + i, 1, i < full ? STYLE_NOTICE : STYLE_DIM,

@@ -11,6 +11,7 @@
 #include "ui/draw.h"
 #include "ui/state.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define CELL_TEXT_MAX	 4096
@@ -36,6 +37,7 @@ static void share_room(struct places *places, int room, int wanted)
 {
 	int name = MIN(room, wanted), spare = room - name;
 
+	/* At most ROOM of both, unless the fixed columns alone are wider than the screen. */
 	places->width[COLUMN_FUNCTION] = MAX(name, 1);
 	if (places->set & 1u << COLUMN_OBJECT) {
 		int most = OBJECT_WIDTH_MAX - places->width[COLUMN_OBJECT];
@@ -61,6 +63,7 @@ static struct places place_columns(const struct ui *ui)
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		if (!(places.set & 1u << i))
 			continue;
+		assert(places.width[i] > 0);
 		places.column[i] = column;
 		column += places.width[i] + COLUMN_GAP;
 	}
@@ -97,7 +100,7 @@ static enum style cell_style(const struct ui *ui, const struct list *list,
 	}
 }
 
-/* The start of TEXT behind so many columns. */
+/* TEXT without its first COLUMNS. */
 static const char *skip_columns(const char *text, int columns)
 {
 	return columns > 0 ? text + text_fit(text, columns, NULL) : text;
@@ -177,6 +180,8 @@ void row_draw(struct ui *ui, int line, uint32_t index)
 	bool is_cursor = index == list->cursor;
 	char text[CELL_TEXT_MAX];
 
+	assert(index < list->view.nr_rows && index >= list->top);
+
 	if (is_cursor)
 		draw_fill(&ui->screen, line, STYLE_CURSOR);
 	for (int i = 0; i < COLUMN_COUNT; i++) {
@@ -244,7 +249,7 @@ static bool is_sorted_by(const struct ui *ui, enum view_column column)
 	return sort_columns[row_can_sort(ui->here, sort) ? sort : VIEW_SORT_SELF] == column;
 }
 
-/* The mark of the sorted column stands behind its title, in place of a '%'. */
+/* The mark of the sorted column follows its title, in place of a '%'. */
 static void draw_title(struct ui *ui, int line, int column, int width, enum view_column which)
 {
 	struct screen *screen = &ui->screen;

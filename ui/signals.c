@@ -36,7 +36,7 @@ static void on_signal(int signal_nr)
 	int saved = errno;
 
 	if (write(pipe_write, &byte, 1) < 0) {
-		/* Full: more signals wait there than anybody could mean. */
+		/* Full: the loop has enough of them to read. */
 	}
 	errno = saved;
 }
@@ -74,7 +74,7 @@ int signals_open(void)
 		sigaction(caught[i], &action, &old_caught[i]);
 		sigaddset(&mask, caught[i]);
 	}
-	/* Other threads may have been told to leave them to this one. */
+	/* main blocks them before it starts threads: this one takes them. */
 	pthread_sigmask(SIG_UNBLOCK, &mask, &old_mask);
 	return pipe_read;
 }

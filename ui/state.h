@@ -75,7 +75,7 @@ struct ui {
 	int64_t help_top;
 	uint32_t event_at, event_top; /* the cursor, the first line */
 
-	/* Of a recording: breaking off was asked for; where the time that is left is told from. */
+	/* Of a recording: breaking off was asked for; since when the time that is left is computed. */
 	bool stop_asked;
 	uint64_t reading_from_ns, reading_from_bytes;
 

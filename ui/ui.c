@@ -29,7 +29,7 @@
 #define KEYS_PER_TURN	64
 #define DELAY_MIN_NS	(50 * NS_PER_MSEC)
 #define EMPTY_READS_MAX 3
-#define WINDOW_FULL	0.95 /* from this share on nobody needs to be told */
+#define WINDOW_FULL	0.95 /* from this share on the window counts as refilled */
 
 /* --- time --- */
 
@@ -130,27 +130,27 @@ static void on_channel(struct ui *ui)
 	}
 }
 
-struct told {
+struct received {
 	bool stop, resume, resize;
 };
 
 /* Take all signals that came; the first that ends the program makes the status. */
-static struct told read_signals(struct ui *ui)
+static struct received read_signals(struct ui *ui)
 {
-	struct told told = {0};
+	struct received received = {0};
 	int signal_nr;
 
 	while ((signal_nr = signals_next()) != 0) {
 		if (signal_nr == SIGWINCH)
-			told.resize = true;
+			received.resize = true;
 		else if (signal_nr == SIGTSTP)
-			told.stop = true;
+			received.stop = true;
 		else if (signal_nr == SIGCONT)
-			told.resume = true;
+			received.resume = true;
 		else if (ui->status < 0 && !(signal_nr == SIGINT && progress_stop(ui)))
 			ui->status = 128 + signal_nr;
 	}
-	return told;
+	return received;
 }
 
 /*
@@ -161,12 +161,12 @@ static void stop(struct ui *ui)
 {
 	screen_suspend(&ui->screen);
 	do {
-		struct told told;
+		struct received received;
 
 		signals_stop_self();
-		told = read_signals(ui);
-		/* In an orphaned group a stop is no stop, and nobody will continue us. */
-		if (ui->status < 0 && !told.resume && !screen_is_ours(&ui->screen))
+		received = read_signals(ui);
+		/* In an orphaned process group SIGTSTP does not stop, and no shell will continue us. */
+		if (ui->status < 0 && !received.resume && !screen_is_ours(&ui->screen))
 			ui->status = 128 + SIGHUP;
 	} while (ui->status < 0 && !screen_is_ours(&ui->screen));
 	if (ui->status < 0)
@@ -175,15 +175,15 @@ static void stop(struct ui *ui)
 
 static void on_signals(struct ui *ui)
 {
-	struct told told = read_signals(ui);
+	struct received received = read_signals(ui);
 
 	if (ui->status >= 0)
 		return;
-	if (told.stop || (told.resume && !screen_is_ours(&ui->screen)))
+	if (received.stop || (received.resume && !screen_is_ours(&ui->screen)))
 		stop(ui);
-	else if (told.resume)
+	else if (received.resume)
 		screen_resume(&ui->screen);
-	else if (told.resize)
+	else if (received.resize)
 		screen_resize(&ui->screen);
 	ui->is_dirty = true;
 }

@@ -13,6 +13,7 @@
 #include "src/out/json.h"
 #include "src/out/out.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -266,6 +267,7 @@ static int put_piece(struct json *json, const struct snapshot *s, uint32_t top, 
 		}
 		while (node != top && s->nodes[node].next_sibling >= s->nr_nodes) {
 			node = s->nodes[node].parent;
+			assert(depth > 0 && node < s->nr_nodes);
 			depth--;
 			close_node(json);
 		}

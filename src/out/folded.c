@@ -8,6 +8,7 @@
 #include "src/base/vec.h"
 #include "src/out/out.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -110,6 +111,7 @@ static int put_line(struct folded *f, const struct line *line)
 	const struct snapshot *s = f->snapshot;
 	uint32_t nr = 0;
 
+	assert(line->process < s->nr_processes && line->node < s->nr_nodes);
 	put_name(f->stream, f->order[line->process]->comm);
 	for (uint32_t node = line->node; node != 0; node = s->nodes[node].parent) {
 		if (vec_reserve(&f->path, &f->cap_path, nr + 1ul, DEPTH_MAX) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The writer behind json output: see json.h. Knows no snapshot. A document has
+ * The writer of JSON: see json.h. Knows no snapshot. A document has
  * a hundred thousand numbers and names, so text goes out in long pieces and
  * through the unlocked calls: one thread owns the stream.
  */

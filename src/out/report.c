@@ -164,7 +164,7 @@ static void put_head(const struct layout *l)
 	put_cost(l->stream, &s->health, s->recording.is_recording);
 }
 
-/* The text of one cell; a function of a tree stands behind its indent. */
+/* The text of one cell; a function of a tree follows its indent. */
 static void fill_cell(const struct layout *l, const struct view_row *row, enum view_column column,
 		      char *out, size_t size)
 {

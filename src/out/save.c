@@ -71,7 +71,7 @@ static int save_nameless(int parent_fd, const char *base, const void *data, size
 	return close_checked(&fd);
 }
 
-/* Remove BASE only while it is still the file behind FD. */
+/* Remove BASE only while it is still our own file. */
 static void remove_own(int parent_fd, const char *base, const struct stat *own)
 {
 	struct stat now;
