@@ -74,7 +74,7 @@ int signals_open(void)
 		sigaction(caught[i], &action, &old_caught[i]);
 		sigaddset(&mask, caught[i]);
 	}
-	/* main blocks them before it starts threads: this one takes them. */
+	/* Whatever mask was inherited, this thread takes them. */
 	pthread_sigmask(SIG_UNBLOCK, &mask, &old_mask);
 	return pipe_read;
 }
