@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What -i names: a file, a pipe, or the directory of perf record --threads. Opened
- * with the rights of whom called us, read when all privileges are given up.
+ * with the rights of the user who started it, read when all privileges are given up.
  */
 #ifndef ST_INPUT_H
 #define ST_INPUT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * From what is wanted to a struct perf_event_attr, and what to leave out when
- * a kernel does not take it. Opens nothing.
+ * Makes a struct perf_event_attr from an event config, and gives up fields of it
+ * that a kernel does not accept. Opens nothing.
  */
 #ifndef ST_PERF_ATTR_H
 #define ST_PERF_ATTR_H

@@ -5,8 +5,8 @@
  * addresses and threads only.
  *
  * A thread whose stack pointer is below that place is on the same stack or on
- * one inside of it, and its root is not above. Whoever breaks the rule has its
- * stacks copied whole from then on. Forgetting is always safe, so threads share
+ * one inside of it, and its root is not above. The stacks of a thread that breaks
+ * the rule are copied whole from then on. Forgetting is always safe, so threads share
  * a few slots.
  */
 #ifndef ST_PERF_COPY_LIMIT_H

@@ -27,7 +27,7 @@ static int read_file(const char *path, char **ret)
 	return read_all(fd, FILE_MAX, ret, &len);
 }
 
-/* One number up to CPUS_MAX; *TEXT moves behind it. */
+/* One number up to CPUS_MAX; *TEXT moves past it. */
 static int parse_cpu(const char **text)
 {
 	int cpu = 0;

@@ -194,7 +194,7 @@ static int trial_cpu(const struct event_targets *targets, size_t i)
 
 /*
  * The first target that opens decides, but a task may have ended, belong to
- * somebody else or hang in an exec, and a CPU may have left: then the next.
+ * another user or hang in an exec, and a CPU may have left: then the next is tried.
  */
 static bool is_of_target(const struct event_targets *targets, int code)
 {

@@ -246,7 +246,7 @@ static int open_cpus(struct event_list *list, const struct event_targets *target
 	return list->nr_rings > 0 ? 0 : -ENODEV;
 }
 
-/* Events for all tasks; some may have ended, or be somebody else's. */
+/* Events for all tasks; some may have ended, or be another user's. */
 static int open_tasks(struct event_list *list, const struct event_targets *targets,
 		      struct tasks *tasks)
 {

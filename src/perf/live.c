@@ -26,7 +26,7 @@
 /*
  * The kernel stamps a record before it writes it, and its CPU may be taken away
  * in between (an interrupt, a hypervisor): a record younger than this before
- * the drain may still have an older one behind it.
+ * the drain may still be followed by an older one.
  */
 #define HORIZON_SLACK_NS (2 * NS_PER_MSEC)
 
@@ -34,7 +34,7 @@
 #define FORK_ROUNDS_MAX 8
 
 struct live {
-	struct source source; /* first: a struct source is what others hold */
+	struct source source; /* first: callers hold a struct source */
 	struct live_config config;
 	int *cpus; /* those in config, or NULL */
 	pid_t *tids;
@@ -245,7 +245,7 @@ static void update_effective(struct live *live)
 			    effective->notice, sizeof(effective->notice));
 }
 
-/* Room for two full drains: a record is dropped only when nobody consumes them. */
+/* Room for two full drains: records are dropped only when they are not taken out. */
 static void bound_reorder(struct live *live, uint64_t extra_bytes)
 {
 	uint64_t sideband = event_list_ring_bytes(&live->sideband);
@@ -415,7 +415,7 @@ static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t sta
 	bool halved_before = live->rings_halved;
 	int r;
 
-	/* Make room in the rings: what is lost here is still told by a LOST record in them. */
+	/* Make room in the rings: a LOST record in them still reports what is lost here. */
 	drain_rings(&live->drain, &live->sideband);
 	drain_rings(&live->drain, &live->samples);
 	r = current_targets(live, &targets);

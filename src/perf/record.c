@@ -252,7 +252,7 @@ static void decode_trailer(const struct record_format *format, struct reader *r,
 		record->id = reader_u64(&trailer);
 }
 
-/* Where a mapping's protection is not told. */
+/* For a record that does not have the mapping's protection. */
 static void take_misc_prot(struct record *record)
 {
 	record->mmap.is_exec = !(record->misc & PERF_RECORD_MISC_MMAP_DATA);

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Half of what is there goes on in its order, whatever may come behind it. */
+/* Without room for more: hand out the older half, although older records may still come. */
 static void open_half(struct recording *rec)
 {
 	size_t nr = rec->index.nr;
@@ -65,7 +65,7 @@ void recording_stop(struct recording *rec)
 
 /*
  * Since 6.1 perf writes such records too, when it ends and without a time: what
- * PERF_FORMAT_LOST counts, which is the loss that LOST records have told already.
+ * PERF_FORMAT_LOST counts, which is the loss that LOST records have reported already.
  */
 static void account_lost_samples(struct recording *rec, const struct record *record,
 				 const struct record_format *format)

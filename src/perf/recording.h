@@ -24,7 +24,7 @@ struct recording;
 
 /* What unwinding has to know of the machine; others show their callchains. */
 enum recording_arch {
-	RECORDING_ARCH_UNKNOWN, /* not said: from the registers' ABI if at all */
+	RECORDING_ARCH_UNKNOWN, /* not recorded: taken from the registers' ABI if at all */
 	RECORDING_ARCH_X86_64,
 	RECORDING_ARCH_I386,
 	RECORDING_ARCH_AARCH64,

@@ -24,7 +24,7 @@
 #define TASK_TIME_OFF	  24 /* FORK and EXIT: header, pid, ppid, tid, ptid */
 #define TASK_RECORD_LEAST (TASK_TIME_OFF + WORD)
 
-/* Bits of the word behind read_format, in the order of their declaration. */
+/* Bits of the word after read_format, in the order of their declaration. */
 #define FLAG_INHERIT	    (1ull << 1)
 #define FLAG_EXCLUDE_USER   (1ull << 4)
 #define FLAG_EXCLUDE_KERNEL (1ull << 5)
@@ -66,7 +66,7 @@ static enum stack_mode mode_of(uint64_t sample_type, uint64_t branch_type)
 
 	if ((sample_type & dwarf) == dwarf)
 		return STACK_MODE_DWARF;
-	/* Without call-stack mode the branches are those taken last, whoever called whom. */
+	/* Without call-stack mode the branches are those taken last, calls or not. */
 	if ((sample_type & PERF_SAMPLE_BRANCH_STACK) &&
 	    (branch_type & PERF_SAMPLE_BRANCH_CALL_STACK))
 		return STACK_MODE_LBR;

@@ -24,7 +24,7 @@ struct recording_events {
 	size_t nr, cap, cap_places;
 	struct recording_place id; /* the first event's that has one: all have it there */
 	struct u64map ids;	   /* to an index in events */
-	uint32_t nr_ids;	   /* told, be it twice */
+	uint32_t nr_ids;	   /* in the file, with repetitions */
 	bool is_swapped;
 };
 
@@ -48,7 +48,7 @@ void recording_events_name(struct recording_events *events, uint32_t event, cons
 
 /*
  * The event of a record (BYTES long, header in this machine's order, the rest as
- * it came), or -ENOENT for a sample whose id nobody described. There must be
+ * it came), or -ENOENT for a sample whose id no event has. There must be
  * an event. Records that are no samples have at least the form of the first one's.
  */
 int recording_events_find(const struct recording_events *events, const uint8_t *raw, size_t bytes);

@@ -18,7 +18,7 @@
 #define PATH_BYTES_MAX	   4096
 #define PATH_BYTES_ALL_MAX (16u << 20)
 
-#define MISC_BUILD_ID_SIZE (1u << 15) /* PERF_RECORD_MISC_BUILD_ID_SIZE: its length is told */
+#define MISC_BUILD_ID_SIZE (1u << 15) /* PERF_RECORD_MISC_BUILD_ID_SIZE: its length is recorded */
 #define BUILD_ID_ROOM	   24	      /* id, its length, padding */
 #define BUILD_ID_BYTES_MIN 8
 

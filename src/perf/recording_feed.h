@@ -100,7 +100,7 @@ static inline size_t feed_left(const struct feed *feed)
  * Have WANT bytes (at most RECORD_BYTES_MAX) in one piece at feed_data().
  * Returns 0, -ENODATA when the stream ends before (feed_left() are there),
  * -EAGAIN when there are not so many yet, -ENOBUFS when the pool is full, or
- * what fill said.
+ * what fill returned.
  */
 int feed_want_slowly(struct feed *feed, size_t want);
 static inline int feed_want(struct feed *feed, size_t want)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The bytes of a recording: see recording_file.h. Read, not mapped: somebody
- * may cut the file while it is read, and a signal for each missing page is no
- * way to be told.
+ * The bytes of a recording: see recording_file.h. Read, not mapped: the file
+ * may be truncated meanwhile, and then each missing page would raise a signal.
  */
 #include "config.h"
 
@@ -79,7 +78,7 @@ static ssize_t read_held(struct recording_file *file, uint64_t off, uint8_t *p, 
 			return e;
 		n = read(file->fd, file->held + file->held_bytes,
 			 (size_t)off + len - file->held_bytes);
-		/* Somebody else may have made it non-blocking. */
+		/* Another process that has it open may have made it non-blocking. */
 		if (n < 0 && errno == EAGAIN && poll(&pollfd, 1, -1) >= 0)
 			continue;
 		if (n < 0)
@@ -102,7 +101,7 @@ ssize_t recording_file_read(struct recording_file *file, uint64_t off, void *dat
 }
 
 /* A signal while reading: later. */
-static ssize_t said(ssize_t n)
+static ssize_t result_of(ssize_t n)
 {
 	if (n >= 0)
 		return n;
@@ -118,10 +117,10 @@ static ssize_t fill_from_pipe(struct recording_file *file, uint8_t *room, size_t
 		return read_held(file, file->next, room,
 				 MIN(want, file->held_bytes - (size_t)file->next));
 	recording_file_done(file);
-	/* Whoever wrote the other end may share this one's flags: it stays blocking. */
+	/* Another process may share the flags of this end: it stays blocking. */
 	if (poll(&pollfd, 1, 0) <= 0)
 		return -EAGAIN;
-	return said(read(file->fd, room, want));
+	return result_of(read(file->fd, room, want));
 }
 
 ssize_t recording_file_fill(void *context, uint8_t *room, size_t bytes)
@@ -132,7 +131,7 @@ ssize_t recording_file_fill(void *context, uint8_t *room, size_t bytes)
 
 	if (want == 0 || file->next > INT64_MAX - want)
 		return 0;
-	n = file->is_regular ? said(pread(file->fd, room, want, (off_t)file->next))
+	n = file->is_regular ? result_of(pread(file->fd, room, want, (off_t)file->next))
 			     : fill_from_pipe(file, room, want);
 	if (n < 0)
 		return n;

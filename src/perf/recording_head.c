@@ -278,7 +278,7 @@ static int load_attrs(struct recording_head *head, struct recording_file *file,
 	return 0;
 }
 
-/* In the order of their bits, a table behind the data says where each feature is. */
+/* A table after the data has the place of each feature, in the order of their bits. */
 static void load_features(struct recording_head *head, struct recording_file *file,
 			  const struct file_header *header, const char *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a recording says before and behind its samples: the file's header with
+ * What a recording has before and after its samples: the file's header with
  * its features, and the records that stand for them in pipe mode. Layouts:
  * tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/header.c.
  */

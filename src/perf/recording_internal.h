@@ -34,7 +34,7 @@ struct recording_group {
  *	after the third R     newest 40, horizon 30    25 30
  *
  * Files of a directory have no rounds, and each is in order by itself. They are
- * read in turn, a slice of that which is furthest behind, so that what was read of
+ * read in turn, a slice of the one whose settled time is the least, so that what was read of
  * all stays together. A file is settled up to the newest record of the slice before
  * its last one; the least of these times is the horizon. Of files a and b:
  *
@@ -109,7 +109,7 @@ ssize_t recording_fill_inflated(void *recording, uint8_t *room, size_t bytes);
 int recording_need_inflate(struct recording *rec);
 /*
  * Reading stopped for the reason E: SLICE_OVER, or how the file ended. Go on with
- * the file that is behind all others. Returns 0, -ENODATA when all are over, or -ENOMEM.
+ * the file whose settled time is the least. Returns 0, -ENODATA when all are over, or -ENOMEM.
  */
 int recording_next_stream(struct recording *rec, int e);
 /* Returns 0, or -E2BIG or -ENOMEM with a message: then the file is not closed. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which file of a recording is read: the only one, or of a directory the one that
- * is furthest behind (struct recording_stream). Knows no records.
+ * Which file of a recording is read: the only one, or of a directory the one whose
+ * settled time is the least (struct recording_stream). Knows no records.
  *
  * perf record --threads writes no rounds, "because per-cpu maps and files have
  * data sorted by kernel" (tools/perf/builtin-record.c, record__mmap_read_evlist).
- * That is true but for records that an interrupt has split: what is settled is
- * therefore a slice behind what was read.
+ * That is true but for records that an interrupt has split: what is settled
+ * is therefore a slice older than what was read.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Reading a recording's records in: see recording_internal.h. What is kept stays
- * where it was read and gets an entry in the order; what tools wrote is obeyed
- * or skipped by its size.
+ * where it was read and gets an entry in the order; records of tools
+ * are handled here or skipped by their size.
  */
 #include "config.h"
 

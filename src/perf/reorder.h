@@ -30,7 +30,7 @@
 
 /* --- the index --- */
 
-#define REORDER_SAMPLE	0x8000u /* in a tag: a sample, behind others of its time */
+#define REORDER_SAMPLE	0x8000u /* in a tag: a sample, after others of its time */
 #define REORDER_TAG_MAX 0x7fffu
 
 struct reorder_entry {

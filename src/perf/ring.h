@@ -18,7 +18,7 @@ struct ring {
 	uint64_t tail;	     /* up to here it is read */
 };
 
-/* A ring over memory that somebody else holds: PAGE with its data at DATA. */
+/* A ring over memory that the caller owns: PAGE with its data at DATA. */
 struct ring ring_over(struct perf_event_mmap_page *page, const void *data, uint64_t data_bytes);
 
 /* Map the ring of FD with PAGES (a power of two) of data. Returns 0 or -errno. */

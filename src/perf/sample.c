@@ -82,7 +82,7 @@ struct sample_extent sample_measure(const struct ring *ring, uint64_t pos, uint3
 	if (!format->stack_is_trimmed || format->sample_type != TRIM_SAMPLE_TYPE ||
 	    !find_stack(ring, pos, size, format, &stack))
 		return extent;
-	if (stack.sp) /* the thread's id is behind the process's */
+	if (stack.sp) /* the thread's id follows the process's */
 		wanted = copy_limit_bytes(copy_limits, ring_u64(ring, pos + TID_OFF) >> 32,
 					  stack.sp);
 	head_bytes = stack.off + align_up(MIN(stack.valid, wanted), WORD);

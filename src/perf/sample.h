@@ -2,7 +2,7 @@
 /*
  * A sample while it still lies in its ring: its time, and how to copy it out
  * without the stack bytes that the kernel reserved but did not write, and those
- * that nobody needs. Knows only the sample_type that attr.c asks for.
+ * above the thread's root. Knows only the sample_type that attr.c asks for.
  */
 #ifndef ST_PERF_SAMPLE_H
 #define ST_PERF_SAMPLE_H
@@ -27,7 +27,7 @@ struct sample_extent sample_measure(const struct ring *ring, uint64_t pos, uint3
 /* Bytes that sample_copy writes; a multiple of 8. */
 uint32_t sample_copy_bytes(const struct sample_extent *extent);
 /*
- * Copy it; the header's size becomes that of the copy. A limited stack looks as
+ * Copy it; the header's size becomes that of the copy. A limited stack is copied as
  * if no more of it had been asked for.
  */
 void sample_copy(const struct ring *ring, uint64_t pos, uint32_t size,

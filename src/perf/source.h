@@ -5,7 +5,7 @@
  *
  * One round of the engine: source_drain() copies out what is ready and releases
  * the rings; source_next() then hands over, in time order, every record up to
- * a horizon behind which nothing older can come.
+ * the horizon: nothing older can come any more.
  */
 #ifndef ST_PERF_SOURCE_H
 #define ST_PERF_SOURCE_H
@@ -26,8 +26,8 @@ struct source_stats { /* sums since the source was opened, over replaced event l
 	uint64_t throttled, throttled_ns;
 	uint64_t bad_records, late_records;
 	uint64_t other_samples; /* of events that are not shown */
-	uint64_t dropped; /* samples that found no room in the reorder buffer */
-	uint64_t bytes;	  /* copied out of rings */
+	uint64_t dropped;	/* samples that found no room in the reorder buffer */
+	uint64_t bytes;		/* copied out of rings */
 };
 
 /* Account a THROTTLE or UNTHROTTLE record of the CPU that is throttled since *SINCE_NS (0: it is not). */
@@ -45,7 +45,7 @@ static inline void source_account_throttle(struct source_stats *stats, uint64_t 
 	*since_ns = 0;
 }
 
-/* What the machine gave instead of what was asked, or what was recorded; each is said on the screen. */
+/* What is sampled instead of what was asked for, or what was recorded; the screen shows each. */
 struct effective_config {
 	struct event_spec event;  /* cpu-clock where cycles are missing */
 	uint64_t freq_hz, period; /* lowered to the kernel's limit */
@@ -130,7 +130,7 @@ static inline uint32_t source_pollfds(struct source *source, bool is_sideband, s
 
 /*
  * Look at the mappings that have come since the last look, without taking them
- * or anything else, of a source that has descriptors to poll. True: WANTS said so of one.
+ * or anything else, of a source that has descriptors to poll. True: WANTS was true for one.
  */
 static inline bool source_peek(struct source *source, source_wants_fn wants, void *context)
 {
