@@ -98,39 +98,18 @@ static void jump(struct expr *e, int16_t by)
 		e->r.p = e->start + to;
 }
 
+/* const1u, const1s, const2u, ..., const8s: the size doubles, every second one has a sign. */
 static void constant(struct expr *e, uint8_t op)
 {
-	struct reader *r = &e->r;
+	unsigned int bytes = 1u << (op - DW_OP_const1u) / 2, unused_bits = 64 - 8 * bytes;
+	const uint8_t *p = reader_bytes(&e->r, bytes);
+	uint64_t value = 0;
 
-	switch (op) {
-	case DW_OP_const1u:
-		push(e, reader_u8(r));
-		break;
-	case DW_OP_const1s:
-		push(e, (uint64_t)(int8_t)reader_u8(r));
-		break;
-	case DW_OP_const2u:
-		push(e, reader_u16(r));
-		break;
-	case DW_OP_const2s:
-		push(e, (uint64_t)(int16_t)reader_u16(r));
-		break;
-	case DW_OP_const4u:
-		push(e, reader_u32(r));
-		break;
-	case DW_OP_const4s:
-		push(e, (uint64_t)(int32_t)reader_u32(r));
-		break;
-	case DW_OP_constu:
-		push(e, reader_uleb(r));
-		break;
-	case DW_OP_consts:
-		push(e, (uint64_t)reader_sleb(r));
-		break;
-	default: /* addr, const8u, const8s */
-		push(e, reader_u64(r));
-		break;
-	}
+	if (p)
+		memcpy(&value, p, bytes);
+	if ((op - DW_OP_const1u) % 2)
+		value = (uint64_t)((int64_t)(value << unused_bits) >> unused_bits);
+	push(e, value);
 }
 
 static uint64_t divide(struct expr *e, int64_t a, int64_t b)
@@ -140,20 +119,6 @@ static uint64_t divide(struct expr *e, int64_t a, int64_t b)
 		return 0;
 	}
 	return (uint64_t)(a / b);
-}
-
-static uint64_t modulo(struct expr *e, uint64_t a, uint64_t b)
-{
-	if (b == 0) {
-		fail(e, STEP_BAD);
-		return 0;
-	}
-	return a % b;
-}
-
-static uint64_t shift_arith(int64_t a, uint64_t by)
-{
-	return (uint64_t)(a >> MIN(by, (uint64_t)63));
 }
 
 static void binary(struct expr *e, uint8_t op)
@@ -177,13 +142,13 @@ static void binary(struct expr *e, uint8_t op)
 	case DW_OP_div:
 		return push(e, divide(e, sa, sb));
 	case DW_OP_mod:
-		return push(e, modulo(e, a, b));
+		return b ? push(e, a % b) : fail(e, STEP_BAD);
 	case DW_OP_shl:
 		return push(e, b < 64 ? a << b : 0);
 	case DW_OP_shr:
 		return push(e, b < 64 ? a >> b : 0);
 	case DW_OP_shra:
-		return push(e, shift_arith(sa, b));
+		return push(e, (uint64_t)(sa >> MIN(b, (uint64_t)63)));
 	case DW_OP_eq:
 		return push(e, a == b);
 	case DW_OP_ne:
@@ -239,11 +204,15 @@ static void step(struct expr *e, uint8_t op)
 		return push(e, op - DW_OP_lit0);
 	if (op >= DW_OP_breg0 && op <= DW_OP_breg31)
 		return push_reg(e, op - DW_OP_breg0, reader_sleb(&e->r));
-	if (op >= DW_OP_const1u && op <= DW_OP_consts)
+	if (op >= DW_OP_const1u && op <= DW_OP_const8s)
 		return constant(e, op);
 	switch (op) {
 	case DW_OP_addr:
-		return constant(e, op);
+		return constant(e, DW_OP_const8u);
+	case DW_OP_constu:
+		return push(e, reader_uleb(&e->r));
+	case DW_OP_consts:
+		return push(e, (uint64_t)reader_sleb(&e->r));
 	case DW_OP_nop:
 		return;
 	case DW_OP_deref:

@@ -162,13 +162,6 @@ static int scan_aarch64(struct return_addrs_builder *b, const struct cfi_input *
 	return r;
 }
 
-static int scan_segment(struct return_addrs_builder *b, const struct cfi_input *input,
-			const struct cfi_segment *seg)
-{
-	return input->machine == TABLE_MACHINE_AARCH64 ? scan_aarch64(b, input, seg)
-						       : scan_x86_64(b, input, seg);
-}
-
 static int segment_cmp(const void *a, const void *b)
 {
 	const struct cfi_segment *const *x = a, *const *y = b;
@@ -199,7 +192,8 @@ static int scan_all(struct return_addrs_builder *b, const struct cfi_input *inpu
 	for (size_t i = 0; r == 0 && i < nr; i++) {
 		if (order[i]->file_off < end)
 			continue; /* overlapping segments: the first is enough */
-		r = scan_segment(b, input, order[i]);
+		r = input->machine == TABLE_MACHINE_AARCH64 ? scan_aarch64(b, input, order[i])
+							    : scan_x86_64(b, input, order[i]);
 		end = order[i]->file_off + order[i]->bytes;
 	}
 	while (b->next_page <= b->nr_pages)

@@ -107,19 +107,16 @@ int synth_find(const struct cfi_input *input, const struct cfi_fde *covered, siz
 		struct synth_gap gap = {.seg = seg, .start = seg->file_off};
 		uint64_t seg_end = seg->file_off + seg->bytes;
 		size_t c = search_first(nr_covered, at, covered[at].end > seg->file_off);
-		uint64_t read = gap.start;
+		uint64_t read = 0;
 
 		for (; r == 0 && gap.start < seg_end; c++) {
 			gap.end = c < nr_covered ? MIN(covered[c].start, seg_end) : seg_end;
 			if (gap.start < gap.end)
 				r = search(input, &gap, frames);
-			if (seg->text && input->text_was_read && gap.end - read >= READ_BYTES) {
-				input->text_was_read(seg->text + (read - seg->file_off),
-						     gap.end - read);
-				read = gap.end;
-			}
 			if (r == -E2BIG) /* a million stubs are enough */
 				r = 0;
+			if (r == 0 && seg->text)
+				r = cfi_text_read(input, seg, &read, gap.end - seg->file_off);
 			if (deadline_is_over())
 				r = -ETIME;
 			gap.start = c < nr_covered ? MAX(gap.start, covered[c].end) : seg_end;

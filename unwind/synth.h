@@ -17,7 +17,6 @@ enum synth_rule {
 	SYNTH_LR,   /* aarch64: nothing is, the return address is in x30 */
 	SYNTH_ROOT,
 	SYNTH_SIGNAL,
-	SYNTH_COUNT,
 };
 
 /* Uncovered code of one segment. */

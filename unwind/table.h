@@ -7,11 +7,6 @@
  * Everything is keyed by FILE OFFSET of code, not by address: a pc becomes
  * `pc - map.start + map.file_off`, whatever the load bias and the segments'
  * p_vaddr. Only executable PT_LOAD segments are in the table.
- *
- * Layout (see docs/ARCHITECTURE, "The unwind table"): header, page[] (u32, first row of
- * each 1 KiB of code), row[] (u32: 10 bits offset in the page, rule index),
- * rule[] (16 bytes), saved[] (8 bytes per rule: where x86-64's rbx, r12-r15 are), aux
- * (whole rules with expressions, for the evaluator), func[] (where FDEs begin).
  */
 #ifndef ST_UNWIND_TABLE_H
 #define ST_UNWIND_TABLE_H
