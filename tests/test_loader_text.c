@@ -3,9 +3,9 @@
 #include "config.h"
 
 #include "src/base/io.h"
+#include "src/loader/cache.h"
 #include "src/loader/demangle.h"
 #include "src/loader/kallsyms.h"
-#include "src/loader/names.h"
 #include "src/loader/protocol.h"
 
 #include <errno.h>

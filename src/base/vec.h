@@ -10,6 +10,7 @@
 #define ST_BASE_VEC_H
 
 #include <stddef.h>
+#include <stdlib.h>
 
 /*
  * Make room for at least WANT elements of ELEM_BYTES in the heap array *PTR
@@ -31,6 +32,17 @@ int vec_reserve_raw(void **ptr, size_t *cap, size_t want, size_t elem_bytes, siz
 			*(ptr) = _vec;                                                             \
 		}                                                                                  \
 		_vec_r;                                                                            \
+	})
+
+/* The array has its NR elements: give back what growing by doubling took too much, if it can be. */
+#define vec_shrink(ptr, cap, nr)                                                         \
+	({                                                                               \
+		void *_vec_less = (nr) ? realloc(*(ptr), (nr) * sizeof(**(ptr))) : NULL; \
+                                                                                         \
+		if (_vec_less) {                                                         \
+			*(ptr) = _vec_less;                                              \
+			*(cap) = (nr);                                                   \
+		}                                                                        \
 	})
 
 /*

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define CACHE_ENTRIES_MAX 1024u
 #define CACHE_FILES_MAX	  (1 + LOADER_DEBUG_MAX)
@@ -67,5 +68,14 @@ void cache_set_blob(struct cache_entry *entry, const void *blob, size_t bytes, b
 /* Empty entries, least recently used first, until the rest is within the bound. Mapped tables stay. */
 void cache_trim(struct cache *cache);
 size_t cache_bytes(const struct cache *cache);
+
+/*
+ * Name the functions at OFFS (NR, at most LOADER_NAMES_MAX) by what ENTRY
+ * holds: symbols, else the FDE; or the kernel's symbols. FILES (NR_FILES) are
+ * those that the symbols were taken from, for their text. The answer goes to
+ * OUT, which is aligned to 8 bytes. Its length, or -E2BIG if OUT_BYTES were too few. (names.c)
+ */
+ssize_t names_build(const struct cache_entry *entry, const int *files, unsigned int nr_files,
+		    const uint64_t *offs, uint32_t nr, void *out, size_t out_bytes);
 
 #endif

@@ -250,22 +250,6 @@ static void kallsyms_choose(struct kallsyms *k)
 	k->nr = nr;
 }
 
-/* It is complete and will be kept: give back what growing by doubling took too much. */
-static void kallsyms_shrink(struct kallsyms *k)
-{
-	struct kernel_symbol *all = k->nr ? realloc(k->all, k->nr * sizeof(*all)) : NULL;
-	char *text = k->nr_text ? realloc(k->text, k->nr_text) : NULL;
-
-	if (all) {
-		k->all = all;
-		k->cap = k->nr;
-	}
-	if (text) {
-		k->text = text;
-		k->cap_text = k->nr_text;
-	}
-}
-
 int kallsyms_load(int fd, struct kallsyms **ret)
 {
 	struct kallsyms *k = calloc(1, sizeof(*k));
@@ -281,7 +265,8 @@ int kallsyms_load(int fd, struct kallsyms **ret)
 	}
 	kallsyms_sort(k);
 	kallsyms_choose(k);
-	kallsyms_shrink(k);
+	vec_shrink(&k->all, &k->cap, k->nr);
+	vec_shrink(&k->text, &k->cap_text, k->nr_text);
 	*ret = k;
 	return 0;
 }

@@ -12,7 +12,7 @@ libloader_a_SOURCES = \
 	src/loader/fetcher.c src/loader/fetcher.h \
 	src/loader/kallsyms.c src/loader/kallsyms.h \
 	src/loader/name_rank.c src/loader/name_rank.h \
-	src/loader/names.c src/loader/names.h \
+	src/loader/names.c \
 	src/loader/plt.c \
 	src/loader/protocol.h \
 	src/loader/request.c src/loader/request.h \

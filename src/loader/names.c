@@ -2,10 +2,9 @@
 /* A name is right, or there is none: nothing is named after what merely stands nearest. */
 #include "config.h"
 
-#include "src/loader/names.h"
-
 #include "src/base/text.h"
 #include "src/base/util.h"
+#include "src/loader/cache.h"
 #include "src/loader/demangle.h"
 #include "src/loader/protocol.h"
 

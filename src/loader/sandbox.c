@@ -42,19 +42,22 @@ static int limit_set(__rlimit_resource_t resource, rlim_t value)
 
 static int limits_set(void)
 {
+	static const struct {
+		__rlimit_resource_t resource;
+		rlim_t value;
+	} limits[] = {
+#ifndef SANITIZED /* sanitizers reserve terabytes and start helpers */
+		{RLIMIT_AS, MEMORY_BYTES_MAX},
+		{RLIMIT_NPROC, 0},
+#endif
+		{RLIMIT_FSIZE, 0},
+		{RLIMIT_CORE, 0},
+		{RLIMIT_NOFILE, FILES_MAX},
+	};
 	int r = 0;
 
-#ifndef SANITIZED /* sanitizers reserve terabytes and start helpers */
-	r = limit_set(RLIMIT_AS, MEMORY_BYTES_MAX);
-	if (r == 0)
-		r = limit_set(RLIMIT_NPROC, 0);
-#endif
-	if (r == 0)
-		r = limit_set(RLIMIT_FSIZE, 0);
-	if (r == 0)
-		r = limit_set(RLIMIT_CORE, 0);
-	if (r == 0)
-		r = limit_set(RLIMIT_NOFILE, FILES_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(limits) && r == 0; i++)
+		r = limit_set(limits[i].resource, limits[i].value);
 	return r;
 }
 

@@ -13,7 +13,6 @@
 #include "src/loader/cache.h"
 #include "src/loader/debugdata.h"
 #include "src/loader/elf_file.h"
-#include "src/loader/names.h"
 #include "src/loader/protocol.h"
 #include "src/loader/sandbox.h"
 

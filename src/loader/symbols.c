@@ -483,17 +483,6 @@ static int symbols_fill(struct symbols *s, const struct sort_key *keys, size_t n
 	return 0;
 }
 
-/* All names are there: give back what growing by doubling took too much. */
-static void names_shrink(struct symbols *s)
-{
-	char *kept = s->nr_kept ? realloc(s->kept, s->nr_kept) : NULL;
-
-	if (kept) {
-		s->kept = kept;
-		s->cap_kept = s->nr_kept;
-	}
-}
-
 /* The bank that holds symbol AT. */
 static const struct bank *bank_of(const struct symbols *s, uint32_t at)
 {
@@ -551,7 +540,7 @@ int symbols_finish(struct symbols *s)
 	r = symbols_fill(s, keys, found_choose(s, keys));
 	free(steal_ptr(s->found));
 	s->nr_found = s->cap_found = 0;
-	names_shrink(s);
+	vec_shrink(&s->kept, &s->cap_kept, s->nr_kept);
 	if (r == 0)
 		r = symbols_nest(s, &open);
 	free(open.all);
