@@ -17,9 +17,9 @@
 #define RT_SIGRETURN_NR 139 /* <asm-generic/unistd.h> */
 
 /*
- * The signature stands above the address, around bit 55, which tells the
- * kernel's half from the user's and is never part of it. What was not signed is
- * not changed.
+ * The signature is in the bits above the address except bit 55, which
+ * distinguishes the kernel's half from the user's. An address that was not signed
+ * is not changed.
  */
 static uint64_t strip_signature(const struct unwind_cursor *c, uint64_t addr)
 {
@@ -39,7 +39,7 @@ static uint64_t code_mask_of(const struct unwind_space *space)
 	return highest ? UINT64_MAX >> __builtin_clzll(highest) : BIT(ADDR_BITS_MAX) - 1;
 }
 
-/* Who stopped the thread may have read pc and lr as they stand in its memory. */
+/* A recording may have pc and lr from memory, where they can be signed. */
 static void strip_regs(struct unwind_cursor *c)
 {
 	c->regs[A64_PC] = strip_signature(c, c->regs[A64_PC]);

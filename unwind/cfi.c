@@ -178,7 +178,7 @@ static void begin_trampolines(const struct cfi_input *input, struct cfi_frames *
 	}
 }
 
-/* The same for those that no FDE covers: what covers the byte before them ends there. */
+/* The same for trampolines that no FDE covers: the range that covers the byte before one ends there. */
 static void give_way(struct ranges *base, const struct cfi_frames *synth)
 {
 	size_t b = 0;
@@ -274,7 +274,7 @@ static int put_row(struct compile *c, uint64_t off, int rule)
 	return rule < 0 ? rule : table_builder_row(c->builder, off, (uint32_t)rule);
 }
 
-/* The code of SEG up to OFF has been looked at. */
+/* The code of SEG up to OFF has been read. */
 static void text_passed(struct compile *c, const struct cfi_segment *seg, uint64_t off)
 {
 	if (c->text_kept_off < seg->file_off || c->text_kept_off > off)
@@ -323,7 +323,7 @@ static int row_add(void *arg, uint64_t start, uint64_t end, const struct cfa_row
 	uint64_t off = start - c->fde->shift, from = c->fde->start + c->fde->shift;
 	int rule, r;
 
-	if (end <= from) /* before the part that is wanted */
+	if (end <= from) /* before this range: another FDE covers it */
 		return 0;
 	rule = rule_of(c, row);
 	/* A part may begin within a row, and a trampoline a byte before its first one. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * aarch64 epilogues that CFI does not tell of: clang before 17 lets the row of a
+ * aarch64 epilogues that CFI does not describe: clang before 17 lets the row of a
  * function's body stand up to its last instruction, where x29 and x30 are the
  * caller's again and the row leads past the caller. Private to the compiler.
  */
@@ -23,8 +23,8 @@ struct epilogue {
 
 /*
  * The next epilogue from *AT on in CODE (BYTES of it, which ROW describes) that
- * ROW is wrong for and that frees just the frame that ROW tells of. *AT is moved
- * behind it. False: there is no more.
+ * ROW is wrong for and that frees just the frame that ROW describes. *AT is moved
+ * past it. False: there is no more.
  */
 bool epilogue_next(const struct cfa_row *row, const uint8_t *code, size_t bytes, size_t *at,
 		   struct epilogue *ret);

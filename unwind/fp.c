@@ -10,7 +10,7 @@
 #include "unwind/table_format.h"
 #include "unwind/unwind.h"
 
-#define FALSE_FRAMES_MAX 3u /* behind the last true one, before the chain ends */
+#define FALSE_FRAMES_MAX 3u /* after the last true one, before the chain ends */
 
 const struct unwind_map *unwind_frame_of(const struct unwind_space *space, uint64_t pc,
 					 bool is_return, const struct unwind_map *hint,
@@ -30,7 +30,7 @@ const struct unwind_map *unwind_frame_of(const struct unwind_space *space, uint6
 	return map;
 }
 
-/* Is the outermost frame one that nobody called? Else, or when nobody can tell, the end is CUT. */
+/* ROOT if the outermost frame is that of a root by its table, PENDING while that is missing, else CUT. */
 static enum stack_end end_of(const struct unwind_map *map, const struct unwind_frame *frame,
 			     enum stack_end cut)
 {

@@ -36,7 +36,7 @@ struct thread {
 
 struct lbr {
 	uint64_t nr_samples;
-	uint32_t slots; /* of this CPU, as far as the samples have told */
+	uint32_t slots; /* of this CPU, as far as the samples have shown */
 	struct thread threads[SETS][WAYS];
 };
 

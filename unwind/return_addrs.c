@@ -3,6 +3,13 @@
  * "Is this address just after a call?": the proof that a frame-pointer step
  * needs where no CFI vouches for it. Opens and searches what return_addrs_build.c
  * made; the blob is as little trusted as a table.
+ *
+ * Example: the return addresses 0x1004, 0x1010 and 0x1150, all in the page from 0x1000 on.
+ *
+ *	counted from 0xfff:	5	0x11		0x151
+ *	delta[]			5	12	255	66	(255: go on by 254, no address)
+ *	is 0x1010 one?		5, 17 = 0x11: yes
+ *	is 0x1011 one?		5, 17, 271 > 0x12: no
  */
 #include "config.h"
 

@@ -14,6 +14,7 @@
 #include "unwind/cfi_parse.h"
 #include "unwind/return_addrs_format.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,7 @@ static int add_return(struct return_addrs_builder *b, uint64_t off)
 	uint64_t page_start = page << RETURN_ADDRS_PAGE_BITS, at = off - b->base + 1;
 	int r = 0;
 
+	assert(at > b->last && page < b->nr_pages);
 	while (b->next_page <= page)
 		b->pages[b->next_page++] = (uint32_t)b->nr_deltas;
 	if (b->last < page_start)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The complete step: a row that no rule can say, some five in a million, is
+ * The slow path: a row that no rule can express, some five in a million, is
  * kept whole in the table's aux area (the form is in lower.h) and evaluated
  * here, register by register. The record was checked only for its bounds, so
  * it is read with the same care as a file.
@@ -87,7 +87,7 @@ static enum step eval_reg(struct unwind_cursor *c, const struct operand *o, uint
 	}
 }
 
-/* Does anybody ask for REG of the caller? After a signal's frame all are worth having. */
+/* Does a step use REG of the caller? */
 static bool is_needed(const struct unwind_cursor *c, const struct unwind_arch *arch,
 		      unsigned int reg)
 {
@@ -129,7 +129,7 @@ enum step slow_path_step(struct unwind_cursor *c, const struct table *table,
 		if (s == STEP_OK)
 			known |= 1ull << reg;
 		if (s != STEP_EXPENSIVE && reg != ra_reg && reg != arch->sp_reg)
-			continue; /* a register that cannot be had is missed only by who asks */
+			continue; /* only a later rule that uses the register fails */
 		if (s != STEP_OK)
 			return s == STEP_ROOT && reg != ra_reg ? STEP_BAD : s;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where threads begin, by the code behind the call, see synth.h. Known by that they hand on
+ * Where threads begin, by the code after the call, see synth.h. These functions pass on
  * what the called function returns, for x86-64:
  *
  *	glibc's __libc_start_call_main and musl's libc_start_main_stage2

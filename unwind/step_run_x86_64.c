@@ -3,8 +3,16 @@
  * x86-64: many plain steps in one go. Nearly every frame of a stack is left by
  * one of four rules; here they are one sequence of instructions, with the state
  * in registers and the rule in the word that the table remembers of it. Whatever
- * is not plain, or not as it should be, is left to the single step (x86_64.c),
+ * is not plain, or not as it should be, is left to the single step (step.h),
  * which says why.
+ *
+ * Example, from a return address in the function at 0x1100; each line is one step:
+ *
+ *	pc - 1	rule of its word		CFA	read		then
+ *	0x1127	sp + 0x20, fp unchanged		0x7020	[0x7018] 0x1234	pc 0x1234 sp 0x7020 fp 0x7050
+ *	0x1233	fp + 16, fp saved at CFA - 16	0x7060	[0x7058] 0x1305	pc 0x1305 sp 0x7060
+ *						[0x7050] 0x7090	fp 0x7090
+ *	0x1304	not plain			the run ends: two frames more, the cursor at 0x1305
  */
 #include "config.h"
 
@@ -46,7 +54,7 @@ static bool code_at(const struct unwind_space *space, const struct unwind_map *m
 	return true;
 }
 
-/* A if MASK is all ones, B if 0. Nobody can predict which plain rule comes next: no branch on it. */
+/* A if MASK is all ones, B if 0: which plain rule comes next cannot be predicted, so no branch depends on it. */
 static inline uint64_t pick(uint64_t mask, uint64_t a, uint64_t b)
 {
 	return b ^ ((a ^ b) & mask);

@@ -4,13 +4,23 @@
  * written one after the other into one ring: memory is bounded and forgetting
  * costs nothing. What the thread's newest one says already is not written again.
  *
+ * Example: a copy of the stack was too short, and the thread's newest whole stack is
+ *
+ *	cut:	copy 0x7000	swap 0x7010	sort 0x7040	sort 0x7090	(end of the copy)
+ *	whole:			less 0x7030	sort 0x7040	sort 0x7090	main 0x7200
+ *	result:	copy 0x7000	swap 0x7010	sort 0x7040	sort 0x7090	main 0x7200
+ *
+ * with the stack pointer of each frame. The two outermost frames of the cut stack stand in
+ * the whole one, with the same stack pointers and return addresses.
+ *
  * A call that has not returned stands at its stack address with its return
  * address in every sample, so what the last whole stack has outside of it is
- * outside of it still. Two equal calls can stand there one after the other,
- * though: recursion has frames of few sizes. The more frames in a row are the
- * same, the less likely is that they are others; and of what has left the last
- * stack and seems to stand in one before, all are others, called again, most
- * often from the same place.
+ * outside of it still. But a call may have returned, and an equal one may stand
+ * at its place: recursion has frames of few sizes. The more frames in a row are the
+ * same, the less likely is that. So the newest whole stack needs as many
+ * as half of the cut one; an older one needs SAME_MAX, for frames that are in
+ * it and not in the newest have returned since, and equal frames in the cut stack are new
+ * calls, often from the same place.
  */
 #include "config.h"
 
@@ -18,6 +28,7 @@
 
 #include "src/base/util.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +94,7 @@ static void remember(struct stitch *stitch, const struct sample *sample, uint32_
 
 	if (nr > left)
 		stitch->nr_frames += left; /* in one piece, from the ring's beginning */
+	assert(stitch->nr_frames % FRAMES + nr <= FRAMES);
 	memcpy(&stitch->frames[stitch->nr_frames % FRAMES], sample->frames,
 	       nr * sizeof(sample->frames[0]));
 	stitch->nr_wholes++;
@@ -171,10 +183,12 @@ static bool complete_from(const struct stitch *stitch, const struct whole *whole
 
 	if (at == 0 || nr > UNWIND_FRAMES_MAX - result->nr_frames)
 		return false;
+	assert(at <= whole->nr && is_same(&from[at - 1], &frames[result->nr_frames - 1]));
 	sample->is_known = sample->time_ns < whole->time_ns + NEW_NS &&
 			   has_nearly_all(from, at, frames, result->nr_frames);
 	memcpy(&frames[result->nr_frames], &from[at], nr * sizeof(*frames));
 	result->nr_frames += nr;
+	assert(result->nr_frames <= UNWIND_FRAMES_MAX);
 	result->end = STACK_END_STITCHED;
 	result->end_module = frames[result->nr_frames - 1].module;
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Code that is recognised by its bytes, where no FDE covers it: see synth.h.
- * What it looks like is in a file for each machine.
+ * The patterns are in a file for each machine.
  */
 #include "config.h"
 

@@ -3,6 +3,15 @@
  * Opening and searching an unwind table. The blob comes from a helper process
  * that parsed hostile files, so table_open believes nothing: after it, every
  * index that a search can follow lies inside the blob. Knows no CFI.
+ *
+ * Example: the rule of file offset 0x1429 in a table with base 0x1000.
+ *
+ *	rel = 0x429	page 1, offset 0x29 in it
+ *	page[1] = 3, page[2] = 6: rows 3, 4, 5 begin in page 1
+ *	row[3] = {0x000, rule 2}, row[4] = {0x020, rule 0}, row[5] = {0x02c, rule 1}
+ *	the last that begins at or before 0x29: row[4], rule[0] = sp + 8, ra at CFA - 8
+ *	(had row[3] begun after 0x29, row[2] of an earlier page would still hold)
+ *	kept as a word in recent[0x1429 & mask]: plain, CFA distance 8, tag 0x14 + 1
  */
 #include "config.h"
 
@@ -12,6 +21,7 @@
 #include "unwind/table_format.h"
 #include "unwind/unwind.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -144,6 +154,7 @@ int table_remember(struct table *table)
 {
 	unsigned int bits = RECENT_BITS_MIN;
 
+	assert(!table->recent);
 	while (bits < RECENT_BITS_MAX && table->header->nr_rows >> (bits + RECENT_SHARE_BITS))
 		bits++;
 	table->recent = calloc((size_t)1 << bits, sizeof(*table->recent));
@@ -159,6 +170,7 @@ static uint64_t word_of_rule(const struct table_rule *rule, uint64_t index)
 
 	if (!rule_is_plain(rule) || (cfa & ~WORD_CFA_MASK) || (fp & ~WORD_FP_MASK))
 		return word | WORD_CFA_BY_FP; /* no word is 0 */
+	assert((cfa & (WORD_PLAIN | WORD_CFA_BY_FP | WORD_FP_SAVED)) == 0);
 	return word | fp << WORD_FP_SHIFT | cfa | (rule->fp_op ? WORD_FP_SAVED : 0u) |
 	       (rule->cfa_op ? WORD_CFA_BY_FP : 0u) | WORD_PLAIN;
 }
@@ -182,6 +194,7 @@ uint64_t table_word_find(const struct table *table, uint64_t off)
 	if (!row)
 		return 0;
 	index = *row & TABLE_RULE_MASK;
+	assert(index < table->header->nr_rules);
 	word = word_of_rule(&table->rules[index], index);
 	if (tag <= WORD_TAG_MAX)
 		table->recent[off & table->recent_mask] = word | tag << WORD_TAG_SHIFT;
@@ -245,7 +258,7 @@ bool table_is_start(const struct table *table, uint64_t off)
 
 	if (starts[0] == 0 && starts[1] == 0)
 		return false;
-	if (!table_func_of(table, off, &start, &end)) { /* not told of: the call alone is known */
+	if (!table_func_of(table, off, &start, &end)) { /* no FDE: only the call itself is known */
 		start = off + 1;
 		end = off + 2;
 	}

@@ -50,9 +50,9 @@ struct table {
 int table_open(const void *blob, size_t len, struct table *ret);
 
 /*
- * Let TABLE keep the rules that were searched last: of the return addresses in
- * stacks most have been seen before, and one word tells their rule. A memory of
- * one thread. 0 or -ENOMEM: the table is as good without. Give it back with
+ * Let TABLE keep the rules that were searched last: most of the return addresses in
+ * stacks have been seen before, and one word holds their rule. For use by one
+ * thread. 0 or -ENOMEM: the table is as good without. Give it back with
  * table_forget before the view is dropped.
  */
 int table_remember(struct table *table);

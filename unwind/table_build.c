@@ -13,6 +13,7 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,7 @@ int table_builder_row(struct table_builder *b, uint64_t off, uint32_t rule)
 	uint32_t row = ((uint32_t)(off - b->base) & (TABLE_PAGE_BYTES - 1)) << TABLE_RULE_BITS;
 	int r;
 
+	assert(rule < b->nr_rules && (b->nr_rows == 0 || off >= b->last_off));
 	if (off >= b->end)
 		return 0;
 	if (b->nr_rows > 0 && off == b->last_off) {
@@ -192,6 +194,7 @@ int table_builder_func(struct table_builder *b, uint64_t start, uint64_t end)
 
 	if (r < 0)
 		return r;
+	assert(b->nr_funcs == 0 || b->funcs[b->nr_funcs - 1] >> TABLE_FUNC_LEN_BITS < start);
 	b->funcs[b->nr_funcs++] = start << TABLE_FUNC_LEN_BITS | bytes;
 	return 0;
 }

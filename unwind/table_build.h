@@ -56,7 +56,7 @@ void table_builder_rewind(struct table_builder *b, const struct table_mark *mark
 /* [START, END) is one function. START must increase. */
 int table_builder_func(struct table_builder *b, uint64_t start, uint64_t end);
 
-/* Just behind the calls of main and of a thread's first function, file offsets; 0: none. */
+/* Just after the calls of main and of a thread's first function, file offsets; 0: none. */
 void table_builder_starts(struct table_builder *b, const uint64_t offs[TABLE_STARTS]);
 
 /* Lay out the blob (16-byte aligned, owned by the caller). Returns 0, -ENOMEM or -E2BIG. */

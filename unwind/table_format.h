@@ -51,7 +51,7 @@ struct table_header {
 	uint32_t nr_rules;
 	uint32_t nr_funcs;
 	uint64_t aux_bytes;
-	/* just behind the calls of main and of a thread's first function, from base; 0: none (starts.c) */
+	/* just after the calls of main and of a thread's first function, from base; 0: none (starts.c) */
 	uint32_t starts[TABLE_STARTS];
 };
 _Static_assert(sizeof(struct table_header) == 64, "one cache line");
@@ -65,7 +65,7 @@ enum rule_cfa {
 	RULE_CFA_REG,	   /* register cfa_reg + cfa_off */
 	RULE_CFA_PLT,	   /* sp + cfa_off + ((pc & 15) >= x ? 8 : 0) */
 	RULE_CFA_SIGNAL,   /* a signal frame of the psABI: every register from the ucontext */
-	RULE_CFA_ROOT,	   /* the outermost function: nobody called it */
+	RULE_CFA_ROOT,	   /* the outermost function: it has no caller */
 	RULE_CFA_GAP,	   /* no FDE covers this */
 	RULE_CFA_SLOW,	   /* the whole row is in aux at x, cfa_off bytes long */
 	RULE_CFA_BAD,	   /* a row that cannot be right */

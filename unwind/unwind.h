@@ -192,8 +192,8 @@ uint32_t unwind_part_of(const struct unwind_space *space, uint64_t addr);
 uint32_t unwind_first_above(const struct unwind_map *maps, uint32_t nr, uint64_t addr);
 
 /*
- * A frame at PC that nobody unwound, its sp 0. HINT is a mapping that PC may well
- * be in, or NULL. Returns the one it is in, or NULL.
+ * A frame at PC that does not come from a step, its sp 0. HINT is a mapping that PC
+ * is likely in, or NULL. Returns the one it is in, or NULL.
  */
 const struct unwind_map *unwind_frame_of(const struct unwind_space *space, uint64_t pc,
 					 bool is_return, const struct unwind_map *hint,

@@ -11,6 +11,7 @@
 #include "unwind/arch.h"
 #include "unwind/unwind.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A signal frame and its saved vector registers lie within this below the interrupted frame. */
@@ -126,6 +127,7 @@ static int end_at(struct walk *w, enum stack_end end, const struct unwind_module
 /* The work of this stack is used up, at last by code of MODULE, which is to blame if it was half of it. */
 static int end_expensive(struct walk *w, struct unwind_module *module)
 {
+	assert(w->cursor.work_before <= UNWIND_WORK_MAX);
 	module->table.is_expensive |= w->cursor.work_before > UNWIND_WORK_MAX / 2;
 	return end_at(w, STACK_END_EXPENSIVE, module);
 }
@@ -184,8 +186,8 @@ static bool is_gap(const struct table *table, uint64_t off)
 
 /*
  * May code at OFF have pushed nothing yet? At the first byte of its hole a
- * function begins; and a hole of a few instructions is one that somebody cut
- * out of a function with nothing on the stack (after the system call in clone).
+ * function begins; and a hole of a few instructions was left out of the CFI of
+ * a function with nothing on the stack (after the system call in clone).
  */
 static bool is_leaf_gap(const struct table *table, uint64_t off)
 {
@@ -203,7 +205,7 @@ static bool is_leaf_gap(const struct table *table, uint64_t off)
 /*
  * A new thread that has not come to its first function: clone has left a hole in
  * its CFI around the system call, which the parent leaves by a return, the child
- * by code just behind it that is a root.
+ * by code just after it that is a root.
  */
 static bool is_new_thread(const struct walk *w, const struct table *table, uint64_t off)
 {
@@ -284,7 +286,7 @@ static int step_rule(struct walk *w, struct unwind_module *module, const struct 
 	case STEP_OK:
 		return WALK_ON;
 	case STEP_SIGNAL:
-		frame->is_return = false; /* nobody called it: the kernel put its address there */
+		frame->is_return = false; /* it was not called: the kernel put its address there */
 		return WALK_ON;
 	case STEP_ROOT:
 		return end_at(w, STACK_END_ROOT, module);
@@ -300,8 +302,8 @@ static int step_rule(struct walk *w, struct unwind_module *module, const struct 
 }
 
 /*
- * Code may end with its last system call, as signal trampolines do: where it
- * would return to is nobody's code, but the call's rule is known.
+ * Code may end with a system call, as signal trampolines do. The address after it
+ * belongs to no function, but the rule of the system call itself is known.
  */
 static const struct table_rule *rule_of_syscall(struct walk *w, const struct table *table,
 						uint64_t off)
@@ -395,6 +397,7 @@ static void put_lone_frame(struct walk *w)
 {
 	uint64_t pc = w->cursor.regs[w->arch->pc_reg];
 
+	assert(w->result->nr_frames == 0);
 	unwind_frame_of(w->space, pc, false, NULL, &w->frames[w->result->nr_frames++]);
 }
 
@@ -419,7 +422,7 @@ static int undo_call(struct walk *w)
 	return r == (int)STACK_END_PENDING ? r : WALK_ON;
 }
 
-/* Nobody has called the frame at the cursor, by the mark that the ABIs have for that: no return address, no frame pointer. */
+/* The ABIs mark the outermost frame by a return address and a frame pointer of 0. */
 static bool is_outermost(const struct walk *w)
 {
 	const struct unwind_cursor *c = &w->cursor;
@@ -479,4 +482,5 @@ void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *re
 		r = walk(&w, regs, true);
 	ret->end = r == WALK_AGAIN ? STACK_END_BAD_CFI : (enum stack_end)r;
 	ret->bytes_used = (uint32_t)MIN(w.cursor.used, UINT32_MAX);
+	assert(ret->nr_frames <= UNWIND_FRAMES_MAX && ret->end < STACK_END_COUNT);
 }

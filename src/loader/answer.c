@@ -50,7 +50,7 @@ int answer_names_share(struct answer_names *names, size_t bytes, int *ret_fd)
 	const void *map;
 
 	unshare(names);
-	/* A file that somebody shortens is death to who reads it. */
+	/* Reading a mapped file that was shortened would be SIGBUS. */
 	if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW) < 0)
 		return -errno;

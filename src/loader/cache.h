@@ -27,7 +27,7 @@
  */
 #define CACHE_BYTES_MAX ((size_t)64 << 20)
 
-/* What tells whether a file was changed since it was looked at. */
+/* By this a file that was changed since it was read is recognised. */
 struct cache_stamp {
 	uint64_t bytes, modified_ns;
 };

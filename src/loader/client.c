@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The queues in front of the loader, and its nurse. Tables, the kernel's names
+ * The queues of requests, and restarting the loader. Tables, the kernel's names
  * and other names take turns so that tables come first and nothing starves.
- * An answer that does not pass answer.c, and the loader is replaced.
+ * A loader whose answer does not pass answer.c is replaced.
  *
  * A loader counts as started when it has said hello; before that, its death
  * is no file's fault.
@@ -39,7 +39,7 @@
 #define OWNERS_HALVE_NS	  NS_PER_SEC
 #define KILLS_MAX	  3 /* while the same file was in work */
 
-/* Behind all others: what took too long already. */
+/* LATE comes after all others: what took too long already. */
 enum queue_kind { QUEUE_TABLES, QUEUE_KERNEL, QUEUE_NAMES, QUEUE_LATE, QUEUE_COUNT };
 
 struct module {
@@ -408,7 +408,7 @@ struct loader_client *loader_client_free(struct loader_client *c)
 /* How a loader ended. */
 enum loader_end {
 	END_CRASHED, /* its last words say so, or it lies: the file in work is bad */
-	END_KILLED, /* without a word, by somebody else: no file's fault, unless it happens again */
+	END_KILLED,  /* by a signal from outside: no file's fault, unless it happens again */
 	END_LATE,
 };
 
@@ -576,7 +576,7 @@ static int output_new(const struct loader_client *c)
 	return steal_fd(&fd);
 }
 
-/* A new loader is told where its names go. */
+/* Send a new loader the file for its names. */
 static int names_attach(struct loader_client *c)
 {
 	struct protocol_request message = {
@@ -775,12 +775,12 @@ static int loader_receive(struct loader_client *c, struct loader_reply *ret)
 
 bool loader_next_reply(struct loader_client *c, struct loader_reply *ret)
 {
-	static const uint64_t nobody[OWNERS_MAX]; /* in the order of their answers */
+	static const uint64_t all_equal[OWNERS_MAX]; /* the order of their answers stays */
 	struct request *request;
 
 	if (loader_receive(c, ret))
 		return true;
-	request = queue_take(&c->answered, nobody);
+	request = queue_take(&c->answered, all_equal);
 	if (!request)
 		return false;
 	answer_nothing(request, request->status, &c->names, ret);

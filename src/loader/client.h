@@ -19,14 +19,14 @@
 #define LOADER_NAMES_MAX   512		 /* offsets in one names request */
 #define LOADER_DEADLINE_NS 5000000000ull /* per request */
 /*
- * CPU time that a request may take at first. One that needs more waits behind
+ * CPU time that a request may take at first. One that needs more waits for
  * all others and may take twice as much then, until it would be LOADER_DEADLINE_NS.
  */
 #define LOADER_CPU_FIRST_NS 300000000ull
 #define LOADER_KERNEL	    0u /* module id of the kernel: names from kallsyms */
 
 /*
- * The loader process: parses everything that somebody else controls. It gets
+ * The loader process: parses every file that other users control. It gets
  * open descriptors and fills memory files that the client made; it opens
  * nothing, holds no privilege, and may crash or be killed at any time.
  *
@@ -139,7 +139,7 @@ void loader_tick(struct loader_client *client, uint64_t time_ns);
 
 struct loader_stats {
 	uint64_t restarts;
-	uint64_t put_back;	   /* requests that took too long and went behind all others */
+	uint64_t put_back;	   /* requests that took too long and wait for all others */
 	uint32_t late;		   /* files that wait for that now */
 	uint32_t late_module;	   /* one of them */
 	uint64_t cpu_ns;	   /* of all loaders so far, as they last reported it */

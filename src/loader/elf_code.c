@@ -4,7 +4,7 @@
  * has no section headers, .eh_frame through the pointer in its header table.
  * Frame information is read into memory of our own, so that it cannot change
  * while it is parsed. Code is mapped: calls are looked for in all of it, but a
- * table looks at a few places of what may be hundreds of megabytes.
+ * table needs a few places of what may be hundreds of megabytes.
  */
 #include "config.h"
 

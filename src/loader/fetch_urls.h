@@ -10,7 +10,7 @@
 #define FETCH_URLS_BYTES_MAX 4096
 
 /*
- * The servers as DEBUGINFOD_URLS takes them, words behind each other, into
+ * The servers as DEBUGINFOD_URLS takes them, separated by blanks, into
  * URLS. ASKED: as a person typed them, http and https; NULL or "": those of the
  * environment's DEBUGINFOD_URLS, else of the files /etc/debuginfod/NAME.urls (sudo
  * drops the variable), of which only https and this host itself count.

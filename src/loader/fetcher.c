@@ -2,7 +2,7 @@
 /*
  * libdebuginfod's habits that are worked around here (0.188): it retries a
  * silent server, so the retries are off; MAXSIZE is not held without a
- * Content-Length, so the progress function counts, with RLIMIT_FSIZE behind it;
+ * Content-Length, so the progress function counts, and RLIMIT_FSIZE is a second bound;
  * an error or a cancelled download is remembered as "there is none" for ten
  * minutes, so the cache is our own and made to forget that; an HTML page with
  * status 200 is taken for a debug file, so what comes is looked at. And it
@@ -237,7 +237,7 @@ static bool environment_set(const char *cache)
 	       setenv("DEBUGINFOD_CACHE_PATH", cache, 1) == 0 && urls && urls[0];
 }
 
-/* Called a few times per second: stop when it is too much, or when nobody wants it any more. */
+/* Called a few times per second: stop when it is too much, or when the engine has gone. */
 static int progress(debuginfod_client *client, long done, long total)
 {
 	const int *sock = library.get_user_data(client);
@@ -245,7 +245,7 @@ static int progress(debuginfod_client *client, long done, long total)
 
 	if (done > 0 && (uint64_t)done > FETCHER_BYTES_MAX)
 		return 1;
-	(void)total; /* MAXSIZE looks at that, and says so in its error */
+	(void)total; /* MAXSIZE is compared with that */
 	return poll(&poller, 1, 0) > 0 && (poller.revents & (POLLHUP | POLLERR));
 }
 

@@ -2,7 +2,7 @@
 /*
  * The fetcher process asks debuginfod servers for debug files, one at a time,
  * as slowly as networks are. It has the network and a cache directory of its
- * user, no privilege, and nobody waits for it: kill it to cancel.
+ * user, no privilege, and no other process waits for it: kill it to cancel.
  *
  * What leaves this machine is the build-id. Who is asked stands in the variable
  * DEBUGINFOD_URLS of the process (fetch_urls.h).

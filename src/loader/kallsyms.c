@@ -15,6 +15,7 @@
 #include "src/base/vec.h"
 #include "src/loader/name_rank.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -112,7 +113,7 @@ static int kallsyms_add(struct kallsyms *k, uint64_t start, char type, const cha
 	return 0;
 }
 
-/* The address at the start of LINE, and behind it; NULL: there is none. */
+/* The address at the start of LINE; returns what follows it, or NULL: there is none. */
 static const char *address_read(const char *line, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -206,7 +207,7 @@ static int by_start(const void *va, const void *vb)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* The kernel's own come sorted, those of modules behind them in any order. */
+/* The kernel's own come sorted, those of modules after them in any order. */
 static void kallsyms_sort(struct kallsyms *k)
 {
 	size_t from = 1;
@@ -291,6 +292,7 @@ bool kallsyms_find(const struct kallsyms *k, uint64_t address, struct kallsyms_f
 	symbol = &k->all[low - 1];
 	if (symbol->name == NO_NAME || address >= symbol_end(k, low - 1))
 		return false;
+	assert(symbol->start <= address && symbol->name < k->nr_text);
 	ret->start = symbol->start;
 	ret->end = symbol_end(k, low - 1);
 	ret->name = k->text + symbol->name;

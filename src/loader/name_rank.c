@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What tells more of a name is in higher bits of its rank; its length is in the lowest. */
+/* The more important property has the higher bit of the rank; the length has the lowest ones. */
 #include "config.h"
 
 #include "src/loader/name_rank.h"
@@ -11,7 +11,7 @@
 #define UNDERSCORES_MAX 15u
 #define LENGTH_MAX	0xffffu
 
-/* From the best to the worst: each outweighs all behind it. */
+/* From the best to the worst: each outweighs all that follow. */
 #define RANK_UNSIZED	 (1u << 26)
 #define RANK_LABEL	 (1u << 25)
 #define RANK_MARKER	 (1u << 24)
@@ -59,7 +59,7 @@ static uint32_t underscores_of(const char *name, size_t len)
 {
 	uint32_t nr = 0;
 
-	/* The vDSO's functions are told by this from the C library's that call them. */
+	/* It distinguishes the vDSO's functions from those of the C library that call them. */
 	if (begins_with(name, len, "__vdso_"))
 		return 0;
 	while (nr < MIN(len, (size_t)UNDERSCORES_MAX) && name[nr] == '_')

@@ -11,7 +11,7 @@
  * fill one that is mapped.
  *
  * Each table has a file of its own, which the loader cuts to size and seals
- * when it is full; the client looks whether it did. It must be the loader:
+ * when it is full; the client checks that. It must be the loader:
  * for one who has not just unmapped the pages, sealing means to wait for a
  * kernel thread on every CPU, and that may be seconds on a busy machine. All
  * names of one loader go through one file; the client copies them out first.
@@ -25,7 +25,7 @@
 
 #define PROTOCOL_VERSION 0x73746c36u /* changes with every struct below */
 
-/* What a full table's file must have: nobody can change it any more. */
+/* What a full table's file must have: it cannot be changed any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 #define LOADER_NAME_BYTES_MAX  512	  /* of one name, with its NUL */

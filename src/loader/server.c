@@ -473,7 +473,7 @@ static void last_words(int signal_number)
 
 /*
  * A crash is the fault of the file in work, which is bad then; a kill from
- * outside, for want of memory perhaps, is nobody's here. This tells them apart.
+ * outside, for want of memory perhaps, is not. The client distinguishes them by this message.
  */
 static void set_last_words(void)
 {

@@ -22,6 +22,7 @@
 #include "src/base/vec.h"
 #include "src/loader/name_rank.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>
@@ -182,7 +183,9 @@ ssize_t symbols_text(const struct symbols *s, uint32_t name, const int *files,
 	uint32_t off = name & STRINGS_OFF_MASK;
 	ssize_t len;
 
+	assert(name >> STRINGS_OFF_BITS < s->nr_windows);
 	if (name >> STRINGS_OFF_BITS == STRINGS_KEPT) {
+		assert(off < s->nr_kept);
 		len = (ssize_t)strnlen(s->kept + off, SYMBOLS_NAME_BYTES_MAX - 1);
 		memcpy(out, s->kept + off, (size_t)len);
 		out[len] = '\0';
@@ -472,6 +475,7 @@ static int symbols_fill(struct symbols *s, const struct sort_key *keys, size_t n
 		const struct found *found = &s->found[keys[i].index];
 		int r = bank_begin(s, (uint32_t)(found->start >> 32));
 
+		assert(i == 0 || keys[i - 1].key < keys[i].key);
 		if (r < 0)
 			return r;
 		s->all[s->nr++] = (struct symbol){
@@ -555,7 +559,7 @@ static uint32_t symbols_before(const struct symbols *s, uint64_t off)
 	return (uint32_t)search_first(s->nr, i, symbol_start(s, (uint32_t)i) > off);
 }
 
-/* The symbol that the chain goes on with behind AT, or NO_SYMBOL. */
+/* The next symbol of the chain after AT, or NO_SYMBOL. */
 static uint32_t symbol_outer(const struct symbols *s, uint32_t at)
 {
 	size_t i = search_first(s->nr_nested, n, s->nested[n].index >= at);
@@ -576,6 +580,7 @@ bool symbols_find(const struct symbols *s, uint64_t off, struct symbols_place *r
 		uint64_t start = symbol_start(s, at), end = symbol_end(s, at);
 
 		if (off < end) {
+			assert(start <= off && ret->from <= off && off <= ret->last);
 			ret->start = start;
 			ret->from = MAX(ret->from, start);
 			ret->last = MIN(ret->last, end - 1);

@@ -2,7 +2,7 @@
 /*
  * The functions of one ELF file by file offset, collected from its symbol
  * tables and those of its debug files. Answers only what a symbol says of
- * itself: an offset behind a function's end has no name here.
+ * itself: an offset after a function's end has no name here.
  *
  * Twelve bytes are kept of a function. Its name stays in the file, which the
  * caller has open again whenever names are asked for; names that are in no
@@ -39,7 +39,7 @@ int symbols_add(struct symbols *symbols, const struct elf_file *source, unsigned
 
 /*
  * Names are to be taken from STRINGS, of FILES[INDEX]. With IS_STUB "@plt" is
- * put behind them. Where they begin, or SYMBOLS_NO_NAME: they cannot be.
+ * appended. Where they begin, or SYMBOLS_NO_NAME: they cannot be.
  */
 uint32_t symbols_add_strings(struct symbols *symbols, const struct elf_bytes *strings,
 			     unsigned int index, bool is_stub);
@@ -73,7 +73,7 @@ struct symbols_place {
 bool symbols_find(const struct symbols *symbols, uint64_t off, struct symbols_place *ret);
 
 /*
- * Read the mangled NAME into OUT, from the files that symbols_add was told of,
+ * Read the mangled NAME into OUT, from the files that symbols_add was given,
  * open again as FILES. Its length; or -1: it is not there any more.
  */
 ssize_t symbols_text(const struct symbols *symbols, uint32_t name, const int *files,
