@@ -99,33 +99,22 @@ static int make_disjoint(struct cfi_frames *f)
 	return 0;
 }
 
-struct ranges {
-	struct cfi_fde *v;
-	size_t nr, cap;
-};
-
-static int ranges_add(struct ranges *r, const struct cfi_fde *fde, uint64_t start, uint64_t end)
+static int add_range(struct cfi_frames *f, const struct cfi_fde *fde, uint64_t start, uint64_t end)
 {
-	int ret;
+	struct cfi_fde range = *fde;
 
-	if (start >= end)
-		return 0;
-	ret = vec_reserve(&r->v, &r->cap, r->nr + 1, RANGES_MAX);
-	if (ret < 0)
-		return ret;
-	r->v[r->nr] = *fde;
-	r->v[r->nr].start = start;
-	r->v[r->nr++].end = end;
-	return 0;
+	range.start = start;
+	range.end = end;
+	return start < end ? cfi_frames_add(f, &range, RANGES_MAX) : 0;
 }
 
 /*
  * Both lists sorted and disjoint: BASE becomes all of BASE, and of FILL what
  * BASE leaves open. FILL is consumed; its CIE numbers are raised by CIE_SHIFT.
  */
-static int merge(struct ranges *base, struct cfi_frames *fill, uint32_t cie_shift)
+static int merge(struct cfi_frames *base, struct cfi_frames *fill, uint32_t cie_shift)
 {
-	struct ranges all = {0};
+	struct cfi_frames all = {0};
 	size_t b = 0;
 	int r = 0;
 
@@ -134,21 +123,22 @@ static int merge(struct ranges *base, struct cfi_frames *fill, uint32_t cie_shif
 	for (size_t i = 0; r == 0 && i < fill->nr_fdes; i++) {
 		struct cfi_fde fde = fill->fdes[i];
 		/* The last base range may reach over the fill before this one into it. */
-		uint64_t at = b > 0 ? MAX(fde.start, base->v[b - 1].end) : fde.start;
+		uint64_t at = b > 0 ? MAX(fde.start, base->fdes[b - 1].end) : fde.start;
 
 		fde.cie += cie_shift;
-		for (; r == 0 && b < base->nr && base->v[b].start < fde.end; b++) {
-			r = ranges_add(&all, &fde, at, base->v[b].start);
+		for (; r == 0 && b < base->nr_fdes && base->fdes[b].start < fde.end; b++) {
+			r = add_range(&all, &fde, at, base->fdes[b].start);
 			if (r == 0)
-				r = ranges_add(&all, &base->v[b], base->v[b].start, base->v[b].end);
-			at = MAX(at, base->v[b].end);
+				r = add_range(&all, &base->fdes[b], base->fdes[b].start,
+					      base->fdes[b].end);
+			at = MAX(at, base->fdes[b].end);
 		}
 		if (r == 0)
-			r = ranges_add(&all, &fde, at, fde.end);
+			r = add_range(&all, &fde, at, fde.end);
 	}
-	for (; r == 0 && b < base->nr; b++)
-		r = ranges_add(&all, &base->v[b], base->v[b].start, base->v[b].end);
-	free(base->v);
+	for (; r == 0 && b < base->nr_fdes; b++)
+		r = add_range(&all, &base->fdes[b], base->fdes[b].start, base->fdes[b].end);
+	free(base->fdes);
 	*base = all;
 	free(fill->fdes);
 	fill->fdes = NULL;
@@ -179,7 +169,7 @@ static void begin_trampolines(const struct cfi_input *input, struct cfi_frames *
 }
 
 /* The same for trampolines that no FDE covers: the range that covers the byte before one ends there. */
-static void give_way(struct ranges *base, const struct cfi_frames *synth)
+static void give_way(struct cfi_frames *base, const struct cfi_frames *synth)
 {
 	size_t b = 0;
 
@@ -188,15 +178,15 @@ static void give_way(struct ranges *base, const struct cfi_frames *synth)
 
 		if (synth->fdes[i].cie != SYNTH_SIGNAL)
 			continue;
-		while (b < base->nr && base->v[b].end <= start)
+		while (b < base->nr_fdes && base->fdes[b].end <= start)
 			b++;
-		if (b < base->nr && base->v[b].start <= start)
-			base->v[b].end = start;
+		if (b < base->nr_fdes && base->fdes[b].start <= start)
+			base->fdes[b].end = start;
 	}
 }
 
 /* All covered code in order; .debug_frame's CIEs are numbered after .eh_frame's. */
-static int collect(struct compile *c, struct ranges *ret)
+static int collect(struct compile *c, struct cfi_frames *ret)
 {
 	int r = cfi_scan(c->input, &c->input->eh_frame, true, &c->eh);
 
@@ -215,11 +205,12 @@ static int collect(struct compile *c, struct ranges *ret)
 		r = make_disjoint(&c->debug);
 	if (r < 0)
 		return r;
-	*ret = (struct ranges){.v = c->eh.fdes, .nr = c->eh.nr_fdes, .cap = c->eh.cap_fdes};
+	*ret = (struct cfi_frames){
+		.fdes = c->eh.fdes, .nr_fdes = c->eh.nr_fdes, .cap_fdes = c->eh.cap_fdes};
 	c->eh.fdes = NULL;
 	r = merge(ret, &c->debug, (uint32_t)c->eh.nr_cies);
 	if (r == 0)
-		r = synth_find(c->input, ret->v, ret->nr, &c->synth);
+		r = synth_find(c->input, ret->fdes, ret->nr_fdes, &c->synth);
 	if (r == 0)
 		r = make_disjoint(&c->synth);
 	if (r < 0)
@@ -366,14 +357,14 @@ static int compile_fde(struct compile *c, const struct cfi_fde *fde)
 }
 
 /* One entry for each function, though its ranges may be several. */
-static int add_func(struct compile *c, const struct ranges *ranges, size_t i)
+static int add_func(struct compile *c, const struct cfi_frames *ranges, size_t i)
 {
-	const struct cfi_fde *v = ranges->v;
+	const struct cfi_fde *v = ranges->fdes;
 	size_t last = i;
 
 	if (i > 0 && v[i - 1].begin == v[i].begin && v[i - 1].end == v[i].start)
 		return 0;
-	while (last + 1 < ranges->nr && v[last + 1].begin == v[i].begin &&
+	while (last + 1 < ranges->nr_fdes && v[last + 1].begin == v[i].begin &&
 	       v[last + 1].start == v[last].end)
 		last++;
 	/* The byte before a trampoline is no part of the function. */
@@ -381,21 +372,21 @@ static int add_func(struct compile *c, const struct ranges *ranges, size_t i)
 				  v[last].end);
 }
 
-static int compile_ranges(struct compile *c, const struct ranges *ranges)
+static int compile_ranges(struct compile *c, const struct cfi_frames *ranges)
 {
-	uint64_t first = ranges->nr ? ranges->v[0].start : 0;
-	uint64_t end = ranges->nr ? ranges->v[ranges->nr - 1].end : 0;
+	uint64_t first = ranges->nr_fdes ? ranges->fdes[0].start : 0;
+	uint64_t end = ranges->nr_fdes ? ranges->fdes[ranges->nr_fdes - 1].end : 0;
 	int r = table_builder_new(c->input->machine, first, end, &c->builder);
 
-	for (size_t i = 0; r == 0 && i < ranges->nr; i++) {
-		const struct cfi_fde *fde = &ranges->v[i];
+	for (size_t i = 0; r == 0 && i < ranges->nr_fdes; i++) {
+		const struct cfi_fde *fde = &ranges->fdes[i];
 
 		r = fde->insns ? compile_fde(c, fde) : compile_synth(c, fde);
 		if (deadline_is_over())
 			r = -ETIME;
 		if (r == 0)
 			r = add_func(c, ranges, i);
-		if (r == 0 && (i + 1 == ranges->nr || ranges->v[i + 1].start > fde->end))
+		if (r == 0 && (i + 1 == ranges->nr_fdes || ranges->fdes[i + 1].start > fde->end))
 			r = table_builder_row(c->builder, fde->end, 0);
 	}
 	return r;
@@ -430,7 +421,7 @@ int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 {
 	bool is_x86_64 = input->machine == TABLE_MACHINE_X86_64;
 	struct compile c = {.input = input, .lower = is_x86_64 ? lower_x86_64 : lower_aarch64};
-	struct ranges ranges = {0};
+	struct cfi_frames ranges = {0};
 	uint64_t starts[TABLE_STARTS];
 	int r;
 
@@ -452,7 +443,7 @@ int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 		c.stats.rows = ((const struct table_header *)*ret_blob)->nr_rows;
 		*ret_stats = c.stats;
 	}
-	free(ranges.v);
+	cfi_frames_done(&ranges);
 	compile_done(&c);
 	return r;
 }

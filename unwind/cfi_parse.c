@@ -277,6 +277,15 @@ static bool place_fde(const struct scan *s, uint64_t start, uint64_t at, uint64_
 	return true;
 }
 
+int cfi_frames_add(struct cfi_frames *f, const struct cfi_fde *fde, size_t max)
+{
+	int r = vec_reserve(&f->fdes, &f->cap_fdes, f->nr_fdes + 1, max);
+
+	if (r == 0)
+		f->fdes[f->nr_fdes++] = *fde;
+	return r;
+}
+
 /* False: this description is of no use. */
 static bool parse_fde(const struct scan *s, const struct cfi_cie *cie, struct reader *r,
 		      struct cfi_fde *fde, uint64_t *ret_end)
@@ -314,12 +323,9 @@ static int fde_add(struct scan *s, struct entry *e)
 		return r;
 	/* One for each segment that it reaches into: they may lie apart in the file. */
 	do {
-		r = vec_reserve(&f->fdes, &f->cap_fdes, f->nr_fdes + 1, FDES_MAX);
-		if (r < 0)
-			return r;
-		f->fdes[f->nr_fdes++] = fde;
-	} while (place_fde(s, fde.begin + fde.shift, fde.end + fde.shift, end, &fde));
-	return 0;
+		r = cfi_frames_add(f, &fde, FDES_MAX);
+	} while (r == 0 && place_fde(s, fde.begin + fde.shift, fde.end + fde.shift, end, &fde));
+	return r;
 }
 
 int cfi_scan(const struct cfi_input *input, const struct cfi_section *section, bool is_eh,

@@ -52,6 +52,8 @@ struct cfi_frames {
 int cfi_scan(const struct cfi_input *input, const struct cfi_section *section, bool is_eh,
 	     struct cfi_frames *frames);
 void cfi_frames_done(struct cfi_frames *frames);
+/* 0, -ENOMEM, or -E2BIG above MAX. */
+int cfi_frames_add(struct cfi_frames *frames, const struct cfi_fde *fde, size_t max);
 
 /* The executable segment that holds virtual address VADDR, or NULL. */
 const struct cfi_segment *cfi_segment_of(const struct cfi_input *input, uint64_t vaddr);

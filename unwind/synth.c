@@ -9,7 +9,6 @@
 
 #include "src/base/deadline.h"
 #include "src/base/util.h"
-#include "src/base/vec.h"
 #include "unwind/unwind.h"
 
 #include <errno.h>
@@ -65,16 +64,9 @@ void synth_rule(enum synth_rule kind, struct build_rule *ret)
 int synth_add(struct cfi_frames *f, uint64_t start, uint64_t end, uint64_t begin,
 	      enum synth_rule rule)
 {
-	int r;
+	const struct cfi_fde fde = {.start = start, .end = end, .begin = begin, .cie = rule};
 
-	if (start >= end)
-		return 0;
-	r = vec_reserve(&f->fdes, &f->cap_fdes, f->nr_fdes + 1, SYNTH_MAX);
-	if (r < 0)
-		return r;
-	f->fdes[f->nr_fdes++] =
-		(struct cfi_fde){.start = start, .end = end, .begin = begin, .cie = rule};
-	return 0;
+	return start < end ? cfi_frames_add(f, &fde, SYNTH_MAX) : 0;
 }
 
 int synth_entry(const struct cfi_input *input, const struct synth_gap *gap,
