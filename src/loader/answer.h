@@ -8,10 +8,22 @@
 
 #include "src/loader/client.h"
 #include "src/loader/protocol.h"
-#include "src/loader/request.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* What the client was asked for, in a queue. */
+struct request {
+	struct request *next;
+	enum loader_reply_kind kind;
+	uint32_t module;
+	enum loader_status status; /* of one that is answered without a loader */
+	bool is_dropped;	   /* its module went away while the loader worked on it */
+	uint32_t owner;		   /* of its file: a number of the client's */
+	uint64_t cpu_max_ns;	   /* that the loader may take for it; 0: without a bound */
+	uint32_t nr_offs;
+	uint64_t offs[];
+};
 
 /* The names of one answer, in memory of our own. */
 struct answer_names {

@@ -18,7 +18,6 @@
 #include "src/base/vec.h"
 #include "src/loader/answer.h"
 #include "src/loader/protocol.h"
-#include "src/loader/request.h"
 #include "unwind/table.h"
 
 #include <assert.h>
@@ -41,6 +40,10 @@
 
 /* LATE comes after all others: what took too long already. */
 enum queue_kind { QUEUE_TABLES, QUEUE_KERNEL, QUEUE_NAMES, QUEUE_LATE, QUEUE_COUNT };
+
+struct queue {
+	struct request *first, **last;
+};
 
 struct module {
 	uint32_t id;
@@ -110,6 +113,70 @@ const char *loader_status_text(enum loader_status status)
 }
 
 /* --- queues --- */
+
+/* On the heap, owned by whoever has taken it out of a queue. NULL: no memory. */
+static struct request *request_new(enum loader_reply_kind kind, uint32_t module,
+				   const uint64_t *offs, uint32_t nr)
+{
+	struct request *request = malloc(sizeof(*request) + nr * sizeof(*offs));
+
+	if (!request)
+		return NULL;
+	*request = (struct request){.kind = kind, .module = module, .nr_offs = nr};
+	if (nr > 0)
+		memcpy(request->offs, offs, nr * sizeof(*offs));
+	return request;
+}
+
+static void queue_init(struct queue *queue)
+{
+	queue->first = NULL;
+	queue->last = &queue->first;
+}
+
+static void queue_done(struct queue *queue)
+{
+	struct request *next;
+
+	for (struct request *request = queue->first; request; request = next) {
+		next = request->next;
+		free(request);
+	}
+	queue_init(queue);
+}
+
+static void queue_put(struct queue *queue, struct request *request)
+{
+	request->next = NULL;
+	*queue->last = request;
+	queue->last = &request->next;
+}
+
+/* To its front. */
+static void queue_put_back(struct queue *queue, struct request *request)
+{
+	request->next = queue->first;
+	queue->first = request;
+	if (!request->next)
+		queue->last = &request->next;
+}
+
+/* The first of those of the owner who used least, by USED[owner]. NULL: the queue is empty. */
+static struct request *queue_take(struct queue *queue, const uint64_t *used)
+{
+	struct request **best = &queue->first, *request;
+
+	for (struct request **at = &queue->first; *at; at = &(*at)->next)
+		if (used[(*at)->owner] < used[(*best)->owner])
+			best = at;
+	request = *best;
+	if (request) {
+		*best = request->next;
+		if (!*best)
+			queue->last = best;
+	}
+	return request;
+}
 
 static struct queue *queue_of(struct loader_client *c, const struct request *request)
 {
@@ -464,6 +531,17 @@ static bool request_may_retry(struct module *module, const struct request *reque
 	return end == END_KILLED && ++module->nr_kills < KILLS_MAX;
 }
 
+/* MODULE (or NULL: it is gone) is bad: STATUS answers all that is asked about it. */
+static void request_give_up(struct loader_client *c, struct request *request, struct module *module,
+			    enum loader_status status)
+{
+	answer_here(c, request, status);
+	if (module) {
+		module->bad = status;
+		answer_queued(c, true, module->id, status);
+	}
+}
+
 /* The loader is gone, lies, or is late: replace it, blame the file it had. */
 static void loader_fail(struct loader_client *c, enum loader_end end)
 {
@@ -486,11 +564,7 @@ static void loader_fail(struct loader_client *c, enum loader_end end)
 		queue_put_back(queue_of(c, request), request);
 		return;
 	}
-	answer_here(c, request, status);
-	if (module) {
-		module->bad = status;
-		answer_queued(c, true, module->id, status);
-	}
+	request_give_up(c, request, module, status);
 }
 
 /* --- sending --- */
@@ -725,11 +799,7 @@ static bool reply_is_late(struct loader_client *c, const struct protocol_reply *
 		queue_put(queue_of(c, request), request);
 		return true;
 	}
-	answer_here(c, request, LOADER_TIMED_OUT);
-	if (module) {
-		module->bad = LOADER_TIMED_OUT;
-		answer_queued(c, true, module->id, LOADER_TIMED_OUT);
-	}
+	request_give_up(c, request, module, LOADER_TIMED_OUT);
 	return true;
 }
 

@@ -28,7 +28,7 @@ static int blocks_new(struct elf_bytes *b)
 
 int elf_bytes_open(const struct elf_file *file, Elf_Scn *scn, uint64_t max, struct elf_bytes *ret)
 {
-	struct elf_file_section section;
+	struct cfi_section section;
 	GElf_Shdr shdr;
 
 	*ret = (struct elf_bytes){.fd = file->fd};

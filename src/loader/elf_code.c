@@ -34,8 +34,8 @@ struct code_map {
 
 struct code {
 	struct cfi_input input;
-	struct cfi_segment segments[ELF_FILE_SEGMENTS_MAX];
-	struct code_map maps[ELF_FILE_SEGMENTS_MAX];
+	struct cfi_segment segments[CFI_SEGMENTS_MAX];
+	struct code_map maps[CFI_SEGMENTS_MAX];
 	/* the file in .gnu_debugdata, if frame information is taken from it */
 	void *image;
 	struct elf_file inner;
@@ -56,24 +56,18 @@ static enum table_machine machine_of(const struct elf_file *file)
 }
 
 /* Map the code of one segment; without it (a limit, a special file) the table is a little poorer. */
-static void code_map_segment(const struct elf_file *file, const struct elf_file_segment *segment,
-			     struct code_map *map, struct cfi_segment *ret)
+static void code_map_segment(const struct elf_file *file, struct cfi_segment *segment,
+			     struct code_map *map)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t lead = segment->off % page;
-	void *data;
+	uint64_t lead = segment->file_off % (uint64_t)sysconf(_SC_PAGESIZE);
+	void *data = mmap(NULL, segment->bytes + lead, PROT_READ, MAP_PRIVATE, file->fd,
+			  (off_t)(segment->file_off - lead));
 
-	ret->file_off = segment->off;
-	ret->vaddr = segment->vaddr;
-	ret->bytes = segment->bytes;
-	ret->text = NULL;
-	data = mmap(NULL, segment->bytes + lead, PROT_READ, MAP_PRIVATE, file->fd,
-		    (off_t)(segment->off - lead));
 	if (data == MAP_FAILED)
 		return;
 	map->data = data;
 	map->bytes = segment->bytes + lead;
-	ret->text = (const uint8_t *)data + lead;
+	segment->text = (const uint8_t *)data + lead;
 }
 
 static void code_unmap(struct code *code)
@@ -81,13 +75,6 @@ static void code_unmap(struct code *code)
 	for (size_t i = 0; i < ARRAY_SIZE(code->maps); i++)
 		if (code->maps[i].data)
 			munmap(code->maps[i].data, code->maps[i].bytes);
-}
-
-static struct cfi_section cfi_section_of(const struct elf_file *file, const char *name, size_t max)
-{
-	struct elf_file_section section = elf_file_section(file, name, max);
-
-	return (struct cfi_section){section.data, section.bytes, section.vaddr};
 }
 
 /* Where .eh_frame begins, as PT_GNU_EH_FRAME says: version, three encodings, eh_frame_ptr. */
@@ -182,10 +169,10 @@ static void debug_frame_unpack(const struct elf_file *file, struct code *code)
 	if (code->inner.machine == file->machine && code->inner.is_64 == file->is_64 &&
 	    code->inner.swap == file->swap)
 		code->input.debug_frame =
-			cfi_section_of(&code->inner, ".debug_frame", FRAME_BYTES_MAX);
+			elf_file_section(&code->inner, ".debug_frame", FRAME_BYTES_MAX);
 }
 
-static bool is_called(const struct elf_file_section *names, uint32_t at, const char *name)
+static bool is_called(const struct cfi_section *names, uint32_t at, const char *name)
 {
 	size_t len = strlen(name) + 1;
 
@@ -197,9 +184,9 @@ static bool is_called(const struct elf_file_section *names, uint32_t at, const c
 static void exits_find(const struct elf_file *file, struct cfi_input *input)
 {
 	bool is_static = !elf_file_section(file, ".dynsym", SYMBOLS_BYTES_MAX).data;
-	struct elf_file_section symbols =
+	struct cfi_section symbols =
 		elf_file_section(file, is_static ? ".symtab" : ".dynsym", SYMBOLS_BYTES_MAX);
-	struct elf_file_section names =
+	struct cfi_section names =
 		elf_file_section(file, is_static ? ".strtab" : ".dynstr", SYMBOLS_BYTES_MAX);
 
 	if (!symbols.data || !names.data || input->machine != TABLE_MACHINE_X86_64 || file->swap)
@@ -228,20 +215,21 @@ static void code_find(const struct elf_file *file, bool is_return_addrs, struct 
 	input->entry = file->entry;
 	input->segments = code->segments;
 	input->nr_segments = file->nr_segments;
+	memcpy(code->segments, file->segments, sizeof(code->segments));
 	for (size_t i = 0; i < file->nr_segments; i++)
-		code_map_segment(file, &file->segments[i], &code->maps[i], &code->segments[i]);
+		code_map_segment(file, &code->segments[i], &code->maps[i]);
 	input->text_was_read = text_drop;
 	if (is_return_addrs)
 		return;
-	input->eh_frame = cfi_section_of(file, ".eh_frame", FRAME_BYTES_MAX);
+	input->eh_frame = elf_file_section(file, ".eh_frame", FRAME_BYTES_MAX);
 	if (!input->eh_frame.data)
 		input->eh_frame = eh_frame_by_header(file);
-	input->debug_frame = cfi_section_of(file, ".debug_frame", FRAME_BYTES_MAX);
+	input->debug_frame = elf_file_section(file, ".debug_frame", FRAME_BYTES_MAX);
 	if (!input->debug_frame.data)
 		debug_frame_unpack(file, code);
 	exits_find(file, input);
 	for (size_t i = 0; i < ARRAY_SIZE(plt_names); i++)
-		input->plt[i] = cfi_section_of(file, plt_names[i], PLT_BYTES_MAX);
+		input->plt[i] = elf_file_section(file, plt_names[i], PLT_BYTES_MAX);
 }
 
 int elf_code_compile(const struct elf_file *file, bool is_return_addrs, void **ret_blob,

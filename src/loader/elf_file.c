@@ -29,8 +29,8 @@ static void segments_read(struct elf_file *file)
 
 	if (elf_getphdrnum(file->elf, &nr) < 0)
 		return;
-	for (size_t i = 0; i < nr && file->nr_segments < ELF_FILE_SEGMENTS_MAX; i++) {
-		struct elf_file_segment *segment = &file->segments[file->nr_segments];
+	for (size_t i = 0; i < nr && file->nr_segments < CFI_SEGMENTS_MAX; i++) {
+		struct cfi_segment *segment = &file->segments[file->nr_segments];
 		GElf_Phdr phdr;
 
 		if (!gelf_getphdr(file->elf, (int)i, &phdr))
@@ -39,7 +39,7 @@ static void segments_read(struct elf_file *file)
 			continue;
 		if (phdr.p_offset >= file->file_bytes)
 			continue;
-		segment->off = phdr.p_offset;
+		segment->file_off = phdr.p_offset;
 		segment->vaddr = phdr.p_vaddr;
 		segment->bytes = MIN(phdr.p_filesz, file->file_bytes - phdr.p_offset);
 		if (segment->bytes && segment->vaddr <= UINT64_MAX - segment->bytes)
@@ -75,8 +75,7 @@ static bool notes_find_build_id(struct elf_file *file, const uint8_t *data, size
 /* By sections first: in a separate debug file the program headers point nowhere. */
 static void build_id_read(struct elf_file *file)
 {
-	struct elf_file_section section =
-		elf_file_section(file, ".note.gnu.build-id", NOTES_BYTES_MAX);
+	struct cfi_section section = elf_file_section(file, ".note.gnu.build-id", NOTES_BYTES_MAX);
 	size_t nr = 0;
 
 	if (section.data && notes_find_build_id(file, section.data, section.bytes))
@@ -101,7 +100,7 @@ static void build_id_read(struct elf_file *file)
 /* A file name, padding up to a multiple of 4, the CRC of the debug file. */
 static void debuglink_read(struct elf_file *file)
 {
-	struct elf_file_section section = elf_file_section(file, ".gnu_debuglink", 4096);
+	struct cfi_section section = elf_file_section(file, ".gnu_debuglink", 4096);
 	struct reader r;
 	const char *name;
 	size_t bytes;
@@ -198,9 +197,9 @@ void elf_file_close(struct elf_file *file)
 	file->elf = NULL;
 }
 
-struct elf_file_section elf_file_section_of(Elf_Scn *scn, size_t max)
+struct cfi_section elf_file_section_of(Elf_Scn *scn, size_t max)
 {
-	struct elf_file_section ret = {0};
+	struct cfi_section ret = {0};
 	GElf_Shdr shdr;
 	Elf_Data *data;
 
@@ -224,12 +223,12 @@ struct elf_file_section elf_file_section_of(Elf_Scn *scn, size_t max)
 	return ret;
 }
 
-struct elf_file_section elf_file_section(const struct elf_file *file, const char *name, size_t max)
+struct cfi_section elf_file_section(const struct elf_file *file, const char *name, size_t max)
 {
 	size_t strings;
 
 	if (elf_getshdrstrndx(file->elf, &strings) < 0)
-		return (struct elf_file_section){0};
+		return (struct cfi_section){0};
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(file->elf, scn));) {
 		const char *found;
 		GElf_Shdr shdr;
@@ -240,16 +239,16 @@ struct elf_file_section elf_file_section(const struct elf_file *file, const char
 		if (found && strcmp(found, name) == 0)
 			return elf_file_section_of(scn, max);
 	}
-	return (struct elf_file_section){0};
+	return (struct cfi_section){0};
 }
 
 bool elf_file_off_of(const struct elf_file *file, uint64_t vaddr, uint64_t *ret_off)
 {
 	for (size_t i = 0; i < file->nr_segments; i++) {
-		const struct elf_file_segment *segment = &file->segments[i];
+		const struct cfi_segment *segment = &file->segments[i];
 
-		if (vaddr >= segment->vaddr && vaddr - segment->vaddr < segment->bytes) {
-			*ret_off = vaddr - segment->vaddr + segment->off;
+		if (vaddr - segment->vaddr < segment->bytes) {
+			*ret_off = vaddr - segment->vaddr + segment->file_off;
 			return true;
 		}
 	}
@@ -259,10 +258,10 @@ bool elf_file_off_of(const struct elf_file *file, uint64_t vaddr, uint64_t *ret_
 bool elf_file_vaddr_of(const struct elf_file *file, uint64_t off, uint64_t *ret_vaddr)
 {
 	for (size_t i = 0; i < file->nr_segments; i++) {
-		const struct elf_file_segment *segment = &file->segments[i];
+		const struct cfi_segment *segment = &file->segments[i];
 
-		if (off >= segment->off && off - segment->off < segment->bytes) {
-			*ret_vaddr = off - segment->off + segment->vaddr;
+		if (off - segment->file_off < segment->bytes) {
+			*ret_vaddr = off - segment->file_off + segment->vaddr;
 			return true;
 		}
 	}

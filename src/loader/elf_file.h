@@ -7,16 +7,12 @@
 #ifndef ST_LOADER_ELF_FILE_H
 #define ST_LOADER_ELF_FILE_H
 
+#include "unwind/cfi.h"
+
 #include <libelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define ELF_FILE_SEGMENTS_MAX 64
-
-struct elf_file_segment { /* an executable PT_LOAD; bytes are clamped to the file's end */
-	uint64_t off, vaddr, bytes;
-};
 
 struct elf_file {
 	Elf *elf;
@@ -25,7 +21,8 @@ struct elf_file {
 	uint16_t machine;
 	bool is_64, swap;
 	uint64_t entry;
-	struct elf_file_segment segments[ELF_FILE_SEGMENTS_MAX];
+	/* executable PT_LOADs, clamped to the file's end; their text is not there */
+	struct cfi_segment segments[CFI_SEGMENTS_MAX];
 	size_t nr_segments;
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
@@ -44,16 +41,13 @@ int elf_file_open(int fd, struct elf_file *ret);
 int elf_file_open_memory(const void *data, size_t len, struct elf_file *ret);
 void elf_file_close(struct elf_file *file);
 
-struct elf_file_section {
-	const uint8_t *data; /* until elf_file_close; NULL: absent or without bytes in the file */
-	size_t bytes;
-	uint64_t vaddr;
-};
-
-/* Section SCN, decompressed, not converted, if it has at most MAX bytes. */
-struct elf_file_section elf_file_section_of(Elf_Scn *scn, size_t max);
+/*
+ * Section SCN, decompressed, not converted, if it has at most MAX bytes. Its data is
+ * there until elf_file_close; NULL: it is absent, or without bytes in the file.
+ */
+struct cfi_section elf_file_section_of(Elf_Scn *scn, size_t max);
 /* The first section called NAME, decompressed, not converted, if it has at most MAX bytes. */
-struct elf_file_section elf_file_section(const struct elf_file *file, const char *name, size_t max);
+struct cfi_section elf_file_section(const struct elf_file *file, const char *name, size_t max);
 
 /* Between addresses of the file and offsets in it, through the executable segments. */
 bool elf_file_off_of(const struct elf_file *file, uint64_t vaddr, uint64_t *ret_off);

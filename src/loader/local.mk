@@ -15,7 +15,6 @@ libloader_a_SOURCES = \
 	src/loader/names.c \
 	src/loader/plt.c \
 	src/loader/protocol.h \
-	src/loader/request.c src/loader/request.h \
 	src/loader/sandbox.c src/loader/sandbox.h \
 	src/loader/server.c \
 	src/loader/symbols.c src/loader/symbols.h

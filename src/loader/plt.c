@@ -155,8 +155,8 @@ static size_t stub_lead(const uint8_t *data, size_t at)
 	return lead;
 }
 
-static const struct slot *jump_slot(const struct slots *slots,
-				    const struct elf_file_section *section, size_t at)
+static const struct slot *jump_slot(const struct slots *slots, const struct cfi_section *section,
+				    size_t at)
 {
 	struct slot key = {0};
 	int32_t rel;
@@ -169,7 +169,7 @@ static const struct slot *jump_slot(const struct slots *slots,
 }
 
 static int section_add(struct symbols *symbols, const struct slots *slots,
-		       const struct elf_file *file, const struct elf_file_section *section)
+		       const struct elf_file *file, const struct cfi_section *section)
 {
 	size_t end = section->bytes; /* of the stub before the one looked at last */
 
@@ -204,7 +204,7 @@ int plt_add(struct symbols *symbols, const struct elf_file *file)
 		return 0;
 	r = slots_read(&slots, symbols, file);
 	for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0 && slots.nr > 0; i++) {
-		struct elf_file_section section = elf_file_section(file, names[i], PLT_BYTES_MAX);
+		struct cfi_section section = elf_file_section(file, names[i], PLT_BYTES_MAX);
 
 		if (section.data)
 			r = section_add(symbols, &slots, file, &section);
