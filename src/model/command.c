@@ -21,7 +21,7 @@
 #define CHANNEL_COMMANDS 64 /* a power of two */
 #define MESSAGE_TEXT_MAX 512
 
-struct message {
+struct channel_message {
 	bool is_error;
 	char text[MESSAGE_TEXT_MAX];
 };
@@ -30,7 +30,7 @@ struct channel {
 	struct command commands[CHANNEL_COMMANDS];
 	_Atomic uint32_t head, tail; /* written by main, by the engine */
 	struct snapshot *_Atomic snapshot;
-	struct message *_Atomic message;
+	struct channel_message *_Atomic message;
 	atomic_bool has_failed; /* a snapshot */
 	int main_fd, engine_fd;
 };
@@ -136,7 +136,7 @@ bool channel_take_failure(struct channel *ch)
 
 void channel_post_message(struct channel *ch, const char *text, bool is_error)
 {
-	struct message *message = calloc(1, sizeof(*message));
+	struct channel_message *message = calloc(1, sizeof(*message));
 
 	if (!message)
 		return;
@@ -148,7 +148,7 @@ void channel_post_message(struct channel *ch, const char *text, bool is_error)
 
 bool channel_take_message(struct channel *ch, char *text, uint32_t size, bool *ret_is_error)
 {
-	struct message *message = atomic_exchange(&ch->message, NULL);
+	struct channel_message *message = atomic_exchange(&ch->message, NULL);
 
 	if (!message)
 		return false;

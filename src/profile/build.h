@@ -11,7 +11,7 @@
 #include "src/profile/parts.h"
 
 /* A sample of the window, or the sum of many: a process has weight in a node. */
-struct entry {
+struct window_entry {
 	uint64_t weight;
 	uint32_t node; /* of the tree by address, since build_merge() of the tree by function */
 	uint32_t next; /* of the same process, ENTRY_NONE: none */
@@ -42,7 +42,7 @@ struct merged_func {
 struct builder {
 	struct u64map processes; /* process -> local number */
 	struct local *locals;
-	struct entry *entries;
+	struct window_entry *entries;
 	uint32_t *map; /* node of the tree by address -> merged node, 0: it has no weight */
 	struct merged_node *nodes;
 	uint64_t *totals; /* by node: weight of the stacks that end in it or below */

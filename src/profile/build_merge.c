@@ -130,7 +130,7 @@ int build_merge(const struct profile *p, struct builder *b)
 	}
 	memset(b->totals, 0, b->nr_nodes * sizeof(*b->totals));
 	for (size_t i = 0; i < b->nr_entries; i++) {
-		struct entry *entry = &b->entries[i];
+		struct window_entry *entry = &b->entries[i];
 
 		entry->node = b->map[entry->node];
 		assert(entry->node < b->nr_nodes);

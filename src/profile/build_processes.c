@@ -54,8 +54,8 @@ static int add_entry(struct builder *b, uint32_t process, uint32_t node, uint64_
 	local = local_process(b, process);
 	if (local == U64MAP_NONE)
 		return -ENOMEM;
-	b->entries[b->nr_entries] =
-		(struct entry){.weight = weight, .node = node, .next = b->locals[local].first};
+	b->entries[b->nr_entries] = (struct window_entry){
+		.weight = weight, .node = node, .next = b->locals[local].first};
 	b->locals[local].first = (uint32_t)b->nr_entries++;
 	b->map[node] = 1;
 	return 0;
@@ -104,12 +104,12 @@ int build_entries(const struct profile *p, struct builder *b)
  * that this process was seen there, and what is above that it has the share
  * MARK - BASE - 1 after its first one.
  */
-struct walk {
+struct process_walk {
 	uint32_t local, base, first_share;
 };
 
-static void add_share(struct builder *b, struct snapshot *s, const struct walk *w, uint32_t node,
-		      uint64_t weight)
+static void add_share(struct builder *b, struct snapshot *s, const struct process_walk *w,
+		      uint32_t node, uint64_t weight)
 {
 	uint32_t mark = b->nodes[node].mark, share = w->first_share + (mark - w->base - 1);
 
@@ -123,7 +123,7 @@ static void add_share(struct builder *b, struct snapshot *s, const struct walk *
 }
 
 /* Count the functions of NODE and above that this process has not been seen in. */
-static void walk_up(struct builder *b, const struct walk *w, uint32_t node, uint32_t mark)
+static void walk_up(struct builder *b, const struct process_walk *w, uint32_t node, uint32_t mark)
 {
 	while (node && mark < w->base) {
 		struct merged_func *func = &b->merged_funcs[b->nodes[node].func];
@@ -137,7 +137,7 @@ static void walk_up(struct builder *b, const struct walk *w, uint32_t node, uint
 	}
 }
 
-static void walk_process(struct builder *b, struct snapshot *s, struct walk *w)
+static void walk_process(struct builder *b, struct snapshot *s, struct process_walk *w)
 {
 	for (uint32_t i = b->locals[w->local].first; i != ENTRY_NONE; i = b->entries[i].next) {
 		uint32_t node = b->entries[i].node, next = b->entries[i].next;
@@ -153,7 +153,7 @@ static void walk_process(struct builder *b, struct snapshot *s, struct walk *w)
 int build_processes(struct builder *b, struct snapshot *s)
 {
 	uint32_t nr_processes = (uint32_t)b->processes.nr_used;
-	struct walk w = {.base = 1};
+	struct process_walk w = {.base = 1};
 
 	if (snapshot_add_shares(s, nr_processes, (uint32_t)b->nr_entries) < 0)
 		return -ENOMEM;

@@ -62,20 +62,20 @@ static void func_table_fill(struct frames *f)
 
 /* --- ranges: searched for every new frame, changed only while names come in --- */
 
-static void ranges_done(struct ranges *r)
+static void ranges_done(struct func_ranges *r)
 {
 	free(r->all);
-	*r = (struct ranges){0};
+	*r = (struct func_ranges){0};
 }
 
 /* How many begin at or before OFF. */
-static size_t nr_before(const struct ranges *r, uint64_t off)
+static size_t nr_before(const struct func_ranges *r, uint64_t off)
 {
 	return search_first(r->nr, i, r->all[i].from > off);
 }
 
 /* The function at OFF, or FRAMES_NONE. */
-static uint32_t ranges_find(const struct ranges *r, uint64_t off)
+static uint32_t ranges_find(const struct func_ranges *r, uint64_t off)
 {
 	size_t at = nr_before(r, off);
 
@@ -88,7 +88,7 @@ static uint32_t ranges_find(const struct ranges *r, uint64_t off)
  * FUNC holds all of FROM to LAST. What overlaps something that is known, or
  * finds no memory, is left out: it will be asked for again.
  */
-static void ranges_add(struct ranges *r, uint64_t from, uint64_t last, uint32_t func)
+static void ranges_add(struct func_ranges *r, uint64_t from, uint64_t last, uint32_t func)
 {
 	size_t at = nr_before(r, last);
 
@@ -97,18 +97,18 @@ static void ranges_add(struct ranges *r, uint64_t from, uint64_t last, uint32_t 
 	    vec_reserve(&r->all, &r->cap, r->nr + 1, RANGES_MAX) < 0)
 		return;
 	memmove(r->all + at + 1, r->all + at, (r->nr - at) * sizeof(*r->all));
-	r->all[at] =
-		(struct range){.from = from, .bytes = (uint32_t)(last - from) + 1, .func = func};
+	r->all[at] = (struct func_range){
+		.from = from, .bytes = (uint32_t)(last - from) + 1, .func = func};
 	r->nr++;
 }
 
 /* Functions were renumbered: MARKS[old] is the new number + 1, or 0 if it is gone. */
-static void ranges_renumber(struct ranges *r, const uint32_t *marks)
+static void ranges_renumber(struct func_ranges *r, const uint32_t *marks)
 {
 	size_t nr = 0;
 
 	for (size_t i = 0; i < r->nr; i++) {
-		struct range range = r->all[i];
+		struct func_range range = r->all[i];
 
 		if (!marks[range.func])
 			continue;

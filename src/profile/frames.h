@@ -48,14 +48,14 @@ struct func {
  * A stretch of a module's code whose function is known: a frame at an offset that
  * was never seen before needs no question when it lies in one of them.
  */
-struct range {
+struct func_range {
 	uint64_t from;
 	uint32_t bytes;
 	uint32_t func;
 };
 
-struct ranges { /* ordered, none overlaps another */
-	struct range *all;
+struct func_ranges { /* ordered, none overlaps another */
+	struct func_range *all;
 	size_t nr, cap;
 };
 
@@ -63,7 +63,7 @@ struct object {
 	uint32_t name; /* string */
 	uint32_t fallback;
 	uint32_t queue_first, queue_last; /* unnamed frames, oldest first */
-	struct ranges ranges;
+	struct func_ranges ranges;
 	bool is_known, is_kernel;
 };
 

@@ -23,67 +23,67 @@
 #include <string.h>
 
 /* By the number of a node, a frame: 0 if nothing needs it, else first 1, then its new number. */
-struct live {
+struct kept {
 	uint32_t *nodes, *frames;
 	uint32_t nr_nodes, nr_frames;
 };
 
 /* Mark the nodes that samples refer to, their parents and their frames. */
-static void mark(const struct profile *p, struct live *live)
+static void mark(const struct profile *p, struct kept *kept)
 {
-	live->nr_nodes = live->nr_frames = 1;
-	memset(live->nodes, 0, p->tree.nr * sizeof(*live->nodes));
-	memset(live->frames, 0, p->frames.nr_frames * sizeof(*live->frames));
-	live->frames[FRAME_NO_STACK] = 1; /* is always kept */
+	kept->nr_nodes = kept->nr_frames = 1;
+	memset(kept->nodes, 0, p->tree.nr * sizeof(*kept->nodes));
+	memset(kept->frames, 0, p->frames.nr_frames * sizeof(*kept->frames));
+	kept->frames[FRAME_NO_STACK] = 1; /* is always kept */
 	for (uint32_t c = 0; c < p->log.nr_chunks; c++) {
 		const struct log_chunk *chunk = p->log.chunks[c];
 
 		for (uint32_t i = 0; i < chunk->nr; i++)
-			live->nodes[chunk->entries[i].node & LOG_NODE_MASK] = 1;
+			kept->nodes[chunk->entries[i].node & LOG_NODE_MASK] = 1;
 	}
 	for (uint32_t node = p->tree.nr - 1; node > 0; node--) {
-		uint32_t *frame = &live->frames[tree_frame(&p->tree, node)];
+		uint32_t *frame = &kept->frames[tree_frame(&p->tree, node)];
 
-		if (!live->nodes[node])
+		if (!kept->nodes[node])
 			continue;
-		live->nr_nodes++;
-		live->nr_frames += !*frame;
+		kept->nr_nodes++;
+		kept->nr_frames += !*frame;
 		*frame = 1;
-		live->nodes[tree_parent(&p->tree, node)] = 1;
+		kept->nodes[tree_parent(&p->tree, node)] = 1;
 	}
 }
 
-static bool is_enough(const struct profile *p, const struct live *live, uint32_t nr)
+static bool is_enough(const struct profile *p, const struct kept *kept, uint32_t nr)
 {
 	uint32_t nodes_max = p->tree.max, frames_max = p->frames.max_frames;
 
-	return live->nr_nodes <= nodes_max - nodes_max / 4 && live->nr_nodes + nr <= nodes_max &&
-	       live->nr_frames <= frames_max - frames_max / 4 && live->nr_frames + nr <= frames_max;
+	return kept->nr_nodes <= nodes_max - nodes_max / 4 && kept->nr_nodes + nr <= nodes_max &&
+	       kept->nr_frames <= frames_max - frames_max / 4 && kept->nr_frames + nr <= frames_max;
 }
 
 /* The frames have their new numbers. */
-static void compact_nodes(struct profile *p, struct live *live)
+static void compact_nodes(struct profile *p, struct kept *kept)
 {
 	struct call_tree *tree = &p->tree;
 	uint32_t nr = 1;
 
-	live->nodes[0] = 0;
+	kept->nodes[0] = 0;
 	for (uint32_t node = 1; node < tree->nr; node++) {
 		uint32_t parent = tree_parent(tree, node);
 
-		if (!live->nodes[node])
+		if (!kept->nodes[node])
 			continue;
 		/* Its parent is kept too, and has its new number already. */
-		assert((live->nodes[parent] > 0 || parent == 0) && live->nodes[parent] < nr);
+		assert((kept->nodes[parent] > 0 || parent == 0) && kept->nodes[parent] < nr);
 		tree->keys[nr] =
-			(uint64_t)live->nodes[parent] << 32 | live->frames[tree_frame(tree, node)];
-		live->nodes[node] = nr++;
+			(uint64_t)kept->nodes[parent] << 32 | kept->frames[tree_frame(tree, node)];
+		kept->nodes[node] = nr++;
 	}
 	tree->nr = nr;
 	tree_rebuild_index(tree, &p->frames);
 }
 
-static void renumber_log(struct profile *p, const struct live *live)
+static void renumber_log(struct profile *p, const struct kept *kept)
 {
 	for (uint32_t c = 0; c < p->log.nr_chunks; c++) {
 		struct log_chunk *chunk = p->log.chunks[c];
@@ -91,8 +91,8 @@ static void renumber_log(struct profile *p, const struct live *live)
 		for (uint32_t i = 0; i < chunk->nr; i++) {
 			uint32_t *node = &chunk->entries[i].node;
 
-			assert(live->nodes[*node & LOG_NODE_MASK] > 0);
-			*node = live->nodes[*node & LOG_NODE_MASK] | (*node & LOG_NODE_COUNTED);
+			assert(kept->nodes[*node & LOG_NODE_MASK] > 0);
+			*node = kept->nodes[*node & LOG_NODE_MASK] | (*node & LOG_NODE_COUNTED);
 		}
 	}
 }
@@ -101,22 +101,22 @@ int garbage_collect(struct profile *p, uint32_t nr)
 {
 	AUTO_FREE uint32_t *nodes = calloc(p->tree.nr, sizeof(*nodes));
 	AUTO_FREE uint32_t *frames = calloc(p->frames.nr_frames, sizeof(*frames));
-	struct live live = {.nodes = nodes, .frames = frames};
+	struct kept kept = {.nodes = nodes, .frames = frames};
 
 	if (nr > p->tree.max / 4 || nr > p->frames.max_frames / 4)
 		return -ENOSPC;
 	if (!nodes || !frames)
 		return -ENOMEM;
 	p->collections++;
-	mark(p, &live);
-	while (!is_enough(p, &live, nr) && p->log.nr_chunks) {
+	mark(p, &kept);
+	while (!is_enough(p, &kept, nr) && p->log.nr_chunks) {
 		for (uint32_t left = p->log.nr_chunks * 3 / 4; p->log.nr_chunks > left;)
 			window_evict(p);
-		mark(p, &live);
+		mark(p, &kept);
 	}
 	frames_compact(&p->frames, frames);
-	compact_nodes(p, &live);
-	assert(p->tree.nr == live.nr_nodes && p->frames.nr_frames == live.nr_frames);
-	renumber_log(p, &live);
+	compact_nodes(p, &kept);
+	assert(p->tree.nr == kept.nr_nodes && p->frames.nr_frames == kept.nr_frames);
+	renumber_log(p, &kept);
 	return tree_reserve(&p->tree, &p->frames, nr);
 }
