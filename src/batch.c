@@ -24,11 +24,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* With targets that may end, look whether they have so often, however long the delay is. */
-#define LOOK_NS NS_PER_SEC
+/* With targets that may end, check so often whether they have, however long the delay is. */
+#define CHECK_NS NS_PER_SEC
 /* The engine answers within milliseconds; if it does not at all, leave without the last block. */
 #define CLOSING_MAX_NS (5 * NS_PER_SEC)
-/* The last block waits so long for names and unwind tables that are on their way, and looks so often. */
+/* The last block waits so long for names and unwind tables that are on their way, and is asked for so often. */
 #define SETTLE_MAX_NS  (2 * NS_PER_SEC)
 #define SETTLE_STEP_NS (20 * NS_PER_MSEC)
 #define FEW	       20 /* one part in so many is few */
@@ -42,14 +42,14 @@ struct batch {
 	struct view view;
 	int signal_fd;
 	uint64_t block_ns; /* when the next block is due */
-	uint64_t look_ns;  /* when a snapshot is asked for, block or not */
+	uint64_t check_ns; /* when a snapshot is asked for, block or not */
 	uint64_t nr_blocks;
 	uint64_t closing_ns; /* since when, 0: not yet */
 	bool may_end;	     /* has targets that may */
 	bool is_settling;    /* the last block is due, but waits for names and tables */
 	bool is_asked;	     /* a snapshot is on its way */
 	bool is_last_asked;  /* and was asked for when closing had begun */
-	bool hurries;	     /* samples shall not wait for names any more */
+	bool takes_unnamed;  /* samples shall not wait for names any more */
 	bool is_done;
 	int signal;		      /* that ends us, 0: none */
 	uint64_t lost, dropped;	      /* so far */
@@ -89,7 +89,7 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 	return out_text(b->config->output->stream, snapshot, &b->view, &query, b->config->ascii);
 }
 
-static int tell(struct batch *b, enum command_kind kind, uint64_t value)
+static int send_command(struct batch *b, enum command_kind kind, uint64_t value)
 {
 	return channel_send(b->channel, (struct command){.kind = kind, .value = value});
 }
@@ -98,9 +98,9 @@ static void ask(struct batch *b)
 {
 	if (b->is_asked)
 		return;
-	if (b->hurries && tell(b, COMMAND_SAMPLES, COMMAND_SAMPLES_ALL) < 0)
+	if (b->takes_unnamed && send_command(b, COMMAND_SAMPLES, COMMAND_SAMPLES_ALL) < 0)
 		return;
-	b->is_asked = tell(b, COMMAND_SNAPSHOT, 0) == 0;
+	b->is_asked = send_command(b, COMMAND_SNAPSHOT, 0) == 0;
 	b->is_last_asked = b->closing_ns != 0;
 }
 
@@ -110,12 +110,12 @@ static void start_closing(struct batch *b)
 	if (b->closing_ns)
 		return;
 	b->closing_ns = now_ns();
-	b->look_ns = b->closing_ns;
+	b->check_ns = b->closing_ns;
 	/* What is on its way was made too early; but samples that are in it come only once. */
 	if (b->config->options->format != OPTIONS_SAMPLES)
 		b->is_asked = false;
 	if (b->config->options->input)
-		tell(b, COMMAND_STOP, 0);
+		send_command(b, COMMAND_STOP, 0);
 	ask(b);
 }
 
@@ -162,7 +162,7 @@ static void take_last(struct batch *b, const struct snapshot *snapshot, uint64_t
 		put_block(b, snapshot);
 		b->is_done = true;
 	} else {
-		b->look_ns = time_ns + SETTLE_STEP_NS;
+		b->check_ns = time_ns + SETTLE_STEP_NS;
 	}
 }
 
@@ -183,7 +183,7 @@ static bool is_over(const struct snapshot *snapshot)
 	return snapshot->settings.is_over || (recording->is_recording && !recording->is_reading);
 }
 
-/* Nothing comes behind these samples, or is worth waiting for. */
+/* Nothing comes after these samples, or is worth waiting for. */
 static bool are_last(const struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
 {
 	if (snapshot->recording.is_recording)
@@ -216,7 +216,7 @@ static void take_samples(struct batch *b, const struct snapshot *snapshot, uint6
 	    (are_last(b, snapshot, time_ns) && (nr == 0 || (b->signal && !is_recording))))
 		b->is_done = true;
 	b->block_ns = time_ns + (nr && is_recording ? 0 : SAMPLES_STEP_NS);
-	b->look_ns = b->closing_ns ? time_ns + SETTLE_STEP_NS : b->block_ns;
+	b->check_ns = b->closing_ns ? time_ns + SETTLE_STEP_NS : b->block_ns;
 }
 
 static void take_snapshot(struct batch *b, uint64_t time_ns)
@@ -245,7 +245,7 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 		start_closing(b);
 	} else if (time_ns >= b->block_ns && is_last_too_early(b, snapshot, time_ns)) {
 		b->is_settling = true;
-		b->look_ns = time_ns + SETTLE_STEP_NS;
+		b->check_ns = time_ns + SETTLE_STEP_NS;
 	} else if (time_ns >= b->block_ns) {
 		put_block(b, snapshot);
 		b->block_ns += delay_ns;
@@ -268,7 +268,7 @@ static void take_messages(struct batch *b)
 
 /* --- events --- */
 
-static void look_at_command(struct batch *b)
+static void reap_command(struct batch *b)
 {
 	struct err err = {0};
 	int status;
@@ -288,13 +288,14 @@ static void take_signal(struct batch *b, const struct signalfd_siginfo *info)
 	int status;
 
 	if (info->ssi_signo == SIGCHLD) {
-		look_at_command(b);
+		reap_command(b);
 		return;
 	}
 	if (b->signal)
 		b->is_done = true;
 	b->signal = (int)info->ssi_signo;
-	b->hurries = b->config->options->format == OPTIONS_SAMPLES && !b->config->options->input;
+	b->takes_unnamed =
+		b->config->options->format == OPTIONS_SAMPLES && !b->config->options->input;
 	b->is_last_asked = false;
 	if (launch && info->ssi_code == SI_USER && !launch_reap(launch, false, &status, &err))
 		launch_signal(launch, b->signal);
@@ -312,7 +313,7 @@ static void take_signals(struct batch *b)
 /* When a snapshot is to be asked for next. */
 static uint64_t ask_ns(const struct batch *b)
 {
-	return b->closing_ns || b->is_settling ? b->look_ns : MIN(b->block_ns, b->look_ns);
+	return b->closing_ns || b->is_settling ? b->check_ns : MIN(b->block_ns, b->check_ns);
 }
 
 static int wait_ms(const struct batch *b, uint64_t time_ns)
@@ -357,8 +358,8 @@ static void step(struct batch *b)
 		b->is_done = true;
 	if (b->is_done || b->is_asked || time_ns < ask_ns(b))
 		return;
-	if (time_ns >= b->look_ns)
-		b->look_ns = b->may_end ? time_ns + LOOK_NS : UINT64_MAX;
+	if (time_ns >= b->check_ns)
+		b->check_ns = b->may_end ? time_ns + CHECK_NS : UINT64_MAX;
 	ask(b);
 }
 
@@ -412,7 +413,7 @@ static int finish(struct batch *b, struct err *err)
 {
 	const struct options *o = b->config->options;
 
-	tell(b, COMMAND_QUIT, 0);
+	send_command(b, COMMAND_QUIT, 0);
 	take_messages(b);
 	if (b->error == 0)
 		say_what_is_missing(b);
@@ -441,13 +442,13 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 		.config = config,
 		.channel = channel,
 		.block_ns = time_ns + config->options->delay_ns,
-		.look_ns = may_end ? time_ns + LOOK_NS : UINT64_MAX,
+		.check_ns = may_end ? time_ns + CHECK_NS : UINT64_MAX,
 		.may_end = may_end,
 	};
 	sigset_t signals;
 	int status;
 
-	/* The engine tells by itself when it has read a recording. */
+	/* The engine posts a snapshot by itself when it has read a recording. */
 	if (config->options->input && !config->options->delay_given)
 		batch.block_ns = UINT64_MAX;
 	setvbuf(config->output->stream, NULL, _IOFBF, BUFFER_BYTES);
@@ -455,14 +456,14 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 	batch.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (batch.signal_fd < 0) {
 		err_set(err, -errno, "signalfd: %s", strerror(errno));
-		tell(&batch, COMMAND_QUIT, 0);
+		send_command(&batch, COMMAND_QUIT, 0);
 		return 1;
 	}
 	if (config->options->format == OPTIONS_SAMPLES) {
-		tell(&batch, COMMAND_SAMPLES, COMMAND_SAMPLES_NAMED);
+		send_command(&batch, COMMAND_SAMPLES, COMMAND_SAMPLES_NAMED);
 		batch.block_ns = time_ns;
 	}
-	look_at_command(&batch);
+	reap_command(&batch);
 	while (!batch.is_done)
 		step(&batch);
 	status = finish(&batch, err);

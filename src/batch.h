@@ -24,7 +24,7 @@ void batch_signals(sigset_t *ret);
 
 /*
  * Write blocks until the count is reached, the command or the targets have ended, a signal
- * comes or the reader is gone; then tell the engine to quit and wait for the command.
+ * comes or the reader is gone; then send the engine COMMAND_QUIT and wait for the command.
  * Returns the exit status: the command's, 128 + n for signal n, 0, or 1 with ERR set.
  */
 int batch_run(const struct batch_config *config, struct channel *channel, struct err *err);

@@ -315,7 +315,7 @@ static void fill_tables(struct getopt_tables *tables)
 	char *p = tables->letters;
 
 	*p++ = '+'; /* stop at the first word that is no option: the command's own follow */
-	*p++ = ':'; /* tell a missing argument from an unknown option */
+	*p++ = ':'; /* distinguish a missing argument from an unknown option */
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
 		if (specs[i].letter) {
 			*p++ = specs[i].letter;
@@ -380,7 +380,7 @@ static int parse_words(int argc, char **argv, struct options *o, struct err *err
 		assert(spec);
 		r = spec->set(spec, o, optarg, err);
 		if (r < 0 || o->action != OPTIONS_RUN)
-			return r; /* --help wins over what stands behind it */
+			return r; /* --help wins over what follows it */
 	}
 }
 

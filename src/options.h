@@ -33,8 +33,8 @@ struct options {
 	uint32_t nr_cpus;
 	char **command; /* of argv, NULL-terminated; or NULL */
 
-	const char
-		*event;	  /* as typed, or NULL: the default event; of a recording: name or number */
+	/* as typed, or NULL: the default event; of a recording: name or number */
+	const char *event;
 	uint64_t freq_hz; /* 0: period was given */
 	uint64_t period;
 	enum stack_mode mode;
@@ -46,8 +46,8 @@ struct options {
 	uint64_t limit; /* rows, 0: all */
 	bool no_color;
 
-	const char
-		*debuginfod; /* servers to fetch debug files from; "": the usual ones; NULL: none */
+	/* servers to fetch debug files from; "": the usual ones; NULL: none */
+	const char *debuginfod;
 
 	bool batch;	    /* asked for, or implied by count, output or format */
 	uint64_t count;	    /* blocks or samples, 0: without end */

@@ -10,13 +10,14 @@
 
 #include <stdint.h>
 
-enum health_stage { /* own CPU by stage, thread time of the engine */
-		    HEALTH_STAGE_DRAIN,
-		    HEALTH_STAGE_UNWIND,
-		    HEALTH_STAGE_PROFILE,
-		    HEALTH_STAGE_SNAPSHOT,
-		    HEALTH_STAGE_OTHER,
-		    HEALTH_STAGE_COUNT,
+/* own CPU by stage, thread time of the engine */
+enum health_stage {
+	HEALTH_STAGE_DRAIN,
+	HEALTH_STAGE_UNWIND,
+	HEALTH_STAGE_PROFILE,
+	HEALTH_STAGE_SNAPSHOT,
+	HEALTH_STAGE_OTHER,
+	HEALTH_STAGE_COUNT,
 };
 
 struct health {
@@ -30,7 +31,7 @@ struct health {
 
 	uint64_t lost;		/* records the kernel lost: sum of PERF_RECORD_LOST */
 	uint64_t lost_read;	/* the same by PERF_FORMAT_LOST (kernel 6.0); see lost_read_known */
-	int lost_read_known;	/* 0: this kernel cannot tell */
+	int lost_read_known;	/* 0: this kernel does not count them */
 	uint64_t lost_sideband; /* of lost: records of the sideband rings (maps may be stale) */
 	uint64_t lost_samples;	/* PERF_RECORD_LOST_SAMPLES: lost by hardware */
 	uint64_t dropped;	/* samples that stacktop threw away itself */
@@ -49,14 +50,14 @@ struct health {
 	uint64_t modules;	    /* ELF files known */
 	uint64_t modules_bad;	    /* of those: could not be opened or parsed */
 	uint64_t modules_expensive; /* of those: their rows used up the work of a stack */
-	uint64_t modules_refused;   /* mappings of files beyond what can be told apart: no names */
+	uint64_t modules_refused;   /* mappings of files beyond what is kept: no names */
 	uint64_t files_open;	    /* ELF files held open now */
 	uint64_t files_made_room; /* closed because there were too many; opened again when needed */
 	uint64_t files_no_room;	  /* could not be opened for want of a descriptor */
 	uint64_t loader_restarts;
-	uint64_t
-		files_put_back; /* requests about files that took long and went behind all others */
-	uint64_t files_late;	/* files that wait for that now: without names or tables */
+	/* requests about files that took long, to be done after all others */
+	uint64_t files_put_back;
+	uint64_t files_late;	   /* files that wait for that now: without names or tables */
 	uint64_t symbols_evicted;  /* files whose symbols made room and must be read again */
 	uint64_t symbols_left_out; /* functions beyond what is kept of one file: without a name */
 	uint64_t fetched;	   /* debug files that debuginfod servers had */

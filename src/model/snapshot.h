@@ -98,7 +98,7 @@ struct snap_frame {
 	uint64_t addr;	   /* as the machine had it: callers' are return addresses */
 	uint32_t name;	   /* text of the samples; 0: not known */
 	uint32_t object;   /* text of the samples */
-	uint64_t name_off; /* addr is so many bytes behind the function's start */
+	uint64_t name_off; /* addr is so many bytes after the function's start */
 	bool is_kernel;
 };
 
@@ -147,7 +147,7 @@ struct snapshot {
 	struct snap_share *shares; /* each (process, node) once, in no order */
 	uint32_t nr_shares;
 
-	void *block, *shares_block; /* the allocations behind the arrays */
+	void *block, *shares_block; /* the allocations that hold the arrays */
 };
 
 /*

@@ -9,7 +9,7 @@
  * all 64 bits are compared, never less than those above the slot's number: of
  * a million ids, 43. A search for something new then finds something else once
  * in 10^12 or more; at a thousand new ids a second that is every 30 years, and
- * costs one wrong frame. The seed keeps anybody from preparing it.
+ * costs one wrong frame. Without the seed it cannot be brought about on purpose.
  */
 #ifndef ST_PROFILE_ID_TABLE_H
 #define ST_PROFILE_ID_TABLE_H

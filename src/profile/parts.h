@@ -35,8 +35,8 @@ struct profile {
 	struct weights weights;		     /* of all samples, instead of the log */
 	uint64_t first_ns[STACK_MODE_COUNT]; /* time of the first sample of each mode */
 	uint64_t collections;
-	uint64_t
-		text_collect_at; /* sample number from which a full text table is worth a collection */
+	/* sample number from which a full text table is worth a collection */
+	uint64_t text_collect_at;
 	uint64_t nr_added;
 	struct builder *builder;
 };

@@ -184,7 +184,6 @@ void profile_stats(const struct profile *p, struct profile_stats *ret)
 	*ret = (struct profile_stats){
 		.nodes = p->tree.nr - 1,
 		.frames = p->frames.nr_frames - 1,
-		.functions = p->frames.nr_funcs,
 		.log_entries = p->log.nr_entries,
 		.evicted = p->sums_all ? p->weights.nr_cut : p->log.nr_evicted,
 		.collections = p->collections,

@@ -122,8 +122,8 @@ uint64_t profile_nr_unnamed(const struct profile *profile);
  * a freeze takes effect when that ends. It starts with 10 s and mode fp.
  */
 void profile_set_window(struct profile *profile, uint64_t length_ns);
-void profile_set_mode(struct profile *profile,
-		      enum stack_mode mode); /* only samples of this mode are summed */
+/* Only samples of this mode are summed. */
+void profile_set_mode(struct profile *profile, enum stack_mode mode);
 void profile_freeze(struct profile *profile, bool frozen, uint64_t time_ns);
 void profile_zero(struct profile *profile, uint64_t time_ns);
 /* Move the window's ends to TIME_NS: samples that leave it are taken out of the sums. */
@@ -138,9 +138,9 @@ void profile_advance(struct profile *profile, uint64_t time_ns);
 struct snapshot *profile_snapshot(struct profile *profile, uint32_t extra_text);
 
 struct profile_stats {
-	uint64_t nodes, frames, functions, log_entries, collections;
-	uint64_t
-		evicted; /* samples that left the log; where all samples are summed, those without their callers */
+	uint64_t nodes, frames, log_entries, collections;
+	/* samples that left the log; where all samples are summed, those without their callers */
+	uint64_t evicted;
 };
 void profile_stats(const struct profile *profile, struct profile_stats *ret);
 

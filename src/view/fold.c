@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define FOLD_EXCEPTIONS_MAX 65536 /* more than anybody opens by hand */
+#define FOLD_EXCEPTIONS_MAX 65536 /* more than a person opens by hand */
 
 enum fold_default { FOLD_BY_KIND, FOLD_OPEN, FOLD_CLOSED };
 

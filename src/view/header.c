@@ -243,7 +243,7 @@ static int join(char parts[][PART_TEXT_MAX], uint32_t set, const char *gap, char
 }
 
 /*
- * Add parts until one finds no room. Less weighty ones do not jump in behind
+ * Add parts until one finds no room. Less weighty ones do not jump in after
  * it: the line would change its face with every digit.
  */
 static uint32_t choose(char parts[][PART_TEXT_MAX], const int *priorities, bool is_throttled,
@@ -284,7 +284,7 @@ size_t view_header(const struct snapshot *snapshot, int width, bool ascii, char 
 	other_parts(snapshot, width, parts);
 	for (int form = FORM_LONG; form < FORM_COUNT; form++) {
 		loss_parts(&snapshot->health, (enum form)form, parts);
-		/* Reading a recording costs for a moment only: that is told in reports. */
+		/* Reading a recording costs for a moment only: reports show that. */
 		if (snapshot->recording.is_recording)
 			parts[PART_COST][0] = '\0';
 		set = choose(parts, priorities, is_throttled && form != FORM_TINY, width, line);

@@ -60,7 +60,7 @@ struct view_row {
 	uint64_t guides; /* bit n: at indent n (< 64) a line goes on downward */
 };
 
-#define VIEW_ROWS_MAX 100000u /* nobody reads more; memory is bounded */
+#define VIEW_ROWS_MAX 100000u /* more than a person reads; memory is bounded */
 
 struct view_scratch;
 
