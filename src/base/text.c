@@ -12,8 +12,10 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MARKS_MAX 2 /* combining marks kept on one character: more is an attack on the line above */
@@ -230,4 +232,18 @@ void text_elide(const char *text, int columns, int keep_end, char *out, size_t o
 
 		append(out, out_size, o, text + end, len - end);
 	}
+}
+
+void text_append(char *out, size_t out_size, const char *format, ...)
+{
+	size_t len = strlen(out);
+	va_list args;
+
+	if (len > 0)
+		len += (size_t)snprintf(out + len, out_size - len, "; ");
+	if (len >= out_size)
+		return;
+	va_start(args, format);
+	vsnprintf(out + len, out_size - len, format, args);
+	va_end(args);
 }

@@ -45,4 +45,8 @@ size_t text_fit(const char *text, int columns, int *ret_columns);
  */
 void text_elide(const char *text, int columns, int keep_end, char *out, size_t out_size);
 
+/* Append what FORMAT says to the list in OUT (OUT_SIZE bytes), "; " before it unless it is the first. */
+void text_append(char *out, size_t out_size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "src/engine/engine.h"
 
+#include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/engine/internal.h"
@@ -41,41 +42,24 @@ static void mapped_by_broker(void *broker)
 static int open_live(struct engine *engine, const struct engine_config *config, struct err *err)
 {
 	struct live_config live = config->live;
-	pid_t *tids = NULL;
-	uint32_t nr_tids = 0;
+	AUTO_FREE pid_t *tids = NULL;
 	int r;
 
 	live.opener = (struct perf_opener){
 		.open = open_by_broker, .mapped = mapped_by_broker, .context = engine->broker};
 	if (config->own_tasks || config->nr_pids > 0) {
-		r = targets_of(engine->broker, config->own_tasks ? NULL : config->pids,
-			       config->nr_pids, &tids, &nr_tids, err);
+		r = targets_of(engine->broker, config, &tids, &live.nr_tids, err);
 		if (r < 0)
 			return r;
-		if (live.nr_tids > 0) {
-			pid_t *all = realloc(tids, (nr_tids + live.nr_tids) * sizeof(*tids));
-
-			if (!all) {
-				free(tids);
-				return err_set(err, -ENOMEM, "out of memory");
-			}
-			tids = all;
-			memcpy(tids + nr_tids, live.tids, live.nr_tids * sizeof(*tids));
-			nr_tids += live.nr_tids;
-		}
 		live.tids = tids;
-		live.nr_tids = nr_tids;
 	}
-	r = live_open(&live, &engine->source, err);
-	free(tids);
-	return r;
+	return live_open(&live, &engine->source, err);
 }
 
 static int open_recorded(struct engine *engine, const struct engine_config *config, struct err *err)
 {
-	struct recorded_config recorded = {
-		.recording = config->recording, .file = config->file, .event = config->event};
-	int r = recorded_new(&recorded, &engine->recorded, err);
+	int r = recorded_new(config->recording, config->file, config->event, &engine->recorded,
+			     err);
 
 	if (r < 0)
 		return r;

@@ -228,10 +228,10 @@ int helpers_new(struct engine *engine);
 /* --- targets.c --- */
 
 /*
- * The threads of PIDS, or of all of this user's processes (PIDS NULL), as a heap array owned by
- * the caller. -ESRCH with a message when there are none.
+ * The threads of CONFIG's processes, or of all of this user's, and its tids, as a heap array owned
+ * by the caller. -ESRCH with a message when there are none.
  */
-int targets_of(struct broker *broker, const pid_t *pids, uint32_t nr_pids, pid_t **ret_tids,
+int targets_of(struct broker *broker, const struct engine_config *config, pid_t **ret_tids,
 	       uint32_t *ret_nr, struct err *err);
 
 /* --- report.c --- */

@@ -327,19 +327,20 @@ static const struct source_ops recorded_ops = {
 	.close = op_close,
 };
 
-int recorded_new(const struct recorded_config *config, struct recorded **ret, struct err *err)
+int recorded_new(struct recording *recording, const char *file, const char *event,
+		 struct recorded **ret, struct err *err)
 {
 	struct recorded *r = calloc(1, sizeof(*r));
 
 	if (!r) {
-		recording_close(config->recording);
+		recording_close(recording);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	r->source.ops = &recorded_ops;
-	r->recording = config->recording;
-	snprintf(r->file, sizeof(r->file), "%s", config->file);
-	if (config->event) {
-		r->word = strdup(config->event);
+	r->recording = recording;
+	snprintf(r->file, sizeof(r->file), "%s", file);
+	if (event) {
+		r->word = strdup(event);
 		if (!r->word) {
 			op_close(&r->source);
 			return err_set(err, -ENOMEM, "out of memory");

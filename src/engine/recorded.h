@@ -87,17 +87,13 @@ struct recorded {
 	char trouble[ERR_TEXT_MAX];
 };
 
-struct recorded_config {
-	struct recording *recording; /* owned by the recorded source from then on, also on error */
-	const char *file;	     /* as given, sanitized */
-	const char *event; /* by name or number from 1 on; NULL: the one with the most samples */
-};
-
 /*
- * -ENOENT with a message that lists the events when none is called so. In pipe mode the events may
- * come later: then recorded_trouble() tells.
+ * RECORDING is owned by the recorded source from here on, also on error; FILE is its name as given, sanitized;
+ * EVENT: by name or number from 1 on, NULL: the one with the most samples. -ENOENT with a message that lists
+ * the events when none is called so. In pipe mode they may come later: then recorded_trouble() says it.
  */
-int recorded_new(const struct recorded_config *config, struct recorded **ret, struct err *err);
+int recorded_new(struct recording *recording, const char *file, const char *event,
+		 struct recorded **ret, struct err *err);
 
 /*
  * Show EVENT instead, a choice, from the beginning of the recording. 0, -EALREADY (it is shown),

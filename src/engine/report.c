@@ -9,7 +9,6 @@
 #include "src/engine/internal.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -202,21 +201,6 @@ static uint32_t add_text(struct snapshot *s, uint32_t *left, const char *text)
 	return at;
 }
 
-static void __attribute__((format(printf, 3, 4)))
-add_notice(char *out, size_t size, const char *format, ...)
-{
-	size_t len = strlen(out);
-	va_list args;
-
-	if (len > 0)
-		len += (size_t)snprintf(out + len, size - len, "; ");
-	if (len >= size)
-		return;
-	va_start(args, format);
-	vsnprintf(out + len, size - len, format, args);
-	va_end(args);
-}
-
 /* What the resolver has to say of WHICH, between BEFORE and AFTER. */
 static void add_resolve_notice(const struct engine *engine, enum resolve_notice which,
 			       const char *before, const char *after, char *out, size_t size)
@@ -226,7 +210,7 @@ static void add_resolve_notice(const struct engine *engine, enum resolve_notice 
 	resolve_notice(engine->resolver, which, engine->broker_state == BROKER_WELL, text,
 		       sizeof(text));
 	if (text[0])
-		add_notice(out, size, "%s%s%s", before, text, after);
+		text_append(out, size, "%s%s%s", before, text, after);
 }
 
 /* The worst first: a narrow screen shows the beginning. */
@@ -238,32 +222,32 @@ static void make_notice(const struct engine *engine, char *out, size_t size)
 
 	out[0] = '\0';
 	if (engine->broker_state != BROKER_WELL)
-		add_notice(out, size, "the broker process %s: new programs have no names%s",
-			   engine->broker_state == BROKER_GONE ? "is gone" : "does not answer",
-			   engine->broker_state == BROKER_GONE ? ", start stacktop again" : "");
+		text_append(out, size, "the broker process %s: new programs have no names%s",
+			    engine->broker_state == BROKER_GONE ? "is gone" : "does not answer",
+			    engine->broker_state == BROKER_GONE ? ", start stacktop again" : "");
 	if (engine->own_tasks)
-		add_notice(out, size, "only this user's processes: use sudo for all");
+		text_append(out, size, "only this user's processes: use sudo for all");
 	add_resolve_notice(engine, RESOLVE_NOTICE_BAD, "no names from ", "", out, size);
 	add_resolve_notice(engine, RESOLVE_NOTICE_EXPENSIVE, "stacks end early in ",
 			   ": its unwind information takes too long", out, size);
 	if (engine->was_realtime && !engine->is_realtime)
-		add_notice(out, size,
-			   "too much work without a rest: no real-time priority any more");
+		text_append(out, size,
+			    "too much work without a rest: no real-time priority any more");
 	add_resolve_notice(engine, RESOLVE_NOTICE_LATE, "", "", out, size);
 	if (engine->recorded)
 		recorded_notice(engine->recorded, text, sizeof(text));
 	if (text[0])
-		add_notice(out, size, "%s", text);
+		text_append(out, size, "%s", text);
 	add_resolve_notice(engine, RESOLVE_NOTICE_MISSING, "", "", out, size);
 	procs_stats(engine->procs, &procs);
 	if (procs.maps_refused + procs.maps_skipped > 0)
-		add_notice(out, size, "%s (%d) maps more than is followed", procs.maps_skipped_comm,
-			   procs.maps_skipped_pid);
+		text_append(out, size, "%s (%d) maps more than is followed",
+			    procs.maps_skipped_comm, procs.maps_skipped_pid);
 	if (procs.modules_refused > 0)
-		add_notice(out, size, "too many ELF files: no names from new ones, start again");
+		text_append(out, size, "too many ELF files: no names from new ones, start again");
 	add_resolve_notice(engine, RESOLVE_NOTICE_NO_ROOM, "", "", out, size);
 	if (effective->notice[0])
-		add_notice(out, size, "%s", effective->notice);
+		text_append(out, size, "%s", effective->notice);
 	add_resolve_notice(engine, RESOLVE_NOTICE_FETCHES, "", "", out, size);
 	add_resolve_notice(engine, RESOLVE_NOTICE_KERNEL, "", "", out, size);
 }

@@ -8,12 +8,12 @@
 
 #include "src/perf/event_config.h"
 
+#include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/perf/cpus.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -409,21 +409,6 @@ size_t event_config_ring_pages(const struct event_config *config, uint64_t stall
 
 /* --- telling --- */
 
-static void __attribute__((format(printf, 3, 4)))
-append(char *out, size_t out_size, const char *format, ...)
-{
-	size_t len = strlen(out);
-	va_list args;
-
-	if (len > 0)
-		len += (size_t)snprintf(out + len, out_size - len, "; ");
-	if (len >= out_size)
-		return;
-	va_start(args, format);
-	vsnprintf(out + len, out_size - len, format, args);
-	va_end(args);
-}
-
 static void tell_rate(const struct live_config *asked, const struct event_config *config, char *out,
 		      size_t out_size)
 {
@@ -433,16 +418,16 @@ static void tell_rate(const struct live_config *asked, const struct event_config
 	if (config->freq_hz ? config->freq_hz >= asked->freq_hz : config->period <= asked->period)
 		return;
 	if (config->freq_hz && config->freq_hz >= kernel_max_rate()) {
-		append(out, out_size,
-		       "%" PRIu64 " Hz is the kernel's limit: sudo sysctl "
-		       "kernel.perf_event_max_sample_rate=%" PRIu64,
-		       config->freq_hz, asked->freq_hz);
+		text_append(out, out_size,
+			    "%" PRIu64 " Hz is the kernel's limit: sudo sysctl "
+			    "kernel.perf_event_max_sample_rate=%" PRIu64,
+			    config->freq_hz, asked->freq_hz);
 		return;
 	}
 	if (config->mode == STACK_MODE_DWARF)
 		snprintf(stacks, sizeof(stacks), " with stacks of %.3g KB",
 			 config->stack_bytes / 1024.0);
-	append(out, out_size, "more than %" PRIu64 " Hz%s cannot be followed", rate, stacks);
+	text_append(out, out_size, "more than %" PRIu64 " Hz%s cannot be followed", rate, stacks);
 }
 
 void event_config_notice(const struct live_config *asked, const struct event_config *config,
@@ -450,20 +435,22 @@ void event_config_notice(const struct live_config *asked, const struct event_con
 {
 	out[0] = '\0';
 	if (config->exclude_kernel && !asked->user_only)
-		append(out, out_size,
-		       "user code only: sudo sysctl kernel.perf_event_paranoid=%d (is %d) for the kernel",
-		       paranoid_needed(&config->event, asked->tids),
-		       (int)sysctl_read(PARANOID_PATH, 2));
+		text_append(
+			out, out_size,
+			"user code only: sudo sysctl kernel.perf_event_paranoid=%d (is %d) for the kernel",
+			paranoid_needed(&config->event, asked->tids),
+			(int)sysctl_read(PARANOID_PATH, 2));
 	if (nr_refused)
-		append(out, out_size, "%u task%s left out, not this user's: use sudo", nr_refused,
-		       nr_refused > 1 ? "s" : "");
+		text_append(out, out_size, "%u task%s left out, not this user's: use sudo",
+			    nr_refused, nr_refused > 1 ? "s" : "");
 	tell_rate(asked, config, out, out_size);
 	if (rings_wanted_kb)
-		append(out, out_size,
-		       "rings smaller than wanted: sudo sysctl kernel.perf_event_mlock_kb=%llu",
-		       (unsigned long long)rings_wanted_kb);
+		text_append(
+			out, out_size,
+			"rings smaller than wanted: sudo sysctl kernel.perf_event_mlock_kb=%llu",
+			(unsigned long long)rings_wanted_kb);
 	if (config->event.type != asked->event.type ||
 	    (config->event.precise < asked->event.precise && !asked->event.is_best_precise))
-		append(out, out_size, "no %s on this CPU (or VM): sampling by %s",
-		       asked->event.name, config->event.name);
+		text_append(out, out_size, "no %s on this CPU (or VM): sampling by %s",
+			    asked->event.name, config->event.name);
 }

@@ -20,9 +20,9 @@ void resolve_fetch(struct resolver *s, uint32_t module)
 	const struct module *m = procs_module(s->procs, module);
 
 	if (!s->config.fetch_hosts[0] || s->fetch.is_gone || module < PROC_MODULE_FIRST ||
-	    m->build_id_bytes == 0 || s->files[module].fetch != FETCH_NOT)
+	    m->build_id_bytes == 0 || s->files[module].fetch_asked)
 		return;
-	s->files[module].fetch = FETCH_REQUESTED;
+	s->files[module].fetch_asked = s->files[module].fetch_waits = true;
 	s->fetch.nr_requested++;
 }
 
@@ -44,7 +44,7 @@ static void ask(struct resolver *s)
 	uint32_t id = PROC_MODULE_FIRST;
 	const struct module *m;
 
-	while (id < s->nr_files && s->files[id].fetch != FETCH_REQUESTED)
+	while (id < s->nr_files && !s->files[id].fetch_waits)
 		id++;
 	if (id == s->nr_files)
 		return;
@@ -54,7 +54,7 @@ static void ask(struct resolver *s)
 		give_up(s);
 		return;
 	}
-	s->files[id].fetch = FETCH_ASKED;
+	s->files[id].fetch_waits = false;
 	f->nr_requested--;
 	f->asked = id;
 }
@@ -62,35 +62,19 @@ static void ask(struct resolver *s)
 static void take(struct resolver *s, struct fetcher_reply *reply)
 {
 	struct fetch *f = &s->fetch;
-	struct file *file = &s->files[f->asked];
 
 	f->cpu_ns = reply->cpu_ns;
 	f->rss_bytes = reply->rss_bytes;
-	file->fetch = FETCH_OVER;
 	if (reply->status == 0 && loader_add_debug(s->loader, f->asked, reply->fd) == 0) {
 		f->nr_fetched++;
-		f->nr_came++;
-		file->fetch = FETCH_CAME;
-		file->has_fetched = true;
+		f->came = f->asked;
+		s->files[f->came].has_fetched = true;
 	} else if (reply->status == -ENOENT) {
 		f->nr_missing++;
 	} else {
 		f->nr_failed++;
 	}
 	f->asked = 0;
-}
-
-/* The loader knows what came: the frames of these files are to be named anew. */
-static void ask_names_again(struct resolver *s)
-{
-	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++) {
-		if (s->files[id].fetch != FETCH_CAME)
-			continue;
-		s->files[id].fetch = FETCH_OVER;
-		s->config.ops->names_stale(s->config.context, id);
-	}
-	s->fetch.nr_came = 0;
-	s->next_names_ns = 0;
 }
 
 void resolve_fetch_step(struct resolver *s)
@@ -110,10 +94,13 @@ void resolve_fetch_step(struct resolver *s)
 		give_up(s);
 	else if (r > 0)
 		take(s, &reply);
-	if (!f->asked && f->nr_requested > 0)
+	if (f->came && s->nr_batches == 0) {
+		s->config.ops->names_stale(s->config.context, f->came);
+		f->came = 0;
+		s->next_names_ns = 0;
+	}
+	if (!f->asked && !f->came && f->nr_requested > 0)
 		ask(s);
-	if (f->nr_came > 0 && s->nr_batches == 0)
-		ask_names_again(s);
 }
 
 void resolve_fetch_notice(const struct resolver *s, char *out, size_t size)

@@ -157,7 +157,7 @@ void resolve_ask_names(struct resolver *s)
 	uint32_t module, nr;
 
 	/* With a debug file that has come, names must wait for the answers that are on their way. */
-	if (s->now_ns < s->next_names_ns || s->fetch.nr_came > 0)
+	if (s->now_ns < s->next_names_ns || s->fetch.came)
 		return;
 	while (s->nr_batches < NAMES_BATCHES_MAX &&
 	       (nr = s->config.ops->next_unnamed(s->config.context, &module, offs,
@@ -169,35 +169,10 @@ void resolve_ask_names(struct resolver *s)
 	s->next_names_ns = s->now_ns + pause_ns;
 }
 
-/* The address N of the kernel, whose parts are shown as objects of their own. */
-static void take_kernel_name(struct resolver *s, const struct loader_name *n)
-{
-	struct resolve_name name = {
-		.module = PROC_MODULE_KERNEL,
-		.off = n->off,
-		.func_off = n->name ? n->func_off : UINT64_MAX,
-		.func_vaddr = n->func_vaddr,
-		.name = n->name,
-		.has_range = true,
-		.from = n->from,
-		.last = n->last,
-	};
-	char object[80];
-
-	s->kernel_names_seen |= n->name != NULL;
-	s->kernel_names_missing |= n->name == NULL;
-	if (!n->name && s->origin->kernel_object) {
-		report_nameless(s, PROC_MODULE_KERNEL, n->off, 0);
-		return;
-	}
-	snprintf(object, sizeof(object), "[%s]", n->object && n->object[0] ? n->object : "kernel");
-	name.object = object;
-	report(s, &name);
-}
-
+/* The kernel's parts are shown as objects of their own. */
 static void take_name(struct resolver *s, uint32_t module, const struct loader_name *n)
 {
-	const struct resolve_name name = {
+	struct resolve_name name = {
 		.module = module,
 		.off = n->off,
 		.func_off = n->func_off,
@@ -207,11 +182,22 @@ static void take_name(struct resolver *s, uint32_t module, const struct loader_n
 		.from = n->from,
 		.last = n->last,
 	};
+	char object[80];
 
-	if (module == PROC_MODULE_KERNEL)
-		take_kernel_name(s, n);
-	else
-		report(s, &name);
+	if (module == PROC_MODULE_KERNEL) {
+		s->kernel_names_seen |= n->name != NULL;
+		s->kernel_names_missing |= n->name == NULL;
+		if (!n->name && s->origin->kernel_object) {
+			report_nameless(s, module, n->off, 0);
+			return;
+		}
+		snprintf(object, sizeof(object), "[%s]",
+			 n->object && n->object[0] ? n->object : "kernel");
+		name.object = object;
+		if (!n->name)
+			name.func_off = UINT64_MAX;
+	}
+	report(s, &name);
 }
 
 /* From another place than the one that REPLY comes from. */

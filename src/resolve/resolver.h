@@ -35,15 +35,6 @@ enum file_state {
 	FILE_FAILED,  /* there will be no names */
 };
 
-/* How far a debug file from the network has come. */
-enum fetch_state {
-	FETCH_NOT,
-	FETCH_REQUESTED,
-	FETCH_ASKED,
-	FETCH_CAME, /* names are to be asked for again */
-	FETCH_OVER,
-};
-
 struct file {
 	enum file_state state;
 	bool return_addrs_asked;    /* for its return addresses */
@@ -53,7 +44,7 @@ struct file {
 	uint64_t asked_ns;	    /* when the broker was asked to open it */
 	struct module_request where; /* a process that had it mapped */
 	char debuglink[256];
-	enum fetch_state fetch;
+	bool fetch_asked, fetch_waits; /* a debug file from the network: ever, and not sent yet */
 	/* see open_files.c */
 	bool is_open;	  /* the loader's client has its descriptor */
 	bool reopens;	  /* names wait until it is open again */
@@ -72,7 +63,7 @@ struct fetch {
 	bool is_gone;
 	uint32_t asked;	       /* module, 0: none */
 	uint32_t nr_requested; /* files to ask for */
-	uint32_t nr_came;      /* files whose names are to be asked for again */
+	uint32_t came;	       /* module whose names are to be asked for again, 0: none */
 	uint64_t nr_fetched, nr_missing, nr_failed;
 	uint64_t cpu_ns, rss_bytes;
 };
