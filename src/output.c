@@ -9,7 +9,6 @@
 #include "src/output.h"
 
 #include "src/base/cleanup.h"
-#include "src/base/io.h"
 #include "src/out/out.h"
 
 #include <errno.h>

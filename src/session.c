@@ -17,7 +17,6 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/confine.h"
-#include "src/base/io.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"

@@ -23,7 +23,6 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
-#include <unistd.h>
 
 #define CTIME_STEP_NS (10 * NS_PER_MSEC) /* times of files are those of the last tick */
 

@@ -6,7 +6,6 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
-#include "src/base/util.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,7 +14,6 @@
 #include "src/broker/files.h"
 
 #include "src/base/cleanup.h"
-#include "src/base/util.h"
 #include "src/broker/maps.h"
 #include "src/broker/proc_dir.h"
 

@@ -9,7 +9,6 @@
 #include "src/broker/maps.h"
 
 #include "src/base/cleanup.h"
-#include "src/base/util.h"
 #include "src/broker/proc_dir.h"
 
 #include <errno.h>

@@ -86,6 +86,7 @@ static void release_table(struct entry *entry)
 	unwind->table = (struct table){0};
 	unwind->has_table = false;
 	unmap(entry->blob, entry->blob_bytes);
+	assert(entry->modules->tables_bytes >= entry->blob_bytes);
 	entry->modules->tables_bytes -= entry->blob_bytes;
 	entry->blob = NULL;
 	entry->blob_bytes = 0;
@@ -171,13 +172,17 @@ uint32_t modules_count(const struct modules *modules)
 
 static struct entry *entry_of(struct module *module)
 {
-	return (struct entry *)((char *)module - offsetof(struct entry, module));
+	struct entry *entry = (struct entry *)((char *)module - offsetof(struct entry, module));
+
+	assert(entry->modules->entries[module->unwind.id] == entry);
+	return entry;
 }
 
 /* --- the queue: a list through the entries, newest first --- */
 
 static void queue_remove(struct modules *modules, struct entry *entry)
 {
+	assert(entry->request == REQUEST_QUEUED);
 	if (entry->prev != NO_ENTRY)
 		modules->entries[entry->prev]->next = entry->next;
 	else
@@ -193,6 +198,7 @@ static void queue_push(struct modules *modules, struct entry *entry)
 {
 	uint32_t id = entry->module.unwind.id;
 
+	assert(id >= PROC_MODULE_FIRST && id != modules->more && !entry->module.unwind.has_table);
 	entry->prev = NO_ENTRY;
 	entry->next = modules->first;
 	if (modules->first != NO_ENTRY)
@@ -335,6 +341,8 @@ static struct entry *modules_add_file(struct modules *modules, uint64_t hash,
 		module->build_id_bytes = mapping->build_id_bytes;
 		module->reported_build_id = true;
 	}
+	/* It is found again, or one file would be a new module with each of its mappings. */
+	assert(is_same(module, mapping) || mapping->build_id_bytes > sizeof(module->build_id));
 	return entry;
 }
 

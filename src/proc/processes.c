@@ -11,10 +11,8 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define DEAD_BIT  0x80000000u
 #define SLOTS_MAX (PROCESSES_MAX + 8u) /* with those that are no real pid */

@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Address spaces: see space.h. One flat array up to PART_MAPS_MAX mappings, as
- * nearly every process has; beyond that several, so that a change moves the
+ * nearly every process has; beyond that several parts, so that a change moves the
  * elements of one of them only, however many there are.
+ *
+ * An example, with addresses in pages, parts of two mappings instead of 256, and A+3 for page 3 of file A:
+ *
+ *	                 part 0                   part 1
+ *	                 [10,20) A+0  [20,30) B+0  [40,60) C+0
+ *	put [30,40) B+10                                        B goes on there: joined, the part stays as full
+ *	                 [10,20) A+0  [20,40) B+0  [40,60) C+0
+ *	put [50,70) D+0                                         C is cut at its end
+ *	                 [10,20) A+0  [20,40) B+0  [40,50) C+0  [50,70) D+0
+ *	put [15,55) E+0                                         A is cut at its end, D at its start, B and C go
+ *	                 [10,15) A+0  [15,55) E+0  [55,70) D+5
+ *
+ * Each change is such a splice: the elements that [start, end) touches, and a neighbour that can be joined,
+ * become at most three others: what is left of the first one, the new mapping, what is left of the last one.
  */
 #include "config.h"
 
@@ -11,6 +25,7 @@
 #include "src/base/util.h"
 #include "src/proc/proc.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +182,7 @@ static void part_replace(struct space *space, uint32_t p, uint32_t first, uint32
 	struct space_store *store = &space->stores[p];
 	uint32_t behind = part->nr_maps - last, to = first + nr;
 
+	assert(first <= last && last <= part->nr_maps && to + behind <= store->cap);
 	if (to != last && behind > 0) {
 		memmove(store->maps + to, store->maps + last, behind * sizeof(*maps));
 		memmove(store->times_ns + to, store->times_ns + last, behind * sizeof(*times_ns));
@@ -178,6 +194,9 @@ static void part_replace(struct space *space, uint32_t p, uint32_t first, uint32
 	}
 	part->nr_maps = to + behind;
 	part->start = store->maps[0].start;
+	/* What lies before and behind does not reach in: the unwinder takes the first map that ends above. */
+	assert(nr == 0 || first == 0 || store->maps[first - 1].end <= store->maps[first].start);
+	assert(nr == 0 || behind == 0 || store->maps[to - 1].end <= store->maps[to].start);
 	space->nr_maps += to - last;
 }
 
@@ -225,7 +244,7 @@ static int make_room(struct space *space, const struct place *at)
 	return 0;
 }
 
-/* Make *SPACE one that nobody else sees. */
+/* Make *SPACE one that no other process shares. */
 static int space_own(struct space **space)
 {
 	struct space *old = *space, *own;
@@ -293,6 +312,7 @@ static bool before(const struct space *space, struct place at, struct place *ret
 
 static const struct unwind_map *map_at(const struct space *space, struct place at)
 {
+	assert(!is_end(space, at));
 	return &space->parts[at.part].maps[at.i];
 }
 
@@ -327,6 +347,8 @@ static void splice_add(struct splice *splice, const struct unwind_map *map, uint
 		splice->times_ns[last] = MAX(splice->times_ns[last], time_ns);
 		return;
 	}
+	assert(splice->nr < ARRAY_SIZE(splice->maps) && map->start < map->end);
+	assert(splice->nr == 0 || splice->maps[last].end <= map->start);
 	splice->maps[splice->nr] = *map;
 	splice->times_ns[splice->nr++] = time_ns;
 }
