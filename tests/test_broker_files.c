@@ -4,117 +4,13 @@
 
 #include "src/broker/files.h"
 #include "src/broker/maps.h"
-#include "tests/broker_fixture.h"
+#include "tests/broker_programs.h"
 
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-
-#define SLEEP "/bin/sleep"
-
-static struct broker *broker;
-static char folder[] = "/tmp/stacktop-test-XXXXXX";
-
-/* --- processes and their mappings --------------------------------------------- */
-
-/* The mapping of PID whose line holds PERMS and NAME, as a request for it. False: none. */
-static bool find_mapping(pid_t pid, const char *perms, const char *name,
-			 struct broker_file_request *ret)
-{
-	char path[64], line[4096 + 256];
-	bool is_found = false;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (!is_found && fgets(line, sizeof(line), file)) {
-		unsigned long long start, end, ino;
-		char found[8];
-		unsigned maj, min;
-
-		if (sscanf(line, "%llx-%llx %4s %*x %x:%x %llu", &start, &end, found, &maj, &min,
-			   &ino) != 6)
-			continue;
-		is_found = strcmp(found, perms) == 0 && strstr(line, name);
-		*ret = (struct broker_file_request){
-			.kind = BROKER_MAPPED,
-			.pid = pid,
-			.start = start,
-			.end = end,
-			.ino = ino,
-			.maj = maj,
-			.min = min,
-		};
-	}
-	fclose(file);
-	return is_found;
-}
-
-static bool await_mapping(pid_t pid, const char *perms, const char *name,
-			  struct broker_file_request *ret)
-{
-	for (int i = 0; i < PATIENCE_MS / 10; i++) {
-		if (find_mapping(pid, perms, name, ret))
-			return true;
-		usleep(10000);
-	}
-	return false;
-}
-
-static bool try_copy(const char *from, const char *to)
-{
-	AUTO_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC);
-	AUTO_CLOSE int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
-	AUTO_FREE char *data = NULL;
-	size_t len;
-
-	return in >= 0 && out >= 0 && read_all(in, 64 << 20, &data, &len) == 0 &&
-	       write_all(out, data, len) == 0;
-}
-
-static void copy_file(const char *from, const char *to)
-{
-	assert_true(try_copy(from, to));
-}
-
-static void in_folder(char *path, size_t size, const char *name)
-{
-	snprintf(path, size, "%s/%s", folder, name);
-}
-
-/* FD holds the same bytes as the file at PATH. */
-static void assert_same_content(int fd, const char *path)
-{
-	int other = open(path, O_RDONLY | O_CLOEXEC);
-	size_t len, other_len;
-	char *data, *other_data;
-
-	assert_true(other >= 0);
-	assert_int_equal(read_all(fd, 64 << 20, &data, &len), 0);
-	assert_int_equal(read_all(other, 64 << 20, &other_data, &other_len), 0);
-	assert_int_equal(len, other_len);
-	assert_memory_equal(data, other_data, len);
-	free(data);
-	free(other_data);
-	close(other);
-}
-
-static pid_t start_program(const char *path)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		execl(path, "sleep", "1000", (char *)NULL);
-		_exit(127);
-	}
-	assert_true(pid > 0);
-	return pid;
-}
 
 /* --- tests ---------------------------------------------------------------------- */
 
@@ -484,7 +380,7 @@ static void what_is_not_elf_is_refused(void **state)
 static void mapping_is_found_by_query_and_by_text(void **state)
 {
 	enum { NR_OTHERS = 1100 };
-	struct broker_file_request sleeps;
+	struct broker_file_request sleeps = {0};
 	struct maps_range want = {0}, by_query, by_text;
 	pid_t pid = start_program(SLEEP);
 	int self, other, maps;
@@ -667,256 +563,6 @@ static void kallsyms_has_the_brokers_addresses(void **state)
 	close(fd);
 }
 
-/* --- debug files ----------------------------------------------------------------- */
-
-static void debug_file_by_link_name(void **state)
-{
-	struct broker_file_request request;
-	char program[64], debug[64], secret[64];
-	pid_t pid;
-	int fd;
-
-	(void)state;
-	in_folder(program, sizeof(program), "program");
-	copy_file(SLEEP, program);
-	pid = start_program(program);
-	assert_true(await_mapping(pid, "r-xp", program, &request));
-	request.kind = BROKER_DEBUGLINK;
-	snprintf(request.name, sizeof(request.name), "program.debug");
-	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
-
-	in_folder(debug, sizeof(debug), ".debug");
-	assert_int_equal(mkdir(debug, 0755), 0);
-	in_folder(debug, sizeof(debug), ".debug/program.debug");
-	copy_file("/etc/passwd", debug); /* no debug file */
-	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
-	copy_file("/bin/ls", debug);
-	assert_int_equal(ask_file(broker, &request, &fd), 0);
-	assert_same_content(fd, "/bin/ls");
-	close(fd);
-	/* one that anybody could write */
-	assert_int_equal(chmod(debug, 0777), 0);
-	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
-
-	/* a link, a FIFO, the program itself and a way out are none */
-	in_folder(secret, sizeof(secret), "program.debug");
-	assert_int_equal(symlink("/etc/shadow", secret), 0);
-	unlink(debug);
-	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
-	unlink(secret);
-	assert_int_equal(mkfifo(secret, 0644), 0);
-	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
-	unlink(secret);
-	snprintf(request.name, sizeof(request.name), "program");
-	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
-	snprintf(request.name, sizeof(request.name), "../program");
-	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
-	snprintf(request.name, sizeof(request.name), "..");
-	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
-	memset(request.name, 'a', sizeof(request.name));
-	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
-	end_child(pid);
-	unlink(program);
-	in_folder(debug, sizeof(debug), ".debug");
-	rmdir(debug);
-}
-
-static bool write_text(const char *path, const char *text)
-{
-	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	return fd >= 0 && write_all(fd, text, strlen(text)) == 0;
-}
-
-/* A user namespace with UID and GID as its root. */
-static bool enter_user_namespace(uid_t uid, gid_t gid)
-{
-	char uids[32], gids[32];
-
-	snprintf(uids, sizeof(uids), "0 %u 1", uid);
-	snprintf(gids, sizeof(gids), "0 %u 1", gid);
-	return unshare(CLONE_NEWUSER) == 0 && write_text("/proc/self/setgroups", "deny") &&
-	       write_text("/proc/self/uid_map", uids) && write_text("/proc/self/gid_map", gids);
-}
-
-/*
- * Mount a tmpfs over FOLDER for this process alone, as USER, in a user namespace unless that is root. What
- * fails leaves the process without the program that it is to become: it is not seen.
- */
-static bool mount_own(const char *folder_there, uid_t user)
-{
-	if (user != geteuid() &&
-	    (setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0))
-		return false;
-	prctl(PR_SET_DUMPABLE, 1);
-	return (user == 0 || enter_user_namespace(user, getegid())) && unshare(CLONE_NEWNS) == 0 &&
-	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-	       mount("tmpfs", folder_there, "tmpfs", 0, "mode=755") == 0;
-}
-
-/*
- * The program runs where a tmpfs of its own lies over the folder of debug files, with root's ls as one
- * of them: in a user namespace that USER made, unless USER is root.
- */
-static pid_t start_with_own_debug(const char *program, const char *debug_folder, uid_t user)
-{
-	char path[80];
-	pid_t pid = fork();
-	int fd;
-
-	if (pid != 0)
-		return pid;
-	if (!mount_own(debug_folder, user))
-		_exit(77);
-	snprintf(path, sizeof(path), "%s/program.debug", debug_folder);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	if (fd < 0 || mount("/bin/ls", path, NULL, MS_BIND, NULL) < 0)
-		_exit(77);
-	/* Last: a change of user forgets it. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	execl(program, "sleep", "1000", (char *)NULL);
-	_exit(127);
-}
-
-/* The same with ls as the debug file of build-id 0123, below /usr/lib/debug. */
-static pid_t start_with_own_build_id(const char *program, uid_t user)
-{
-	const char *file = "/usr/lib/debug/.build-id/01/23.debug";
-	pid_t pid = fork();
-	int fd;
-
-	if (pid != 0)
-		return pid;
-	if (!mount_own("/usr/lib/debug", user) || mkdir("/usr/lib/debug/.build-id", 0755) < 0 ||
-	    mkdir("/usr/lib/debug/.build-id/01", 0755) < 0)
-		_exit(77);
-	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	if (fd < 0 || mount("/bin/ls", file, NULL, MS_BIND, NULL) < 0)
-		_exit(77);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	execl(program, "sleep", "1000", (char *)NULL);
-	_exit(127);
-}
-
-/* What a container that root made brings along counts for its programs; what a user mounts does not. */
-static void debug_file_by_build_id_is_the_owners(void **state)
-{
-	const uid_t users[] = {0, NOBODY};
-	struct broker_file_request request;
-	struct stat st;
-	char program[64];
-	int fd;
-
-	(void)state;
-	if (geteuid() != 0 || stat("/usr/lib/debug", &st) < 0)
-		skip();
-	in_folder(program, sizeof(program), "program");
-	copy_file(SLEEP, program);
-	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
-		pid_t pid = start_with_own_build_id(program, users[i]);
-
-		if (!await_mapping(pid, "r-xp", program, &request)) {
-			end_child(pid);
-			skip(); /* no namespaces */
-		}
-		request.kind = BROKER_DEBUG;
-		request.build_id_bytes = 2;
-		request.build_id[0] = 0x01;
-		request.build_id[1] = 0x23;
-		assert_int_equal(ask_file(broker, &request, &fd), users[i] == 0 ? 0 : -ENOENT);
-		if (users[i] == 0) {
-			assert_same_content(fd, "/bin/ls");
-			close(fd);
-		}
-		end_child(pid);
-	}
-	unlink(program);
-}
-
-/* Everybody sees the names, so a mount of one's own gives none to another's program. */
-static void debug_file_is_the_owners(void **state)
-{
-	struct broker_file_request request;
-	char program[64], folder_debug[64], debug[80];
-	pid_t pid;
-	int fd;
-
-	(void)state;
-	assert_int_equal(chmod(folder, 0755), 0);
-	in_folder(program, sizeof(program), "program");
-	copy_file(SLEEP, program);
-	in_folder(folder_debug, sizeof(folder_debug), ".debug");
-	assert_int_equal(mkdir(folder_debug, 0755), 0);
-	/* The program is this user's, and so is what is mounted: by root for a container, say. */
-	pid = start_with_own_debug(program, folder_debug, geteuid());
-	if (await_mapping(pid, "r-xp", program, &request)) {
-		request.kind = BROKER_DEBUGLINK;
-		snprintf(request.name, sizeof(request.name), "program.debug");
-		assert_int_equal(ask_file(broker, &request, &fd), 0);
-		assert_same_content(fd, "/bin/ls");
-		close(fd);
-	}
-	end_child(pid);
-	if (geteuid() == 0) {
-		pid = start_with_own_debug(program, folder_debug, NOBODY);
-		if (!await_mapping(pid, "r-xp", program, &request)) {
-			end_child(pid);
-			skip(); /* no user namespaces */
-		}
-		request.kind = BROKER_DEBUGLINK;
-		snprintf(request.name, sizeof(request.name), "program.debug");
-		assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
-		/* nor does it hide root's */
-		snprintf(debug, sizeof(debug), "%s/program.debug", folder_debug);
-		copy_file("/bin/cat", debug);
-		assert_int_equal(ask_file(broker, &request, &fd), 0);
-		assert_same_content(fd, "/bin/cat");
-		close(fd);
-		/* A user's own one, beside a program that is root's, is none either. */
-		assert_int_equal(chown(debug, NOBODY, NOBODY), 0);
-		assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
-		end_child(pid);
-		unlink(debug);
-	}
-	rmdir(folder_debug);
-	unlink(program);
-}
-
-static void debug_file_by_build_id(void **state)
-{
-	struct broker_file_request request = {.kind = BROKER_DEBUG, .build_id_bytes = 20};
-	FILE *found =
-		popen("find /usr/lib/debug/.build-id -name '*.debug' 2>/dev/null | head -1", "re");
-	char path[256] = "";
-	const char *hex;
-	size_t n = 0;
-	int fd;
-
-	(void)state;
-	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
-	request.build_id_bytes = 1;
-	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
-	request.build_id_bytes = 21;
-	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
-	if (found) {
-		if (!fgets(path, sizeof(path), found))
-			path[0] = '\0';
-		pclose(found);
-	}
-	if (path[0] == '\0')
-		return; /* no debug file on this machine */
-	path[strcspn(path, "\n")] = '\0';
-	hex = path + strlen("/usr/lib/debug/.build-id/");
-	for (unsigned byte; n < sizeof(request.build_id) && sscanf(hex, "%2x", &byte) == 1; n++) {
-		request.build_id[n] = (uint8_t)byte;
-		hex += n == 0 ? 3 : 2;
-	}
-	request.build_id_bytes = (uint8_t)n;
-	assert_int_equal(ask_file(broker, &request, &fd), 0);
-	assert_same_content(fd, path);
-	close(fd);
-}
-
 /* More at once than connection and queue hold: each is answered once. */
 static void flood_is_answered(void **state)
 {
@@ -943,24 +589,6 @@ static void flood_is_answered(void **state)
 	assert_false(broker_file_next(broker, &reply));
 }
 
-static int set_up(void **state)
-{
-	(void)state;
-	broker = start_broker();
-	snprintf(folder, sizeof(folder), "/tmp/stacktop-test-XXXXXX");
-	return mkdtemp(folder) && chmod(folder, 0755) == 0 ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	char command[128];
-
-	(void)state;
-	broker_stop(broker);
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	return system(command);
-}
-
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -978,10 +606,6 @@ static int run(void)
 		cmocka_unit_test(mount_namespace_has_its_own_file),
 		cmocka_unit_test(overlay_file_opens),
 		cmocka_unit_test(kallsyms_has_the_brokers_addresses),
-		cmocka_unit_test(debug_file_by_link_name),
-		cmocka_unit_test(debug_file_is_the_owners),
-		cmocka_unit_test(debug_file_by_build_id_is_the_owners),
-		cmocka_unit_test(debug_file_by_build_id),
 		cmocka_unit_test(flood_is_answered),
 	};
 

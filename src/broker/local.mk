@@ -15,7 +15,7 @@ libbroker_a_SOURCES = \
 	src/broker/broker_main.c src/broker/broker_main.h
 libbroker_a_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
 
-EXTRA_DIST += tests/broker_fixture.h
+EXTRA_DIST += tests/broker_fixture.h tests/broker_programs.h
 
 UNIT_TESTS += tests/test_broker_control
 tests_test_broker_control_SOURCES = tests/test_broker_control.c
@@ -26,6 +26,11 @@ UNIT_TESTS += tests/test_broker_files
 tests_test_broker_files_SOURCES = tests/test_broker_files.c
 tests_test_broker_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_broker_files_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_broker_debug_files
+tests_test_broker_debug_files_SOURCES = tests/test_broker_debug_files.c
+tests_test_broker_debug_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_debug_files_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_broker_by_path
 tests_test_broker_by_path_SOURCES = tests/test_broker_by_path.c
