@@ -81,57 +81,46 @@ struct session {
 
 /* --- what is sampled --- */
 
-static void append(char *out, size_t size, const char *text)
+static void put_ids(FILE *out, const char *what, const int *ids, uint32_t nr_ids)
 {
-	size_t len = strlen(out);
-
-	snprintf(out + len, size - len, "%s", text);
-}
-
-static void name_ids(char *out, size_t size, const char *what, const int *ids, uint32_t nr_ids)
-{
-	char word[32];
-
-	append(out, size, what);
-	append(out, size, nr_ids > 1 ? "s" : "");
+	fprintf(out, "%s%s", what, nr_ids > 1 ? "s" : "");
 	for (uint32_t i = 0; i < nr_ids; i++) {
 		if (i == 4 && nr_ids > 5) {
-			snprintf(word, sizeof(word), " and %u more", nr_ids - i);
-			append(out, size, word);
+			fprintf(out, " and %u more", nr_ids - i);
 			return;
 		}
-		snprintf(word, sizeof(word), "%s%d", i ? "," : " ", ids[i]);
-		append(out, size, word);
+		fprintf(out, "%s%d", i ? "," : " ", ids[i]);
 	}
 }
 
-/* "all CPUs", "pid 12", "command make", "pids 1,2 on CPU 3": what is sampled, in words. */
+static void put_command(FILE *out, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char shown[64];
+
+	text_sanitize(name, strlen(name), shown, sizeof(shown));
+	fprintf(out, "command %s", shown);
+}
+
+/* "all CPUs", "pid 12", "command make", "pids 1,2 on CPU 3": what is sampled, in words, into OUT (zeroed). */
 static void target_text(const struct options *o, char *out, size_t size)
 {
-	*out = '\0';
-	if (o->input) {
-		append(out, size, "recording");
-		return;
-	}
-	if (o->command) {
-		const char *slash = strrchr(o->command[0], '/'),
-			   *name = slash ? slash + 1 : o->command[0];
-		char shown[64];
+	AUTO_FCLOSE FILE *text = fmemopen(out, size - 1, "w");
 
-		text_sanitize(name, strlen(name), shown, sizeof(shown));
-		append(out, size, "command ");
-		append(out, size, shown);
-	}
-	if (o->nr_pids)
-		name_ids(out, size, "pid", o->pids, o->nr_pids);
-	if (o->nr_tids)
-		name_ids(out, size, "tid", o->tids, o->nr_tids);
-	if (o->nr_cpus) {
-		append(out, size, *out ? " on " : "");
-		name_ids(out, size, "CPU", o->cpus, o->nr_cpus);
-	}
-	if (!*out)
-		append(out, size, "all CPUs");
+	if (!text)
+		return;
+	if (o->input)
+		fputs("recording", text);
+	else if (o->command)
+		put_command(text, o->command[0]);
+	else if (o->nr_pids)
+		put_ids(text, "pid", o->pids, o->nr_pids);
+	else if (o->nr_tids)
+		put_ids(text, "tid", o->tids, o->nr_tids);
+	else if (!o->nr_cpus)
+		fputs("all CPUs", text);
+	if (o->nr_cpus && !o->input)
+		put_ids(text, ftell(text) > 0 ? " on CPU" : "CPU", o->cpus, o->nr_cpus);
 }
 
 /* Something was named: not the whole machine. */

@@ -50,60 +50,32 @@ static void close_conn(int *fd)
 		close(steal_fd(fd));
 }
 
-static int make_pair(int *here, int *there)
+static void close_all(struct broker *broker)
 {
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	*here = pair[0];
-	*there = pair[1];
-	return 0;
-}
-
-static int make_life(struct server_socks *here, struct server_socks *there)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	there->life = ends[0];
-	here->life = ends[1];
-	return 0;
-}
-
-static void close_socks(struct server_socks *socks)
-{
-	close_conn(&socks->control);
-	close_conn(&socks->files);
-	close_conn(&socks->life);
+	close_conn(&broker->control);
+	close_conn(&broker->files);
+	close_conn(&broker->life);
 }
 
 static int start_server(struct broker *broker, const struct broker_config *config)
 {
-	struct server_socks here = {-1, -1, -1}, there = {-1, -1, -1};
+	int control[2] = {-1, -1}, files[2] = {-1, -1}, life[2] = {-1, -1}, r = 0;
 	pid_t client = getpid();
-	int r = make_pair(&here.control, &there.control);
 
-	if (r == 0)
-		r = make_pair(&here.files, &there.files);
-	if (r == 0)
-		r = make_life(&here, &there);
-	if (r == 0) {
-		broker->pid = fork();
-		if (broker->pid == 0)
-			_exit(broker_main(config, &there, client));
-		r = broker->pid < 0 ? -errno : 0;
-	}
-	close_socks(&there);
-	if (r < 0) {
-		close_socks(&here);
-		return r;
-	}
-	broker->control = here.control;
-	broker->files = here.files;
-	broker->life = here.life;
-	return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, files) < 0 ||
+	    pipe2(life, O_CLOEXEC) < 0 || (broker->pid = fork()) < 0)
+		r = -errno;
+	else if (broker->pid == 0)
+		_exit(broker_main(config, &(struct server_socks){control[1], files[1], life[0]},
+				  client));
+	close_conn(&control[1]);
+	close_conn(&files[1]);
+	close_conn(&life[0]);
+	broker->control = control[0];
+	broker->files = files[0];
+	broker->life = life[1];
+	return r;
 }
 
 int broker_start(const struct broker_config *config, struct broker **ret, struct err *err)
@@ -115,7 +87,6 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 	if (!broker)
 		goto fail;
 	broker->limit_ms = LIMIT_AT_START_MS;
-	broker->control = broker->files = broker->life = -1;
 	r = start_server(broker, config);
 	if (r < 0)
 		goto fail;
@@ -130,6 +101,8 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 	*ret = broker;
 	return 0;
 fail:
+	if (broker)
+		close_all(broker);
 	free(broker);
 	return err_set(err, r, "cannot start the broker process: %s", strerror(-r));
 }
@@ -138,9 +111,7 @@ struct broker *broker_stop(struct broker *broker)
 {
 	if (!broker)
 		return NULL;
-	close_conn(&broker->control);
-	close_conn(&broker->files);
-	close_conn(&broker->life);
+	close_all(broker);
 	waitpid(broker->pid, NULL, WNOHANG);
 	free(broker->queue);
 	free(broker);

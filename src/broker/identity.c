@@ -48,36 +48,30 @@ struct caps {
 	uint64_t effective, permitted, inheritable;
 };
 
+#define HEADER (&(struct __user_cap_header_struct){.version = _LINUX_CAPABILITY_VERSION_3})
+
 static int caps_get(struct caps *ret)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {0};
+	struct __user_cap_data_struct d[2] = {0};
 
-	if (syscall(SYS_capget, &header, data) < 0)
+	if (syscall(SYS_capget, HEADER, d) < 0)
 		return -errno;
-	ret->effective = data[0].effective | (uint64_t)data[1].effective << 32;
-	ret->permitted = data[0].permitted | (uint64_t)data[1].permitted << 32;
-	ret->inheritable = data[0].inheritable | (uint64_t)data[1].inheritable << 32;
+	ret->effective = d[0].effective | (uint64_t)d[1].effective << 32;
+	ret->permitted = d[0].permitted | (uint64_t)d[1].permitted << 32;
+	ret->inheritable = d[0].inheritable | (uint64_t)d[1].inheritable << 32;
 	return 0;
 }
 
 static int caps_set(const struct caps *caps)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {
-		{
-			.effective = (uint32_t)caps->effective,
-			.permitted = (uint32_t)caps->permitted,
-			.inheritable = (uint32_t)caps->inheritable,
-		},
-		{
-			.effective = (uint32_t)(caps->effective >> 32),
-			.permitted = (uint32_t)(caps->permitted >> 32),
-			.inheritable = (uint32_t)(caps->inheritable >> 32),
-		},
-	};
+	struct __user_cap_data_struct d[2];
 
-	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+	for (int i = 0; i < 2; i++) {
+		d[i].effective = (uint32_t)(caps->effective >> (32 * i));
+		d[i].permitted = (uint32_t)(caps->permitted >> (32 * i));
+		d[i].inheritable = (uint32_t)(caps->inheritable >> (32 * i));
+	}
+	return syscall(SYS_capset, HEADER, d) < 0 ? -errno : 0;
 }
 
 /*

@@ -64,8 +64,8 @@ static void fuzz_client(struct reader *in)
 	int control[2], files[2];
 
 	must(broker);
-	must(make_pair(&control[0], &control[1]) == 0);
-	must(make_pair(&files[0], &files[1]) == 0);
+	must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, control) == 0);
+	must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, files) == 0);
 	*broker = (struct broker){
 		.pid = getpid(), .control = control[0], .files = files[0], .life = -1};
 	for (int i = 0; i < MESSAGES_MAX && reader_left(in) > 0; i++) {
