@@ -512,7 +512,7 @@ static void a_cpu_that_left_meanwhile_is_passed_over(void **state)
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
 	int *cpus = NULL;
-	int nr = cpus_online(&cpus);
+	int nr = cpus_read(CPUS_ONLINE, &cpus);
 	struct source *live;
 
 	(void)state;
@@ -538,7 +538,7 @@ static void cpus_asked_for(void **state)
 	struct machine m = new_machine();
 	struct live_config config = config_on(&m);
 	const int none[] = {CPUS_MAX - 1};
-	int *cpus = NULL, nr = cpus_online(&cpus);
+	int *cpus = NULL, nr = cpus_read(CPUS_ONLINE, &cpus);
 	struct source *live;
 
 	(void)state;

@@ -9,13 +9,12 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define ONLINE_PATH   "/sys/devices/system/cpu/online"
-#define POSSIBLE_PATH "/sys/devices/system/cpu/possible"
-#define FILE_MAX      65536
+#define FILE_MAX 65536
 
 static int read_file(const char *path, char **ret)
 {
@@ -30,16 +29,13 @@ static int read_file(const char *path, char **ret)
 /* One number up to CPUS_MAX; *TEXT moves past it. */
 static int parse_cpu(const char **text)
 {
-	int cpu = 0;
+	char *end;
+	unsigned long cpu = strtoul(*text, &end, 10);
 
-	if (**text < '0' || **text > '9')
+	if (!isdigit((unsigned char)**text) || cpu > CPUS_MAX)
 		return -EINVAL;
-	for (; **text >= '0' && **text <= '9'; (*text)++) {
-		cpu = cpu * 10 + (**text - '0');
-		if (cpu > CPUS_MAX)
-			return -EINVAL;
-	}
-	return cpu;
+	*text = end;
+	return (int)cpu;
 }
 
 int cpus_parse(const char *text, int **ret)
@@ -73,22 +69,12 @@ int cpus_parse(const char *text, int **ret)
 	return (int)nr;
 }
 
-static int read_list(const char *path, int **ret)
+int cpus_read(const char *path, int **ret)
 {
 	AUTO_FREE char *text = NULL;
 	int r = read_file(path, &text);
 
 	return r < 0 ? r : cpus_parse(text, ret);
-}
-
-int cpus_online(int **ret)
-{
-	return read_list(ONLINE_PATH, ret);
-}
-
-int cpus_possible(int **ret)
-{
-	return read_list(POSSIBLE_PATH, ret);
 }
 
 int64_t sysctl_read(const char *path, int64_t fallback)

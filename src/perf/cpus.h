@@ -13,10 +13,11 @@
  */
 int cpus_parse(const char *text, int **ret);
 
-/* The CPUs that are online now. As cpus_parse, or -errno of reading. */
-int cpus_online(int **ret);
-/* The same of those that this machine can ever have. */
-int cpus_possible(int **ret);
+/* The CPUs that are online now, and those that this machine can ever have. */
+#define CPUS_ONLINE   "/sys/devices/system/cpu/online"
+#define CPUS_POSSIBLE "/sys/devices/system/cpu/possible"
+/* The list in the file at PATH. As cpus_parse, or -errno of reading. */
+int cpus_read(const char *path, int **ret);
 
 /* The number in a file of /proc/sys, or FALLBACK. */
 int64_t sysctl_read(const char *path, int64_t fallback);

@@ -334,6 +334,7 @@ void tasks_remove(struct tasks *tasks, pid_t tid)
 	u64map_remove(&tasks->index, (uint64_t)tid);
 	if (last->tid == tid)
 		return;
+	assert(at < tasks->nr);
 	tasks->list[at] = *last;
 	u64map_set(&tasks->index, (uint64_t)last->tid, at);
 }

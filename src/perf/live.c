@@ -118,7 +118,7 @@ static bool list_has(const int *cpus, int nr, int cpu)
 static int wanted_cpus(const struct live *live, int **ret, uint32_t *ret_online)
 {
 	AUTO_FREE int *online = NULL;
-	int nr_online = cpus_online(&online);
+	int nr_online = cpus_read(CPUS_ONLINE, &online);
 	int nr = 0;
 
 	if (nr_online < 0)
@@ -299,7 +299,7 @@ static int copy_config(struct live *live, const struct live_config *config)
 static int check_cpus(const struct live_config *config, struct err *err)
 {
 	AUTO_FREE int *possible = NULL;
-	int nr = config->cpus ? cpus_possible(&possible) : 0;
+	int nr = config->cpus ? cpus_read(CPUS_POSSIBLE, &possible) : 0;
 
 	for (uint32_t i = 0; nr > 0 && i < config->nr_cpus; i++) {
 		if (list_has(possible, nr, config->cpus[i]))
@@ -323,7 +323,7 @@ static int open_all(struct live *live, struct err *err)
 	if (r < 0)
 		return r;
 	if (nr < 0)
-		return err_set(err, nr, "/sys/devices/system/cpu/online: %s", strerror(-nr));
+		return err_set(err, nr, CPUS_ONLINE ": %s", strerror(-nr));
 	if (nr == 0)
 		return err_set(err, -ENODEV, "none of the CPUs asked for is online");
 	targets.cpus = cpus;

@@ -13,6 +13,7 @@
 #include "src/base/reader.h"
 #include "src/base/util.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
@@ -404,6 +405,7 @@ static inline int decode(const struct record_format *format, const void *raw, si
 	struct record record = {.cpu = UINT32_MAX};
 	uint16_t size;
 
+	assert((uintptr_t)raw % sizeof(uint64_t) == 0);
 	record.type = reader_u32(&r);
 	record.misc = reader_u16(&r);
 	size = reader_u16(&r);

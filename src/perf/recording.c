@@ -10,6 +10,7 @@
 #include "src/base/vec.h"
 #include "src/perf/recording_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -204,6 +205,7 @@ bool recording_next(struct recording *rec, struct record *ret)
 	while ((entry = reorder_index_next(&rec->index, rec->pool.base)) != NULL) {
 		uint32_t event = entry->tag & REORDER_TAG_MAX;
 
+		assert(event < rec->head.events.nr);
 		if (record_decode(&rec->head.events.events[event].format,
 				  pool_at(&rec->pool, entry->word), entry->bytes, ret) < 0) {
 			bad_record(rec, entry->word);

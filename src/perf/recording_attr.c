@@ -13,6 +13,7 @@
 #include "src/base/vec.h"
 #include "src/perf/event.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -167,6 +168,7 @@ int recording_events_add(struct recording_events *events, const uint8_t *attr, s
 
 int recording_events_add_id(struct recording_events *events, uint64_t id, uint32_t event)
 {
+	assert(event < events->nr);
 	if (events->nr_ids >= RECORDING_IDS_MAX)
 		return -E2BIG;
 	events->nr_ids++;

@@ -9,6 +9,7 @@
 #include "src/base/util.h"
 #include "src/perf/recording_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -55,15 +56,13 @@ static struct perf_event_header header_at(const struct recording *rec, const uin
 	return header;
 }
 
-static uint64_t number_at(const struct recording *rec, const uint8_t *p, size_t bytes)
+/* The number after the header of the record at P, of 32 or 64 bits. */
+static uint64_t first_number(const struct recording *rec, const uint8_t *p, bool is_long)
 {
-	uint64_t v = 0;
+	struct reader r = reader_of(p + HEADER_BYTES, sizeof(uint64_t));
 
-	memcpy(&v, p, bytes);
-	if (rec->head.events.is_swapped)
-		v = bytes == sizeof(uint32_t) ? __builtin_bswap32((uint32_t)v)
-					      : __builtin_bswap64(v);
-	return v;
+	r.swap = rec->head.events.is_swapped;
+	return is_long ? reader_u64(&r) : reader_u32(&r);
 }
 
 /* The record that FEED is at, where decoding can use it in place. NULL: no room. */
@@ -135,7 +134,9 @@ static int keep(struct recording *rec, const struct feed *feed,
 		return 0;
 	}
 	time_ns = recording_events_time(events, (uint32_t)event, raw, header->size);
+	assert((size_t)event < events->nr && (uint32_t)event <= REORDER_TAG_MAX);
 	word = pool_word(&rec->pool, raw);
+	assert(pool_at(&rec->pool, word) == raw);
 	rec->pool.refs[pool_chunk_of(word)]++;
 	reorder_index_add(&rec->index,
 			  (struct reorder_entry){
@@ -170,7 +171,7 @@ static int take_compressed(struct recording *rec, const struct perf_event_header
 
 			if (header->size < COMPRESSED2_DATA_OFF)
 				return damaged(rec, &rec->raw, "a compressed record without data");
-			told = number_at(rec, p + HEADER_BYTES, sizeof(told));
+			told = first_number(rec, p, true);
 			off = COMPRESSED2_DATA_OFF;
 			bytes = header->size - off;
 			if (told > bytes)
@@ -229,7 +230,7 @@ static int take_outside(struct recording *rec, const struct feed *feed,
 
 	if (header->size < HEADER_BYTES + width || feed != &rec->raw)
 		return damaged(rec, feed, "a record without the size of what follows it");
-	bytes = number_at(rec, feed_data(feed) + HEADER_BYTES, width);
+	bytes = first_number(rec, feed_data(feed), is_aux);
 	rec->stream->skip = is_aux ? bytes : align_up(bytes, sizeof(uint64_t));
 	return 0;
 }

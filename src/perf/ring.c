@@ -6,6 +6,7 @@
 
 #include "src/base/util.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +22,7 @@ static size_t page_bytes(void)
 
 struct ring ring_over(struct perf_event_mmap_page *page, const void *data, uint64_t data_bytes)
 {
+	assert(data_bytes > 0 && (data_bytes & (data_bytes - 1)) == 0);
 	return (struct ring){.page = page, .data = data, .data_bytes = data_bytes};
 }
 
@@ -73,6 +75,7 @@ void ring_copy(const struct ring *ring, uint64_t pos, void *out, size_t bytes)
 	uint64_t off = pos & (ring->data_bytes - 1);
 	size_t first = (size_t)MIN((uint64_t)bytes, ring->data_bytes - off);
 
+	assert(bytes <= ring->data_bytes);
 	copy_lines(out, ring->data + off, first);
 	if (unlikely(first < bytes))
 		copy_lines((uint8_t *)out + first, ring->data, bytes - first);

@@ -12,6 +12,7 @@
 #include "src/base/util.h"
 #include "src/perf/attr.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -107,6 +108,7 @@ void sample_copy(const struct ring *ring, uint64_t pos, uint32_t size,
 {
 	uint16_t bytes = (uint16_t)sample_copy_bytes(extent);
 
+	assert(sample_copy_bytes(extent) <= size && bytes % WORD == size % WORD);
 	ring_copy(ring, pos, out, extent->head_bytes);
 	if (extent->is_trimmed)
 		ring_copy(ring, pos + size - WORD, out + extent->head_bytes, WORD);
