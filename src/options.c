@@ -201,16 +201,6 @@ static int set_debuginfod(const struct spec *spec, struct options *o, const char
 
 /* --- the table --- */
 
-static const char *view_name_of(int kind)
-{
-	return kind < VIEW_COUNT ? view_name((enum view_kind)kind) : NULL;
-}
-
-static const char *sort_name_of(int sort)
-{
-	return sort < VIEW_SORT_COUNT ? view_sort_name((enum view_sort)sort) : NULL;
-}
-
 static const char *format_name_of(int format)
 {
 	static const char *const names[OPTIONS_FORMAT_COUNT + 1] = {
@@ -256,9 +246,9 @@ static const struct spec specs[] = {
 	{'d', "delay", "SECONDS", "between two refreshes (default 2)", "What to show",
 	 SECONDS(delay_ns, DELAY_MIN_NS, DELAY_MAX_NS), ALSO(delay_given)},
 	{0, "view", "VIEW", "functions, callers or tree (default functions)", NULL,
-	 NAME(view, view_name_of)},
+	 NAME(view, view_name)},
 	{0, "sort", "COLUMN", "self, total, name or object (default self)", NULL,
-	 NAME(sort, sort_name_of)},
+	 NAME(sort, view_sort_name)},
 	{0, "no-color", NULL, "no colours on the screen, as with NO_COLOR set", NULL,
 	 FLAG(no_color)},
 

@@ -59,11 +59,6 @@ struct log_chunk *log_current(const struct sample_log *log, uint64_t time_ns)
 	return chunk;
 }
 
-bool log_is_full(const struct sample_log *log)
-{
-	return log->nr_chunks == log->max_chunks;
-}
-
 static size_t chunk_bytes(const struct sample_log *log)
 {
 	return sizeof(struct log_chunk) + chunk_capacity(log) * sizeof(struct log_entry);
@@ -73,7 +68,7 @@ struct log_chunk *log_open_chunk(struct sample_log *log, uint64_t time_ns)
 {
 	struct log_chunk *chunk = log->spare;
 
-	if (log_is_full(log))
+	if (log->nr_chunks == log->max_chunks)
 		return NULL;
 	if (!chunk)
 		chunk = malloc(chunk_bytes(log));

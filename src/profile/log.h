@@ -56,7 +56,6 @@ void log_done(struct sample_log *log);
 
 /* The newest chunk if there is room in it for a sample of this time; NULL: log_open_chunk first. */
 struct log_chunk *log_current(const struct sample_log *log, uint64_t time_ns);
-bool log_is_full(const struct sample_log *log); /* no further chunk is allowed */
 /* Begin a chunk. NULL: no memory, or the log is full. */
 struct log_chunk *log_open_chunk(struct sample_log *log, uint64_t time_ns);
 /* Append to CHUNK (there is room) and name the entry. */

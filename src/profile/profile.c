@@ -86,10 +86,8 @@ static struct log_chunk *chunk_for(struct profile *p, uint64_t time_ns)
 
 	if (likely(chunk))
 		return chunk;
-	if (log_is_full(&p->log))
-		window_evict(p);
 	chunk = log_open_chunk(&p->log, time_ns);
-	if (!chunk && p->log.nr_chunks) { /* no memory for one more: reuse */
+	if (!chunk && p->log.nr_chunks) { /* full, or no memory for one more */
 		window_evict(p);
 		chunk = log_open_chunk(&p->log, time_ns);
 	}

@@ -150,7 +150,6 @@ void profile_freeze(struct profile *p, bool frozen, uint64_t time_ns)
 	if (w->frozen == frozen)
 		return;
 	profile_advance(p, time_ns);
-	w->now_ns = MAX(w->now_ns, time_ns);
 	w->frozen = frozen;
 	w->end_ns = w->now_ns;
 	/* Freezing keeps the sums as they are; what came meanwhile is added when it ends. */

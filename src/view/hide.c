@@ -48,41 +48,14 @@ static void fold_nodes(struct view_scratch *w)
 		w->folded[w->folded_of[i]].self += node.self;
 		w->folded[w->folded_of[i]].total += node.self;
 	}
-	for (uint32_t i = w->nr_nodes - 1; i > 0; i--)
-		w->folded[w->folded[i].parent].total += w->folded[i].total;
-}
+	/* Children in any order: rows are sorted in the end. */
+	for (uint32_t i = w->nr_nodes - 1; i > 0; i--) {
+		struct snap_node *parent = &w->folded[w->folded[i].parent];
 
-/* Insert CHILD among its siblings by total; mostly they come heaviest first, so it goes to the end. */
-static void link_child(struct view_scratch *w, uint32_t child, uint32_t *last_of)
-{
-	uint32_t parent = w->folded[child].parent, *link = &w->folded[parent].first_child;
-	uint32_t last = last_of[parent];
-
-	if (last && w->folded[last].total >= w->folded[child].total)
-		link = &w->folded[last].next_sibling;
-	while (*link != SNAPSHOT_NONE && w->folded[*link].total >= w->folded[child].total)
-		link = &w->folded[*link].next_sibling;
-	w->folded[child].next_sibling = *link;
-	*link = child;
-	if (w->folded[child].next_sibling == SNAPSHOT_NONE)
-		last_of[parent] = child;
-}
-
-/* Children in the order of the snapshot's lists. */
-static void link_nodes(struct view_scratch *w, uint32_t *last_of)
-{
-	const struct snap_node *nodes = w->snapshot->nodes;
-
-	for (uint32_t i = 0; i < w->nr_nodes; i++)
-		last_of[i] = 0;
-	for (uint32_t i = 0; i < w->snapshot->nr_nodes; i++)
-		for (uint32_t k = nodes[i].first_child; k != SNAPSHOT_NONE;
-		     k = nodes[k].next_sibling)
-			if (!is_kernel(w->snapshot, &nodes[k]))
-				link_child(w, w->folded_of[k], last_of);
-	for (uint32_t i = 1; i < w->nr_nodes; i++)
-		if (w->folded[i].func == SNAPSHOT_NONE)
-			link_child(w, i, last_of);
+		parent->total += w->folded[i].total;
+		w->folded[i].next_sibling = parent->first_child;
+		parent->first_child = i;
+	}
 }
 
 int rows_choose_nodes(struct view_scratch *w)
@@ -93,12 +66,11 @@ int rows_choose_nodes(struct view_scratch *w)
 	w->nr_nodes = nr;
 	if (!w->query->hide_kernel || nr == 0)
 		return 0;
-	/* One more for "[kernel]"; folded_of has a second half, the last child of each node. */
+	/* One more for "[kernel]". */
 	if (vec_reserve(&w->folded, &w->cap_folded, nr + 1ul, UINT32_MAX) < 0 ||
-	    vec_reserve(&w->folded_of, &w->cap_folded_of, nr * 2ul + 1, UINT32_MAX) < 0)
+	    vec_reserve(&w->folded_of, &w->cap_folded_of, nr, UINT32_MAX) < 0)
 		return -ENOMEM;
 	fold_nodes(w);
-	link_nodes(w, w->folded_of + nr);
 	w->nodes = w->folded;
 	return 0;
 }

@@ -23,10 +23,9 @@
 static const char *const sort_names[] = {"self", "total", "name", "object"};
 _Static_assert(ARRAY_SIZE(sort_names) == VIEW_SORT_COUNT, "all orders");
 
-const char *view_name(enum view_kind kind)
+const char *view_name(int kind)
 {
-	assert(kind < VIEW_COUNT);
-	return view_specs[kind].name;
+	return kind < VIEW_COUNT ? view_specs[kind].name : NULL;
 }
 
 const char *view_title(enum view_kind kind)
@@ -35,10 +34,9 @@ const char *view_title(enum view_kind kind)
 	return view_specs[kind].title;
 }
 
-const char *view_sort_name(enum view_sort sort)
+const char *view_sort_name(int sort)
 {
-	assert(sort < VIEW_SORT_COUNT);
-	return sort_names[sort];
+	return sort < VIEW_SORT_COUNT ? sort_names[sort] : NULL;
 }
 
 /* --- functions without a place in the snapshot --- */

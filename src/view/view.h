@@ -22,9 +22,11 @@ enum view_sort {
 	VIEW_SORT_COUNT
 };
 
-const char *view_name(enum view_kind kind); /* "functions", "callers", "tree": as --view takes it */
-const char *view_title(enum view_kind kind);	 /* "Functions", "Callers", "Call tree" */
-const char *view_sort_name(enum view_sort sort); /* "self" ... as --sort takes it */
+/* "functions", "callers", "tree": as --view takes it. NULL above the last enum view_kind. */
+const char *view_name(int kind);
+/* "self" ... as --sort takes it. NULL above the last enum view_sort. */
+const char *view_sort_name(int sort);
+const char *view_title(enum view_kind kind); /* "Functions", "Callers", "Call tree" */
 
 /* Which rows are open: a set of row keys, and what is the default for the rest. */
 struct fold;
