@@ -222,7 +222,11 @@ static void of_kernel_names_the_plain_one(void **state)
 static void a_kernel_placed_elsewhere_has_the_same_names(void **state)
 {
 	static uint64_t out[LOADER_NAMES_BYTES_MAX / 8];
-	const uint64_t offs[] = {0xffffffff91000150, 0xffffffff81000150, 0xffffffffd0000180};
+	const struct protocol_request request = {
+		.nr_offs = 3,
+		.offs = {0xffffffff91000150, 0xffffffff81000150, 0xffffffffd0000180},
+	};
+	const struct cache_files files = {.nr = 0};
 	const struct protocol_names *head = (const struct protocol_names *)(const void *)out;
 	const struct protocol_name *records =
 		(const struct protocol_name *)(const void *)(head + 1);
@@ -240,7 +244,7 @@ static void a_kernel_placed_elsewhere_has_the_same_names(void **state)
 				      0);
 	assert_true(kallsyms_image(entry->kallsyms) == 0xffffffff81000000);
 	entry->kernel_shift = 0x10000000;
-	assert_true(names_build(entry, NULL, 0, offs, 3, out, sizeof(out)) > 0);
+	assert_true(names_build(entry, &files, &request, out, sizeof(out)) > 0);
 	assert_string_equal(text + records[0].name, "second");
 	assert_true(records[0].func_off == 0xffffffff91000100);
 	assert_true(records[0].from == 0xffffffff91000100);

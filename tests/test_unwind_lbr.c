@@ -91,7 +91,9 @@ static uint32_t sample_as(uint32_t process, uint32_t tid, bool has_slot)
 
 	for (uint32_t i = 0; i < cpu.nr; i++)
 		entries[i] = cpu.ring[(cpu.newest + cpu.slots - i) % cpu.slots];
-	return lbr_sites(lbr, process, tid, entries, cpu.nr, has_slot ? cpu.newest : LBR_NO_SLOT,
+	return lbr_sites(lbr,
+			 &(struct lbr_sample){process, tid, entries, cpu.nr,
+					      has_slot ? cpu.newest : LBR_NO_SLOT},
 			 sites, SITES_MAX, &cut);
 }
 
@@ -310,7 +312,8 @@ static void hostile_branch_stacks(void **state)
 	for (size_t i = 0; i < 10 * ARRAY_SIZE(slots) * ARRAY_SIZE(nrs); i++) {
 		uint64_t nr = nrs[(i * 7) % ARRAY_SIZE(nrs)];
 		uint64_t slot = slots[(i * 5 + i / 13) % ARRAY_SIZE(slots)];
-		uint32_t kept = lbr_sites(lbr, 1, 1, many, nr, slot, sites, SITES_MAX, &cut);
+		uint32_t kept = lbr_sites(lbr, &(struct lbr_sample){1, 1, many, nr, slot}, sites,
+					  SITES_MAX, &cut);
 
 		assert_true(kept <= SITES_MAX);
 		assert_true(kept >= MIN(nr, (uint64_t)SITES_MAX));
@@ -320,9 +323,12 @@ static void hostile_branch_stacks(void **state)
 	/* The hardware's end of the stack is an empty entry. */
 	many[3].from = 0;
 	lbr_forget(lbr, 1);
-	assert_int_equal(lbr_sites(lbr, 1, 1, many, 32, 31, sites, SITES_MAX, &cut), 3);
+	assert_int_equal(
+		lbr_sites(lbr, &(struct lbr_sample){1, 1, many, 32, 31}, sites, SITES_MAX, &cut),
+		3);
 	assert_int_equal(cut, STACK_END_LBR);
-	assert_int_equal(lbr_sites(lbr, 1, 1, many, 32, 31, sites, 2, &cut), 2);
+	assert_int_equal(lbr_sites(lbr, &(struct lbr_sample){1, 1, many, 32, 31}, sites, 2, &cut),
+			 2);
 	assert_int_equal(cut, STACK_END_DEPTH);
 }
 

@@ -345,8 +345,7 @@ static void run_cie(struct cfa_run *run, struct machine *m)
 }
 
 int cfa_run(struct cfa_run *run, const struct cfi_cie *cie, const struct cfi_fde *fde,
-	    uint64_t start, uint64_t end, const struct cfi_section *section, cfa_row_fn *fn,
-	    void *arg)
+	    const struct cfi_section *section)
 {
 	struct machine m;
 
@@ -361,14 +360,14 @@ int cfa_run(struct cfa_run *run, const struct cfi_cie *cie, const struct cfi_fde
 		return -EBADMSG;
 	m.initial = &run->initial;
 	row_copy(&m, m.row, &run->initial);
-	m.loc = start;
-	m.end = end;
-	m.fn = fn;
-	m.arg = arg;
+	m.loc = fde->begin + fde->shift;
+	m.end = fde->end + fde->shift;
+	m.fn = run->fn;
+	m.arg = run->arg;
 	run_insns(run, &m, fde->insns, fde->insns_bytes);
 	if (m.ret < 0)
 		return m.ret;
 	if (m.r.bad)
 		return -EBADMSG;
-	return m.loc < end ? fn(arg, m.loc, end, m.row) : 0;
+	return m.loc < m.end ? m.fn(m.arg, m.loc, m.end, m.row) : 0;
 }

@@ -49,6 +49,8 @@ typedef int cfa_row_fn(void *arg, uint64_t start, uint64_t end, const struct cfa
 
 struct cfa_run {
 	const struct cfi_input *input;
+	cfa_row_fn *fn;
+	void *arg;
 	uint64_t steps_left;  /* over all runs: a bound on hostile programs */
 	unsigned int nr_regs; /* at most CFA_REGS_MAX; rules of higher ones are passed over */
 	const struct cfi_cie *initial_of;
@@ -58,12 +60,11 @@ struct cfa_run {
 };
 
 /*
- * Run FDE's program over virtual addresses [START, END) and give each row to
- * FN. SECTION is where the program stands. Returns 0, -EBADMSG (damaged: rows
- * given so far must be dropped), or what FN returned.
+ * Run FDE's program over the whole function and give each row to RUN's fn. SECTION is
+ * where the program stands. Returns 0, -EBADMSG (damaged: rows
+ * given so far must be dropped), or what fn returned.
  */
 int cfa_run(struct cfa_run *run, const struct cfi_cie *cie, const struct cfi_fde *fde,
-	    uint64_t start, uint64_t end, const struct cfi_section *section, cfa_row_fn *fn,
-	    void *arg);
+	    const struct cfi_section *section);
 
 #endif

@@ -194,7 +194,6 @@ static int collect(struct compile *c, struct cfi_frames *ret)
 		r = cfi_scan(c->input, &c->input->debug_frame, false, &c->debug);
 	if (r < 0)
 		return r;
-	c->stats.fdes = c->eh.nr_fdes + c->debug.nr_fdes;
 	c->stats.fdes_skipped = c->eh.nr_skipped + c->debug.nr_skipped;
 	if (c->input->machine == TABLE_MACHINE_AARCH64) {
 		begin_trampolines(c->input, &c->eh);
@@ -346,8 +345,7 @@ static int compile_fde(struct compile *c, const struct cfi_fde *fde)
 	c->fde = fde;
 	c->cie = is_eh ? &c->eh.cies[fde->cie] : &c->debug.cies[fde->cie - c->eh.nr_cies];
 	c->cie_key = hash_u64(c->cie->ra_reg * 2ull + c->cie->is_signal);
-	r = cfa_run(&c->run, c->cie, fde, fde->begin + fde->shift, fde->end + fde->shift,
-		    is_eh ? &c->input->eh_frame : &c->input->debug_frame, row_add, c);
+	r = cfa_run(&c->run, c->cie, fde, is_eh ? &c->input->eh_frame : &c->input->debug_frame);
 	if (r == -EBADMSG) {
 		c->stats.fdes_skipped++;
 		table_builder_rewind(c->builder, &mark);
@@ -428,6 +426,8 @@ int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 	if (input->machine == TABLE_MACHINE_NONE || !segments_are_sane(input))
 		return -EINVAL;
 	c.run = (struct cfa_run){.input = input,
+				 .fn = row_add,
+				 .arg = &c,
 				 .steps_left = CFA_STEPS_MAX,
 				 .nr_regs = is_x86_64 ? X86_NR_REGS : CFA_REGS_MAX};
 	r = collect(&c, &ranges);

@@ -44,7 +44,7 @@ struct cfi_input {
 };
 
 struct cfi_stats {
-	uint64_t fdes, fdes_skipped, rows, slow_path_rows;
+	uint64_t fdes_skipped, rows, slow_path_rows;
 };
 
 /*

@@ -50,12 +50,13 @@ static enum stack_end end_of(const struct unwind_map *map, const struct unwind_f
 	return is_root ? STACK_END_ROOT : cut;
 }
 
+/* RET's end is what the chain ends for unless its outermost frame is a root. */
 static void take_chain(const struct unwind_space *space, const uint64_t *ips, uint64_t nr,
-		       bool has_returns, enum stack_end cut, struct unwind_frame *frames,
-		       struct unwind_result *ret)
+		       bool has_returns, struct unwind_frame *frames, struct unwind_result *ret)
 {
 	const struct unwind_map *map = NULL, *last = NULL;
 	uint32_t kept = (uint32_t)MIN(nr, (uint64_t)UNWIND_FRAMES_MAX);
+	enum stack_end cut = ret->end;
 
 	for (uint32_t i = 0; i < kept; i++) {
 		map = unwind_frame_of(space, ips[i], has_returns && i > 0, last, &frames[i]);
@@ -103,9 +104,8 @@ static void end_at_start(const struct unwind_space *space, const struct unwind_f
 void unwind_fp(const struct unwind_space *space, const uint64_t *ips, uint64_t nr, uint64_t max_ips,
 	       struct unwind_frame *frames, struct unwind_result *ret)
 {
-	enum stack_end cut = max_ips && nr >= max_ips ? STACK_END_TRUNCATED : STACK_END_FP;
-
-	take_chain(space, ips, nr, true, cut, frames, ret);
+	ret->end = max_ips && nr >= max_ips ? STACK_END_TRUNCATED : STACK_END_FP;
+	take_chain(space, ips, nr, true, frames, ret);
 	if (ret->end == STACK_END_FP)
 		end_at_start(space, frames, ret);
 }
@@ -113,5 +113,6 @@ void unwind_fp(const struct unwind_space *space, const uint64_t *ips, uint64_t n
 void unwind_lbr(const struct unwind_space *space, const uint64_t *ips, uint64_t nr,
 		enum stack_end cut, struct unwind_frame *frames, struct unwind_result *ret)
 {
-	take_chain(space, ips, nr, false, cut, frames, ret);
+	ret->end = cut;
+	take_chain(space, ips, nr, false, frames, ret);
 }

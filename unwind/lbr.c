@@ -141,10 +141,11 @@ static void stitch(struct thread *thread, const struct lbr_entry *entries, uint3
 	thread->newest_slot = newest_slot;
 }
 
-uint32_t lbr_sites(struct lbr *lbr, uint32_t process, uint32_t tid, const struct lbr_entry *entries,
-		   uint64_t nr, uint64_t newest_slot, uint64_t *sites, uint32_t max,
+uint32_t lbr_sites(struct lbr *lbr, const struct lbr_sample *sample, uint64_t *sites, uint32_t max,
 		   enum stack_end *ret_cut)
 {
+	const struct lbr_entry *entries = sample->entries;
+	uint64_t nr = sample->nr, newest_slot = sample->newest_slot;
 	struct thread *thread;
 	uint32_t nr_sites = 0, nr_older = 0;
 
@@ -156,7 +157,7 @@ uint32_t lbr_sites(struct lbr *lbr, uint32_t process, uint32_t tid, const struct
 	*ret_cut = nr_sites == max && nr > max ? STACK_END_DEPTH
 		   : nr_sites >= lbr->slots    ? STACK_END_LBR_DEPTH
 					       : STACK_END_LBR;
-	thread = thread_of(lbr, process, tid);
+	thread = thread_of(lbr, sample->process, sample->tid);
 	if (newest_slot >= lbr->slots || nr_sites > lbr->slots) {
 		thread->nr_own = thread->nr_older = 0;
 		return nr_sites;

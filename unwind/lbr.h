@@ -29,17 +29,22 @@ struct lbr *lbr_free(struct lbr *lbr);
 /* Forget all threads: the samples begin anew. */
 void lbr_clear(struct lbr *lbr);
 
+struct lbr_sample {
+	uint32_t process, tid;
+	const struct lbr_entry *entries; /* the branch stack, innermost first */
+	uint64_t nr;
+	uint64_t
+		newest_slot; /* the hardware's slot of the first; LBR_NO_SLOT: not known, nothing is stitched */
+};
+
 /*
  * The call sites of one sample's stack into SITES (room for MAX), innermost
- * first. ENTRIES, NR of them, are the branch stack, NEWEST_SLOT the hardware's
- * slot of the first one (LBR_NO_SLOT: not known, nothing is stitched). When the
- * outermost entry stands in the same slot of the previous sample of the same
- * thread TID of PROCESS, what was outside of it there follows. Returns the
+ * first. When the outermost entry stands in the same slot of the previous sample of
+ * the same thread, what was outside of it there follows. Returns the
  * number of sites; *RET_CUT is what the stack ends for unless it ends in a root:
  * LBR, LBR_DEPTH (all slots were in use), STITCHED, or DEPTH (more than MAX).
  */
-uint32_t lbr_sites(struct lbr *lbr, uint32_t process, uint32_t tid, const struct lbr_entry *entries,
-		   uint64_t nr, uint64_t newest_slot, uint64_t *sites, uint32_t max,
+uint32_t lbr_sites(struct lbr *lbr, const struct lbr_sample *sample, uint64_t *sites, uint32_t max,
 		   enum stack_end *ret_cut);
 
 /* Thread TID has ended. */

@@ -74,6 +74,13 @@ static void lbr_input_of(struct stacks *s, const struct process *process,
 {
 	const struct record_sample *sample = &record->sample;
 	uint64_t leaf = lbr_leaf(sample, user);
+	const struct lbr_sample branches = {
+		.process = process->index,
+		.tid = record->tid,
+		.entries = (const struct lbr_entry *)sample->branches,
+		.nr = sample->nr_branches,
+		.newest_slot = sample->branch_hw_idx,
+	};
 
 	_Static_assert(sizeof(struct lbr_entry) == sizeof(struct record_branch),
 		       "branch entries are used in place");
@@ -82,10 +89,8 @@ static void lbr_input_of(struct stacks *s, const struct process *process,
 	if (!leaf)
 		return;
 	s->user_ips[0] = leaf;
-	ret->nr_user_ips = 1 + lbr_sites(s->lbr, process->index, record->tid,
-					 (const struct lbr_entry *)sample->branches,
-					 sample->nr_branches, sample->branch_hw_idx,
-					 s->user_ips + 1, UNWIND_FRAMES_MAX - 1, &ret->cut);
+	ret->nr_user_ips =
+		1 + lbr_sites(s->lbr, &branches, s->user_ips + 1, UNWIND_FRAMES_MAX - 1, &ret->cut);
 }
 
 /* Recorded without callchains: the place of the sample is all there is. */

@@ -69,13 +69,19 @@ void cache_set_blob(struct cache_entry *entry, const void *blob, size_t bytes, b
 void cache_trim(struct cache *cache);
 size_t cache_bytes(const struct cache *cache);
 
+/* What names are read from: the file itself, then its debug files. */
+struct cache_files {
+	int all[CACHE_FILES_MAX];
+	unsigned int nr;
+};
+
 /*
- * Name the functions at OFFS (NR, at most LOADER_NAMES_MAX) by what ENTRY
- * holds: symbols, else the FDE; or the kernel's symbols. FILES (NR_FILES) are
- * those that the symbols were taken from, for their text. The answer goes to
- * OUT, which is aligned to 8 bytes. Its length, or -E2BIG if OUT_BYTES were too few. (names.c)
+ * Name the functions at REQUEST's offsets (at most LOADER_NAMES_MAX) by what ENTRY
+ * holds: symbols, else the FDE; or the kernel's symbols. The answer goes to
+ * OUT, which is aligned to 8 bytes. Its length, or -E2BIG if OUT_BYTES were too
+ * few. (names.c)
  */
-ssize_t names_build(const struct cache_entry *entry, const int *files, unsigned int nr_files,
-		    const uint64_t *offs, uint32_t nr, void *out, size_t out_bytes);
+ssize_t names_build(const struct cache_entry *entry, const struct cache_files *files,
+		    const struct protocol_request *request, void *out, size_t out_bytes);
 
 #endif

@@ -15,8 +15,7 @@
 #define OBJECT_BYTES_MAX 64 /* a kernel module's name: MODULE_NAME_LEN is 56 */
 
 struct answer {
-	const int *files;
-	unsigned int nr_files;
+	const struct cache_files *files;
 	struct protocol_names *head;
 	struct protocol_name *records;
 	char *text;
@@ -51,8 +50,8 @@ static void file_name(const struct cache_entry *entry, struct answer *answer,
 	record->last = place.last;
 	elf_file_vaddr_of(&entry->head, record->func_off, &vaddr);
 	record->func_vaddr = vaddr;
-	if (!is_found ||
-	    symbols_text(entry->symbols, place.name, answer->files, answer->nr_files, mangled) < 0)
+	if (!is_found || symbols_text(entry->symbols, place.name, answer->files->all,
+				      answer->files->nr, mangled) < 0)
 		return;
 	record->name = put_name(answer, mangled);
 }
@@ -101,11 +100,12 @@ static void vmlinux_name(const struct cache_entry *entry, struct answer *answer,
 	answer->text[answer->head->text_bytes++] = '\0';
 }
 
-ssize_t names_build(const struct cache_entry *entry, const int *files, unsigned int nr_files,
-		    const uint64_t *offs, uint32_t nr, void *out, size_t out_bytes)
+ssize_t names_build(const struct cache_entry *entry, const struct cache_files *files,
+		    const struct protocol_request *request, void *out, size_t out_bytes)
 {
+	uint32_t nr = request->nr_offs;
 	size_t fixed = sizeof(struct protocol_names) + nr * sizeof(struct protocol_name);
-	struct answer answer = {.files = files, .nr_files = nr_files, .head = out};
+	struct answer answer = {.files = files, .head = out};
 
 	assert(nr <= LOADER_NAMES_MAX);
 	if (out_bytes < fixed + nr * (size_t)(LOADER_NAME_BYTES_MAX + OBJECT_BYTES_MAX))
@@ -115,10 +115,10 @@ ssize_t names_build(const struct cache_entry *entry, const int *files, unsigned 
 	*answer.head = (struct protocol_names){.nr = nr};
 	for (uint32_t i = 0; i < nr; i++) {
 		answer.records[i] = (struct protocol_name){
-			.off = offs[i],
+			.off = request->offs[i],
 			.func_off = UINT64_MAX,
-			.from = offs[i],
-			.last = offs[i],
+			.from = request->offs[i],
+			.last = request->offs[i],
 			.name = PROTOCOL_NO_TEXT,
 			.object = PROTOCOL_NO_TEXT,
 		};

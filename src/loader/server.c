@@ -233,22 +233,16 @@ static int symbols_collect(struct server *server, struct symbols *symbols,
 	return r;
 }
 
-/* What names are read from: the file itself, then its debug files. */
-struct files {
-	int all[CACHE_FILES_MAX];
-	unsigned int nr;
-};
-
-static struct files files_of(const struct attached *attached)
+static struct cache_files files_of(const struct attached *attached)
 {
-	struct files files = {.all = {attached->file}, .nr = 1};
+	struct cache_files files = {.all = {attached->file}, .nr = 1};
 
 	for (uint32_t i = 0; i < attached->nr_debug; i++)
 		files.all[files.nr++] = attached->debug[i];
 	return files;
 }
 
-static void stamps_take(const struct files *files, struct cache_stamp stamps[CACHE_FILES_MAX])
+static void stamps_take(const struct cache_files *files, struct cache_stamp stamps[CACHE_FILES_MAX])
 {
 	for (unsigned int i = 0; i < files->nr; i++) {
 		struct stat st;
@@ -303,7 +297,7 @@ static int entry_load(struct server *server, struct cache_entry *entry, const st
 }
 
 static int entry_need_symbols(struct server *server, struct cache_entry *entry,
-			      const struct files *files)
+			      const struct cache_files *files)
 {
 	struct cache_stamp stamps[CACHE_FILES_MAX];
 	struct elf_file file;
@@ -366,7 +360,7 @@ static int kernel_load(struct server *server, struct cache_entry *entry)
 static int serve_names(struct server *server, bool is_kernel)
 {
 	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
-	struct files files = files_of(&server->attached);
+	struct cache_files files = files_of(&server->attached);
 	ssize_t len;
 	int r;
 
@@ -374,8 +368,7 @@ static int serve_names(struct server *server, bool is_kernel)
 	if (r < 0)
 		return r;
 	server->reply.is_refused = entry->is_refused;
-	len = names_build(entry, files.all, files.nr, server->request.offs, server->request.nr_offs,
-			  server->names, server->names_bytes);
+	len = names_build(entry, &files, &server->request, server->names, server->names_bytes);
 	if (len < 0)
 		return (int)len;
 	server->reply.output_bytes = (uint64_t)len;

@@ -33,7 +33,9 @@ static void branches(struct lbr *lbr, struct reader *in)
 		entries[i].from = 0x100u + reader_u8(in);
 		entries[i].to = 0x100u + reader_u8(in);
 	}
-	got = lbr_sites(lbr, who & 3, who >> 2 & 7, entries, nr, slot & 128 ? LBR_NO_SLOT : slot,
+	got = lbr_sites(lbr,
+			&(struct lbr_sample){who & 3, who >> 2 & 7, entries, nr,
+					     slot & 128 ? LBR_NO_SLOT : slot},
 			sites, who >> 5 ? SITES_MAX : 3, &cut);
 	must(got <= SITES_MAX && cut < STACK_END_COUNT);
 	unwind_lbr(&space, sites, got, cut, frames, &result);
