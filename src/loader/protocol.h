@@ -38,6 +38,7 @@ enum protocol_kind {
 	PROTOCOL_RETURN_ADDRS,
 	PROTOCOL_NAMES,
 	PROTOCOL_KERNEL_NAMES,
+	PROTOCOL_KIND_COUNT,
 };
 
 enum protocol_role {
@@ -45,6 +46,7 @@ enum protocol_role {
 	PROTOCOL_ROLE_OUTPUT, /* the memory file for a table or for return addresses */
 	PROTOCOL_ROLE_NAMES,  /* once, before any request for names: where these are answered */
 	PROTOCOL_ROLE_DEBUG,  /* a debug file of the module, at most LOADER_DEBUG_MAX */
+	PROTOCOL_ROLE_COUNT,
 };
 
 /* The first message, from the loader: it is confined and takes requests. */
