@@ -57,7 +57,7 @@ struct backlog *backlog_free(struct backlog *b)
 	return NULL;
 }
 
-/* Let the pointers of INPUT lead into the buffer behind W. */
+/* Let the pointers of INPUT lead into the buffer, where its parts follow W. */
 static void waiting_link(struct waiting *w)
 {
 	uint64_t *ips = (uint64_t *)(void *)(w + 1);
@@ -102,6 +102,7 @@ bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const str
 	if (input->stack.bytes > 0)
 		memcpy(p + kernel_bytes + user_bytes, input->stack.data, input->stack.bytes);
 	b->bytes += bytes;
+	assert(b->bytes <= b->max_bytes);
 	return true;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the files of the engine share. Nobody outside src/engine includes this.
+ * What the files of the engine share; nothing outside src/engine includes this.
  *
  * A file calls only those above it in this list:
  *
  *	wait.c      the one place where the thread waits
  *	stack.c     one sample: kernel and user part joined into one path
- *	samples.c   single samples for whom they are asked
+ *	samples.c   single samples, where they are asked for
  *	records.c   what is done with a record
  *	backlog.c   samples that wait for an unwind table
  *	report.c    the snapshot's settings, health and cost

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STACK	 127   /* kernel.perf_event_max_stack, unless somebody has changed it */
-#define KERNEL_PARTS_MAX 65536 /* modules of a kernel */
-#define LIST_EVENTS_MAX	 8     /* named in a message */
+#define MAX_STACK	 127	     /* kernel.perf_event_max_stack, unless it was changed */
+#define KERNEL_PARTS_MAX 65536	     /* modules of a kernel */
+#define LIST_EVENTS_MAX	 8	     /* named in a message */
 #define COUNT_BYTES_MAX	 (64u << 20) /* read to see which event has most samples */
 
 static struct recorded *recorded_of(struct source *source)
@@ -102,7 +102,7 @@ static void update_effective(struct recorded *r)
 {
 	const struct recording_info *info = recording_info(r->recording);
 	struct effective_config *effective = &r->effective;
-	/* Of a pipe events may still be to come: until its first sample this is what it looks like. */
+	/* Of a pipe events may still be to come: until its first sample this is the likely one. */
 	uint32_t shown = r->event == CHOICE_NONE ? find_event(r) : r->event;
 	const struct recording_event *event;
 

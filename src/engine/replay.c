@@ -2,7 +2,7 @@
 /*
  * The loop over a recording: it is read as fast as its stacks can be unwound.
  * There are no rounds and there is no backlog: a stack whose table is not there
- * yet waits for it, and all behind it too, so that the same recording gives the
+ * yet waits for it, and all after it too, so that the same recording gives the
  * same profile every time. One thread; every wait is one poll with an end.
  */
 #include "config.h"
@@ -12,6 +12,7 @@
 #include "src/engine/engine.h"
 #include "src/engine/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #define PART_NS		(20 * NS_PER_MSEC) /* read for so long before looking at commands */
@@ -23,7 +24,7 @@
 #define SAMPLES_WAIT_NS (100 * NS_PER_MSEC)
 #define IDLE_NS		NS_PER_SEC
 #define SWEEP_RECORDS	65536
-#define SWEEP_BEHIND_NS (10 * NS_PER_SEC) /* the dead are kept for samples that come late */
+#define SWEEP_AFTER_NS	(10 * NS_PER_SEC) /* the dead are kept for samples that come late */
 
 /* --- records --- */
 
@@ -47,6 +48,7 @@ static bool finish_held(struct engine *engine, uint64_t time_ns)
 		made.end = STACK_END_NO_FILE;
 		stitch_forget(engine->stacks.stitch, r->input.tid); /* nothing need wait for it */
 	}
+	assert(made.end != STACK_END_PENDING); /* there is no backlog that would replace it */
 	r->is_held = false;
 	engine_add(engine, &r->held, r->process, &r->input, &made, NULL);
 	if (is_timed)
@@ -62,6 +64,7 @@ static bool take_sample(struct engine *engine, const struct record *record, uint
 	r->process = engine_process_of(engine, record);
 	if (!r->process)
 		return true;
+	assert(!r->is_held);
 	r->held = *record;
 	r->is_held = true;
 	stack_input_of(&engine->stacks, r->process, &r->held, &r->input);
@@ -71,8 +74,8 @@ static bool take_sample(struct engine *engine, const struct record *record, uint
 /* Processes that ended long ago on the recording's clock keep their names only. */
 static void sweep(struct engine *engine, const struct record *record)
 {
-	if (++engine->replay.nr_records % SWEEP_RECORDS == 0 && record->time_ns > SWEEP_BEHIND_NS)
-		procs_sweep(engine->procs, record->time_ns - SWEEP_BEHIND_NS);
+	if (++engine->replay.nr_records % SWEEP_RECORDS == 0 && record->time_ns > SWEEP_AFTER_NS)
+		procs_sweep(engine->procs, record->time_ns - SWEEP_AFTER_NS);
 }
 
 /* Single samples are to be taken before more can be kept. */
@@ -186,7 +189,7 @@ static void look_whether_over(struct engine *engine, struct channel *channel, ui
 		engine->cost.next_ns = 0;
 		cost_update(engine, now_ns());
 	}
-	/* Nobody else knows when that is. Single samples are for whom they are asked. */
+	/* Main cannot know when that is. Single samples are only handed over when they are asked for. */
 	if (engine->is_over && !engine->samples)
 		engine_post(engine, channel, time_ns);
 }

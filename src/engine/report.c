@@ -8,6 +8,7 @@
 #include "src/base/util.h"
 #include "src/engine/internal.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,6 +130,17 @@ static double cost_pct(const struct cost *c)
 	       (double)(c->looked_ns - c->at_ns[0]);
 }
 
+/* Each sample has one end and stays in the total. */
+static void check_ends(const struct health *h)
+{
+	uint64_t sum = 0;
+
+	for (int end = 0; end < STACK_END_COUNT; end++)
+		sum += h->ends[end];
+	assert(sum == h->samples);
+	(void)sum;
+}
+
 static void fill_health(struct engine *engine, uint64_t time_ns, struct health *ret)
 {
 	struct profile_stats profile;
@@ -141,6 +153,7 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	procs_stats(engine->procs, &procs);
 	profile_stats(engine->profile, &profile);
 	resolve_stats(engine->resolver, &resolve);
+	check_ends(h);
 	*ret = *h;
 	ret->other_samples = source.other_samples;
 	ret->complete = h->ends[STACK_END_ROOT];
@@ -187,7 +200,7 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct health *
 	ret->rss_bytes = engine->cost.rss_bytes;
 }
 
-/* Append TEXT behind the snapshot's own; answers its offset (0, the empty text, without room). */
+/* Append TEXT to the snapshot's own; answers its offset (0, the empty text, without room). */
 static uint32_t add_text(struct snapshot *s, uint32_t *left, const char *text)
 {
 	size_t len = strlen(text) + 1;

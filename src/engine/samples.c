@@ -86,7 +86,7 @@ static void name_thread(struct samples *s, uint32_t tid, const char *comm)
 {
 	uint32_t at = u64map_get(&s->by_tid, tid);
 
-	if ((int32_t)tid <= 0) /* what has left its number behind */
+	if ((int32_t)tid <= 0) /* a task that has ended has no number any more */
 		return;
 	if (at == U64MAP_NONE) {
 		if (vec_reserve(&s->threads, &s->cap_threads, s->nr_threads + 1, THREADS_MAX) < 0)

@@ -8,6 +8,7 @@
 #include "src/base/util.h"
 #include "src/engine/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* perf's register numbers (<asm/perf_regs.h>, x86-64) by DWARF number; perf counts AX BX CX DX SI DI BP SP IP. */
@@ -108,7 +109,7 @@ static void lone_ip(const struct record_sample *sample, struct callchain_part *k
 /*
  * How many of a chain's frames the frame of IP stands for: the innermost, where
  * the interrupt came, and its caller too if IP is (or stands before) the call
- * that the interrupt came behind.
+ * after which the interrupt came.
  */
 static uint64_t frames_of(uint64_t ip, const struct callchain_part *part)
 {
@@ -133,7 +134,7 @@ static void begin_at(struct callchain_part *part, uint64_t ip, uint64_t *room, u
 }
 
 /*
- * A chain begins where the interrupt came, a few instructions behind the one that a
+ * A chain begins where the interrupt came, a few instructions after the one that a
  * precise event means, perhaps in another function or on the other side of a
  * system call. What of the stack is further in than that one was not there yet.
  */
@@ -314,6 +315,7 @@ void stack_path(struct stacks *s, const struct process *process, const struct st
 			/* all but the innermost are return addresses */
 			.off = input->kernel_ips[i] - (i > 0),
 		};
+	assert(nr <= ARRAY_SIZE(s->path));
 	*ret = (struct stack_made){
 		.nr = nr,
 		.nr_user = result.nr_frames,

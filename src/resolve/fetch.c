@@ -11,6 +11,7 @@
 #include "src/loader/fetcher.h"
 #include "src/resolve/resolver.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -54,6 +55,7 @@ static void ask(struct resolver *s)
 		give_up(s);
 		return;
 	}
+	assert(f->nr_requested > 0 && !f->came);
 	s->files[id].fetch_waits = false;
 	f->nr_requested--;
 	f->asked = id;

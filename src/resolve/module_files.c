@@ -48,7 +48,16 @@ int resolve_ask(struct resolver *s, const struct broker_file_request *request)
 	return r;
 }
 
-/* What to ask the broker of KIND about the file of MODULE, by the process that has it mapped. */
+/*
+ * What to ask the broker of KIND about the file of MODULE. Process 12 maps libz.so.1, inode 77 of
+ * device 8:1, at 7f10..7f2a, and its table said that build-id ab12 belongs to libz.so.1.debug:
+ *
+ *	MAPPED      tag 9, process 12 started at 5021, 7f10..7f2a, inode 77 of 8:1, seen at 3.2 s
+ *	DEBUG       tag 9, build-id ab12
+ *	DEBUGLINK   tag 9, name libz.so.1.debug, beside what MAPPED tells
+ *
+ * Each kind reads its own fields only, so all are filled in that are known.
+ */
 static struct broker_file_request request_of(const struct resolver *s, uint32_t module,
 					     enum broker_file_kind kind)
 {
@@ -68,6 +77,8 @@ static struct broker_file_request request_of(const struct resolver *s, uint32_t 
 		.build_id_bytes = m->build_id_bytes,
 	};
 
+	_Static_assert(sizeof(request.build_id) == sizeof(m->build_id), "one length of build-ids");
+	assert(module >= PROC_MODULE_FIRST && m->build_id_bytes <= sizeof(m->build_id));
 	memcpy(request.build_id, m->build_id, sizeof(request.build_id));
 	snprintf(request.name, sizeof(request.name), "%s", file->debuglink);
 	if (m->raw_path)
@@ -87,6 +98,7 @@ int resolve_ask_mapped(struct resolver *s, uint32_t module)
 
 void resolve_settle(struct resolver *s, uint32_t module, enum file_state state)
 {
+	assert(module < s->nr_files && (state == FILE_DONE || state == FILE_FAILED));
 	s->files[module].state = state;
 	s->files[module].reopens = false;
 	s->files[module].has_settled = s->has_settled = true;
@@ -101,7 +113,6 @@ void resolve_file_done(struct resolver *s, uint32_t module)
 void resolve_file_failed(struct resolver *s, uint32_t module, enum stack_end end, const char *why,
 			 bool retry)
 {
-	assert(module < s->nr_files);
 	module_failed(s->procs, procs_module(s->procs, module), end, why, retry);
 	s->config.ops->table_came(s->config.context); /* stacks need not wait for it any longer */
 	if (retry)

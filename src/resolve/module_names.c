@@ -8,6 +8,7 @@
 #include "src/base/vec.h"
 #include "src/resolve/resolver.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +98,7 @@ static void ask_names(struct resolver *s, uint32_t module, uint64_t *offs, uint3
 		s->origin->open(s, module);
 	if (nr == 0)
 		return;
+	assert(nr <= LOADER_NAMES_MAX);
 	if (file && file->state == FILE_DONE && resolve_is_open(s, module)) {
 		r = loader_want_names(s->loader, module, offs, nr);
 		if (r == 0) {
@@ -134,6 +136,7 @@ static void ask_pending_of(struct resolver *s, uint32_t module)
 	nr_again = s->nr_pending - nr_before;
 	if (nr_again > 0)
 		memmove(s->pending + kept, s->pending + nr_before, nr_again * sizeof(*s->pending));
+	assert(s->nr_pending >= nr_before && kept + nr_again <= s->nr_pending);
 	s->nr_pending = kept + nr_again;
 }
 

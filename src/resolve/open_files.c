@@ -11,6 +11,7 @@
 #include "src/base/cleanup.h"
 #include "src/resolve/resolver.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -62,6 +63,7 @@ static bool close_file(struct resolver *s, uint32_t id)
 		return false;
 	if (is_anonymous(s, id))
 		module_retire(procs_module(s->procs, id));
+	assert(s->nr_open > 0 && s->files[id].is_open);
 	s->files[id].is_open = false;
 	s->nr_open--;
 	return true;
@@ -201,6 +203,7 @@ void resolve_take_again(struct resolver *s, struct broker_file_reply *reply)
 		resolve_file_done(s, module);
 		return;
 	}
+	assert(!file->is_open);
 	resolve_opened(s, module, reply);
 	if (file->has_debug)
 		resolve_ask_debug(s, module);
