@@ -2,7 +2,7 @@
 /* The broker of a recording opens regular files below its folder, whatever the paths try, and nothing else. */
 #include "config.h"
 
-#include "src/broker/by_path.h"
+#include "src/broker/files.h"
 #include "tests/broker_fixture.h"
 
 #include <sys/stat.h>
@@ -182,14 +182,14 @@ static void a_live_broker_opens_no_path(void **state)
 /* Before Linux 5.6: no link is followed, no ".." taken, and the rest is as ever. */
 static void old_kernels_take_plain_paths_only(void **state)
 {
-	int fd = by_path_hold(root, "/bin/./prog", false);
+	int fd = files_open_steps(root, "/bin/./prog");
 
 	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(by_path_hold(root, "/bin/../bin/prog", false), -EXDEV);
-	assert_int_equal(by_path_hold(root, "/usr/up/bin/prog", false), -ENOTDIR);
-	assert_int_equal(by_path_hold(root, "/bin/missing", false), -ENOENT);
+	assert_int_equal(files_open_steps(root, "/bin/../bin/prog"), -EXDEV);
+	assert_int_equal(files_open_steps(root, "/usr/up/bin/prog"), -ENOTDIR);
+	assert_int_equal(files_open_steps(root, "/bin/missing"), -ENOENT);
 }
 
 /* Files that the kernel makes up are no programs: /proc/kcore is as large as the address space. */

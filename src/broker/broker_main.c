@@ -13,7 +13,6 @@
 #include "src/base/confine.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
-#include "src/broker/by_path.h"
 #include "src/broker/children.h"
 #include "src/broker/files.h"
 #include "src/broker/filter.h"
@@ -67,11 +66,11 @@ static int open_recorded(struct server *server, const struct broker_file_request
 {
 	switch (request->kind) {
 	case BROKER_PATH:
-		return by_path_open(server->config.root_fd, request);
+		return files_open_path(server->config.root_fd, request);
 	case BROKER_DEBUG:
-		return by_path_open_debug(server->config.root_fd, request);
+		return files_open_path_debug(server->config.root_fd, request);
 	case BROKER_DEBUGLINK:
-		return by_path_open_debuglink(server->config.root_fd, request);
+		return files_open_path_debuglink(server->config.root_fd, request);
 	case BROKER_KALLSYMS:
 		return open_kallsyms();
 	default:
@@ -86,7 +85,7 @@ static int open_mapped(struct server *server, const struct broker_file_request *
 
 	if (fd != -ENOENT && fd != -ESTALE)
 		return fd;
-	left = by_path_open_left(request, &server->config.workers);
+	left = files_open_left(request, &server->config.workers);
 	return left < 0 ? fd : left;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Targets' files by number: see files.h. Each file is first held with O_PATH,
+ * Targets' files by number, and a recording's by path: see files.h. Each file is first held with O_PATH,
  * which opens nothing, so that a FIFO or a device is never opened at all; it is
  * opened for reading, through /proc/self/fd, when it turned out to be a regular
  * file with the right inode.
@@ -8,12 +8,17 @@
  * Modules are shared by all processes, known by the device and inode of the
  * kernel's own records. So a file is handed out only if the kernel records it so:
  * who may mount file systems of his own can choose inodes, but no device.
+ *
+ * A recording's paths were made by whoever made the recording; the broker has no more rights than
+ * who asked then. By path go too the files of processes that are gone, as the workers could open them.
  */
 #include "config.h"
 
 #include "src/broker/files.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
 #include "src/broker/maps.h"
 #include "src/broker/proc_dir.h"
 
@@ -28,13 +33,20 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
-#define DELETED	     " (deleted)" /* what the kernel adds to the path of an unlinked file */
-#define BUILD_ID_MIN 2
+#define DELETED	      " (deleted)" /* what the kernel adds to the path of an unlinked file */
+#define BUILD_ID_MIN  2
+#define CTIME_STEP_NS (10 * NS_PER_MSEC) /* times of files are those of the last tick */
 
-const struct files_debug_place files_debug_places[FILES_DEBUG_PLACES] = {
-	{"", "/"}, {"", "/.debug/"}, {FILES_DEBUG_DIR, "/"}};
+/* Where debug files are: by build-id, and by name in relation to the folder of the file (as gdb). */
+#define DEBUG_DIR      "/usr/lib/debug"
+#define DEBUG_PATH_MAX 96
+
+static const struct {
+	const char *before, *after;
+} debug_places[] = {{"", "/"}, {"", "/.debug/"}, {DEBUG_DIR, "/"}};
 
 int files_open_steps(int root, const char *path)
 {
@@ -63,7 +75,11 @@ int files_open_steps(int root, const char *path)
 	return steal_fd(&at);
 }
 
-int files_open_beneath(int root, const char *path, uint64_t resolve)
+/*
+ * The same by openat2(2), with RESOLVE of it, where that can be had: the kernel has it since Linux 5.6,
+ * and the broker's filter lets it through only where nothing can be written to.
+ */
+static int open_beneath(int root, const char *path, uint64_t resolve)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve};
 	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
@@ -82,7 +98,8 @@ static bool is_elf(int fd)
 	       memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
-int files_open_held(int held)
+/* Open what HELD (O_PATH) leads to. A descriptor, -EINVAL: no regular file, -ENOEXEC: no ELF, or -errno. */
+static int open_held(int held)
 {
 	AUTO_CLOSE int fd = -1;
 	struct stat st;
@@ -110,7 +127,7 @@ int files_open_asked(int held, const struct broker_file_request *request)
 		return -errno;
 	if (st.st_ino != request->ino)
 		return -ESTALE;
-	fd = files_open_held(held);
+	fd = open_held(held);
 	if (fd < 0)
 		return fd;
 	r = maps_file_id(fd, true, &id);
@@ -141,7 +158,7 @@ static int open_by_path(int dir, const char *entry, const struct broker_file_req
 		return proc_error();
 	path[n] = '\0';
 	if (root >= 0 && path[0] == '/') {
-		held = files_open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+		held = open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 		if (held >= 0)
 			r = files_open_asked(held, request);
 		if (held >= 0 && r != -ESTALE)
@@ -201,9 +218,10 @@ int files_open_mapped(const struct broker_file_request *request)
 	return dir < 0 ? dir : open_mapped(dir, request, entry, sizeof(entry));
 }
 
-bool files_debug_path(const struct broker_file_request *request, char *path, size_t size)
+/* The path by REQUEST's build-id; false: it has none that could be. */
+static bool debug_path(const struct broker_file_request *request, char *path, size_t size)
 {
-	int len = snprintf(path, size, FILES_DEBUG_DIR "/.build-id/");
+	int len = snprintf(path, size, DEBUG_DIR "/.build-id/");
 
 	if (request->build_id_bytes < BUILD_ID_MIN ||
 	    request->build_id_bytes > sizeof(request->build_id))
@@ -214,9 +232,9 @@ bool files_debug_path(const struct broker_file_request *request, char *path, siz
 	snprintf(path + len, size - (size_t)len, ".debug");
 	return true;
 }
-_Static_assert(sizeof(FILES_DEBUG_DIR "/.build-id/xx/.debug") +
+_Static_assert(sizeof(DEBUG_DIR "/.build-id/xx/.debug") +
 			       2 * sizeof(((struct broker_file_request *)NULL)->build_id) <=
-		       FILES_DEBUG_PATH_MAX,
+		       DEBUG_PATH_MAX,
 	       "the path by build-id fits");
 
 bool files_is_component(const char *name, size_t max)
@@ -256,14 +274,14 @@ static int open_candidate(int root, const char *path, const struct stat *self)
 	 * The kernel's path of a mapped file has no links in it. One on the
 	 * way here would be put there to have another's file opened.
 	 */
-	held = files_open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+	held = open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 	if (held < 0)
 		return held;
 	if (fstat(held, &st) < 0)
 		return -errno;
 	if ((st.st_dev == self->st_dev && st.st_ino == self->st_ino) || !is_owners(held, &st, self))
 		return -ENOENT;
-	return files_open_held(held);
+	return open_held(held);
 }
 
 /* The folder of the mapped file as the process sees it, without a slash at its end. */
@@ -323,32 +341,63 @@ static int open_view(const struct broker_file_request *request, struct stat *sel
 /* In this machine's own root the folder is root's; a container may bring its own debug files along. */
 int files_open_debug(const struct broker_file_request *request)
 {
-	char path[FILES_DEBUG_PATH_MAX];
+	char path[DEBUG_PATH_MAX];
 	AUTO_CLOSE int held = -1;
 	AUTO_CLOSE int root = -1;
 	struct stat self;
 
-	if (!files_debug_path(request, path, sizeof(path)))
+	if (!debug_path(request, path, sizeof(path)))
 		return -EINVAL;
 	held = open(path, O_PATH | O_CLOEXEC);
 	if (held >= 0)
-		return files_open_held(held);
+		return open_held(held);
 	root = open_view(request, &self);
 	return root < 0 ? -ENOENT : open_candidate(root, path, &self);
 }
 
-/* The debug file NAME of SELF, which lies in FOLDER, below ROOT. */
-static int open_beside(int root, const char *folder, const char *name, const struct stat *self)
+/* Files that are made up as they are read are none that a program was mapped from. */
+static bool is_made_up(int fd)
+{
+	static const long types[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (fs.f_type == types[i])
+			return true;
+	return false;
+}
+
+static int open_path(int root, const char *path)
+{
+	AUTO_CLOSE int held = open_beneath(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+
+	if (held < 0)
+		return held;
+	return is_made_up(held) ? -EINVAL : open_held(held);
+}
+
+/*
+ * The debug file that REQUEST names, of the file SELF, which lies in FOLDER, below ROOT. SELF NULL: of
+ * the file at a recording's path.
+ */
+static int open_beside(int root, const char *folder, const struct broker_file_request *request,
+		       const struct stat *self)
 {
 	int r = -ENOENT;
 
-	for (size_t i = 0; i < FILES_DEBUG_PLACES && r < 0; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(debug_places) && r < 0; i++) {
 		char path[2 * PATH_MAX];
-		int n = snprintf(path, sizeof(path), "%s%s%s%s", files_debug_places[i].before,
-				 folder, files_debug_places[i].after, name);
+		int n = snprintf(path, sizeof(path), "%s%s%s%s", debug_places[i].before, folder,
+				 debug_places[i].after, request->name);
 
-		if (n > 0 && n < (int)sizeof(path))
+		if (n < 0 || n >= (int)sizeof(path))
+			continue;
+		if (self)
 			r = open_candidate(root, path, self);
+		else if (strcmp(path, request->path) != 0)
+			r = open_path(root, path);
 	}
 	return r;
 }
@@ -376,12 +425,93 @@ int files_open_debuglink(const struct broker_file_request *request)
 	r = mapped_folder(dir, entry, folder, sizeof(folder));
 	if (r < 0)
 		return r;
-	r = open_beside(own_root, folder, request->name, &self);
+	r = open_beside(own_root, folder, request, &self);
 	if (r >= 0 || !is_view_owners(dir, &self))
 		return r < 0 ? -ENOENT : r;
 	root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return proc_error();
-	r = open_beside(root, folder, request->name, &self);
+	r = open_beside(root, folder, request, &self);
 	return r < 0 ? -ENOENT : r;
+}
+
+/* --- by path --- */
+
+/*
+ * HELD has not changed since the file was mapped. While it was mapped its number
+ * could not become another file's, and a file that got it later is younger.
+ */
+static bool is_unchanged(const struct stat *st, uint64_t seen_ns)
+{
+	struct timespec wall;
+	int64_t changed_ns, wall_ns;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	wall_ns = (int64_t)wall.tv_sec * (int64_t)NS_PER_SEC + wall.tv_nsec;
+	changed_ns = (int64_t)st->st_ctim.tv_sec * (int64_t)NS_PER_SEC + st->st_ctim.tv_nsec;
+	return changed_ns < wall_ns - (int64_t)(now_ns() - seen_ns) - (int64_t)CTIME_STEP_NS;
+}
+
+static int open_left(const struct broker_file_request *request, const struct identity *who)
+{
+	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int held = -1;
+	struct stat st;
+
+	if (root < 0)
+		return -errno;
+	held = open_beneath(root, request->path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	if (held < 0)
+		return held;
+	if (fstat(held, &st) < 0)
+		return -errno;
+	if (!is_unchanged(&st, request->seen_ns))
+		return -ESTALE;
+	/* Root's groups are no reason. */
+	if (!(st.st_mode & S_IROTH) && st.st_uid != who->uid)
+		return -EACCES;
+	return is_made_up(held) ? -EINVAL : files_open_asked(held, request);
+}
+
+/* The path of REQUEST, if it is one: absolute, and ended within its room. */
+static bool has_path(const struct broker_file_request *request)
+{
+	return request->path[0] == '/' && memchr(request->path, '\0', sizeof(request->path));
+}
+
+int files_open_path(int root, const struct broker_file_request *request)
+{
+	return has_path(request) ? open_path(root, request->path) : -EINVAL;
+}
+
+int files_open_left(const struct broker_file_request *request, const struct identity *who)
+{
+	int r;
+
+	if (!has_path(request) || request->ino == 0 || request->seen_ns == 0 ||
+	    request->seen_ns > now_ns())
+		return -ENOENT;
+	r = identity_files_as(who);
+	if (r == 0)
+		r = open_left(request, who);
+	identity_files_as_self();
+	return r;
+}
+
+int files_open_path_debug(int root, const struct broker_file_request *request)
+{
+	char path[DEBUG_PATH_MAX];
+
+	return debug_path(request, path, sizeof(path)) ? open_path(root, path) : -EINVAL;
+}
+
+int files_open_path_debuglink(int root, const struct broker_file_request *request)
+{
+	char folder[PATH_MAX];
+
+	if (!has_path(request) || !files_is_component(request->name, sizeof(request->name)))
+		return -EINVAL;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(request->path, '/') - request->path),
+		 request->path);
+	return open_beside(root, folder, request, NULL);
 }

@@ -7,7 +7,6 @@ libbroker_a_SOURCES = \
 	src/broker/filter.c src/broker/filter.h \
 	src/broker/identity.c src/broker/identity.h \
 	src/broker/maps.c src/broker/maps.h \
-	src/broker/by_path.c src/broker/by_path.h \
 	src/broker/pool.c src/broker/pool.h \
 	src/broker/proc_dir.c src/broker/proc_dir.h \
 	src/broker/rings.c src/broker/rings.h \
