@@ -7,7 +7,7 @@
  *
  * The child looks its program up as the user it runs as and says what came of
  * it; then it waits for the byte that lets it go. What is left to fail after
- * that, the exec itself, is told on the same pipe, which exec closes.
+ * that, the exec itself, is reported on the same pipe, which exec closes.
  */
 #include "config.h"
 
@@ -209,7 +209,7 @@ static _Noreturn void run_keeper(const struct launch_config *config, pid_t comma
 			signal_command(command, held, word);
 	} while ((n < 0 && errno == EINTR) ||
 		 (n == 1 && word != KEEPER_FORGET && word != KEEPER_END));
-	/* As long as the command is there, or nobody has asked for its end, so is its group. */
+	/* As long as the command is there, or has not been reaped, so is its group. */
 	if ((word == KEEPER_END || (n == 0 && config->behind_screen)) &&
 	    signal_command(command, held, 0) == 0) {
 		kill(-command, SIGTERM);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where batch mode writes: see output.h. The name is taken at the start, so that nobody finds out
- * at the end that it exists, and so that a long run can be watched; what a full disk has left of
+ * Where batch mode writes: see output.h. The name is taken at the start, so that it is known then
+ * whether it exists, and so that a long run can be watched; what a full disk has left of
  * a block is cut off.
  */
 #include "config.h"
@@ -50,7 +50,7 @@ static int open_existing(const char *name)
 		return -errno;
 	if (S_ISLNK(st.st_mode))
 		return open_link(name);
-	/* Whoever has put a FIFO there wants to read: somebody else must not. */
+	/* Whoever has put a FIFO there wants to read: another user's may not be written to. */
 	if (!S_ISCHR(st.st_mode) &&
 	    (!S_ISFIFO(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0)))
 		return -EEXIST;

@@ -34,7 +34,7 @@ int output_folder(const struct output *output, struct writer_output *ret);
 /* All that has been written until now is whole: the stream has been flushed without an error. */
 void output_mark(struct output *output);
 /*
- * Close it; after a failure (HAS_FAILED, or found now) what came behind the last mark is cut off,
+ * Close it; after a failure (HAS_FAILED, or found now) what came after the last mark is cut off,
  * and a file without any is removed. 0 or -errno of closing.
  */
 int output_close(struct output *output, bool has_failed);

@@ -56,7 +56,7 @@ void process_raise_limits(void)
 	struct rlimit limit;
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* writing fails then, which is told */
+	signal(SIGXFSZ, SIG_IGN); /* writing fails then, with a message */
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return;
 	limit.rlim_cur = limit.rlim_max;

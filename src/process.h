@@ -9,7 +9,7 @@
 char **process_copy_environment(void);
 
 /*
- * Remove what libraries would trust: nobody asks the network unless that was
+ * Remove what libraries would trust: no library asks the network unless that was
  * allowed, and with privileges that the person does not have, no library is led to
  * files by variables.
  */

@@ -136,7 +136,7 @@ static void start_second(const struct watch *first)
 	if (fork() == 0) {
 		close(ends[1]);
 		prctl(PR_SET_NAME, "stacktop-guard2");
-		/* The end of the first one continues it, should somebody have stopped it. */
+		/* The end of the first one continues it, should it be stopped. */
 		fcntl(ends[0], F_SETOWN, getpid());
 		fcntl(ends[0], F_SETSIG, SIGCONT);
 		fcntl(ends[0], F_SETFL, O_ASYNC);

@@ -35,7 +35,7 @@ void restore_add(struct restore *restore, const char *capability);
 
 /*
  * Bring the terminal back. Safe in a signal handler. With PROGRAM (may be NULL)
- * the modes are set only if they still are these: somebody else may have the
+ * the modes are set only if they still are these: another program may have the
  * terminal by now.
  */
 void restore_apply(const struct restore *restore, const struct termios *program);

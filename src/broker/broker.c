@@ -37,7 +37,7 @@ struct broker {
 	uint64_t nr_sent, nr_answered;	   /* control requests; answers come in order */
 	uint64_t waiting_ns;		   /* since when for the oldest answer missing */
 	uint64_t watch;			   /* of nr_sent: the one that asked for usage, 0: none */
-	uint64_t cpu_ns, rss_bytes;	   /* the last usage told */
+	uint64_t cpu_ns, rss_bytes;	   /* by the last answer */
 	int files;			   /* -1: gone */
 	struct broker_file_request *queue; /* what the connection had no room for yet */
 	size_t head, nr_queued, cap_queue; /* elements before HEAD are sent */
@@ -158,7 +158,7 @@ static int take_answer(struct broker *broker, struct control_reply *reply, int *
 	return 1;
 }
 
-/* Answers that nobody waits for any more. */
+/* Take the answers to requests that have been given up. */
 static void take_old_answers(struct broker *broker)
 {
 	struct control_reply reply;

@@ -62,7 +62,7 @@ int broker_take_fetcher(struct broker *broker, int *ret_sock, pid_t *ret_pid);
 /* For both; only children of the broker are killed. */
 void broker_kill_loader(struct broker *broker, pid_t pid);
 enum broker_state { BROKER_WELL, BROKER_SILENT, BROKER_GONE };
-/* How it is, and CPU time and resident bytes as it told last. Asks it again; never waits. Once a second. */
+/* How it is, and CPU time and resident bytes by its last answer. Asks again; never waits. Once a second. */
 enum broker_state broker_watch(struct broker *broker, uint64_t *ret_cpu_ns,
 			       uint64_t *ret_rss_bytes);
 /* CPU time (user + system) and resident bytes of the broker itself. */

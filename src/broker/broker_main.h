@@ -38,7 +38,7 @@ struct control_reply {
 /* The server's ends of the connections. */
 struct server_socks {
 	int control, files;
-	int life; /* a pipe: nobody writes into it, and it ends with the client */
+	int life; /* a pipe that is never written to: it ends with the client */
 };
 
 /*

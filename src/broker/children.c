@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #ifdef SANITIZED
-#define NR_STD 2 /* a sanitizer's report must reach somebody */
+#define NR_STD 2 /* a sanitizer's report must be seen */
 #else
 #define NR_STD 3
 #endif

@@ -250,7 +250,7 @@ bool files_is_component(const char *name, size_t max)
 }
 
 /*
- * Would a debug file (DEBUG, held at HELD) speak for the owner of the file SELF? Everybody sees the
+ * Is a debug file (DEBUG, held at HELD) the choice of the owner of the file SELF? All users see the
  * names that come from it, and its path is the choice of whoever mapped the file.
  */
 static bool is_owners(int held, const struct stat *debug, const struct stat *self)
@@ -302,7 +302,7 @@ static int mapped_folder(int dir, const char *entry, char *folder, size_t size)
 
 /*
  * The folders that the process of DIR sees are root's or SELF's owner's choice. In a user namespace
- * anybody can mount what he wants where he wants: there a process speaks for its own user's files only.
+ * any user can mount anything anywhere: there only files of the process's own user are believed.
  */
 static bool is_view_owners(int dir, const struct stat *self)
 {

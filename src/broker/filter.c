@@ -205,7 +205,7 @@ static int filter_fill(scmp_filter_ctx ctx, bool has_openat2)
 		r = allow_memory_and_threads(ctx);
 	if (r == 0)
 		r = allow_requests(ctx);
-	/* Connections to own children, and to nobody else: datagrams could have an address. */
+	/* Connections to own children only: datagrams could have an address. */
 	if (r == 0)
 		r = ALLOW(ctx, SCMP_SYS(socketpair), 2, SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0),
 			  SCMP_A1(SCMP_CMP_MASKED_EQ, TYPE_MASK, SOCK_SEQPACKET));

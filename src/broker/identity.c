@@ -103,7 +103,7 @@ static bool parse_id(const char *text, uint32_t *ret)
 	return true;
 }
 
-/* With a set-user-ID bit who called would be told by variables that the caller sets. */
+/* With a set-user-ID bit the variables that say who called (SUDO_UID) would be set by that user. */
 static int refuse_set_id(struct err *err)
 {
 	if (getuid() == geteuid() && getgid() == getegid())
@@ -359,7 +359,7 @@ int identity_keep_reader(const struct identity *who, struct err *err)
 {
 	uint64_t keep = 0;
 
-	/* Nobody's own rights but root's: a recording is the caller's own matter. */
+	/* Only root's rights are kept: a recording is the caller's own matter. */
 	if (who->was_root)
 		keep |= CAP_BIT(CAP_SYSLOG);
 	if (who->was_root && !who->by_sudo)

@@ -21,7 +21,7 @@ struct identity {
 
 /*
  * The first thing a program does. Capabilities that come from its file, and not from its caller,
- * are set aside: everything is opened with the caller's own rights until somebody takes them up
+ * are set aside: everything is opened with the caller's own rights until the broker takes them up
  * (identity_keep_broker). -EPERM: set-user-ID or set-group-ID, which is refused.
  */
 int identity_begin(struct err *err);

@@ -116,7 +116,7 @@ static int apply_mmap(struct procs *procs, const struct record *record)
 
 /*
  * Another program in the same process. If a sample has named the old one it
- * keeps its name and index; else nothing speaks of it, and it becomes the new.
+ * keeps its name and index; else nothing refers to it, and it becomes the new one.
  */
 static struct process_entry *exec(struct procs *procs, struct process_entry *entry,
 				  uint64_t time_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Modules by identity: see modules.h. A module is queued where a process maps
- * it first, since that process may be gone in a millisecond; the newest wish is
+ * it first, since that process may be gone in a millisecond; the newest request is
  * served first for the same reason. After a failure that another place may
  * mend it waits for the next process that maps the file.
  */
@@ -43,7 +43,6 @@ struct entry {
 	uint32_t nr_fails, nr_skip;
 	uint32_t next_same;		 /* another identity with the same hash */
 	uint32_t prev, next;		 /* in the queue */
-	bool is_marked;			 /* somebody maps it */
 	bool is_retired;		 /* see module_retire() */
 	const void *blob, *return_addrs; /* mapped, owned */
 	size_t blob_bytes, return_addrs_bytes;
@@ -532,7 +531,7 @@ void modules_fail(struct modules *modules, struct module *module, enum stack_end
 		queue_push(modules, entry);
 }
 
-/* --- tables that nobody needs --- */
+/* --- tables of files that are not mapped --- */
 
 bool modules_are_heavy(const struct modules *modules)
 {

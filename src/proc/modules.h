@@ -47,7 +47,7 @@ void modules_drop_unmapped(struct modules *modules);
 bool modules_next_request(struct modules *modules, struct module_request *ret);
 /* Queue the module again, where WANT says. */
 void modules_request_again(struct modules *modules, const struct module_request *request);
-/* It failed. With RETRY it is wanted when a process maps it anew ... */
+/* It failed. With RETRY it is requested when a process maps it anew ... */
 void modules_fail(struct modules *modules, struct module *module, enum stack_end state,
 		  const char *why, bool retry);
 /* ... or at once, while the tries are few: *RET is where it was tried, for another place to be filled in. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Processes, their executable mappings, and the ELF files behind them, as the
- * sideband tells. Opens nothing: says which files and maps it wants and is
- * told what came of it. Knows no loader and no broker. Engine thread only.
+ * sideband reports. Opens nothing: requests files and maps, and learns
+ * what came of it. Knows no loader and no broker. Engine thread only.
  */
 #ifndef ST_PROC_PROC_H
 #define ST_PROC_PROC_H
@@ -33,7 +33,7 @@ struct module { /* one ELF file by identity; lives as long as the table of modul
 	bool reported_build_id; /* by its mapping, not read from the file */
 	char name[64];		/* last component of the path, sanitized: the object's name */
 	const char *path;	/* sanitized, at most 255 bytes: cut at the front if longer */
-	const char *raw_path;	/* as it was told, to open it by, or NULL */
+	const char *raw_path;	/* as it was reported, to open it by, or NULL */
 	const char *why;	/* bad: a few words, static; else NULL */
 	bool is_mapped;		/* by some process, at the last procs_mark_mapped() */
 };
@@ -66,7 +66,7 @@ struct procs *procs_free(struct procs *procs);
 /*
  * What follows is a recording, perhaps of another machine: modules are known by
  * their path (and build-id or inode, as far as it tells), there is no /proc to
- * ask, and nothing is handed out as wanted. Before the first record.
+ * ask, and nothing is requested. Before the first record.
  */
 void procs_set_recorded(struct procs *procs);
 /* Forget all processes, but no module: the recording is read once more. */
@@ -79,7 +79,7 @@ void procs_restart(struct procs *procs);
  */
 int procs_apply(struct procs *procs, const struct record *record);
 /*
- * Will RECORD, which is still to be applied, make a file wanted? It should be opened soon: its
+ * Will RECORD, which is still to be applied, request a file? It should be opened soon: its
  * process may end.
  */
 bool procs_would_request(const struct procs *procs, const struct record *record);
@@ -123,7 +123,7 @@ struct module_request {
 	uint64_t start_time;
 	uint64_t start, end, ino;
 	uint32_t maj, min;
-	uint64_t seen_ns; /* when that was told */
+	uint64_t seen_ns; /* when that was reported */
 };
 /* The next file to open, newest process first; false: none. Each is handed out once, also when no
  * process has it any more; a failure may be retried from another process that maps it (module_failed). */
@@ -139,7 +139,7 @@ struct module *procs_module(struct procs *procs, uint32_t id);
 uint32_t procs_nr_modules(const struct procs *procs);
 /*
  * The table has come, in a mapping that the module owns from now on (and drops
- * when no process maps the file and tables take much memory; then it is wanted
+ * when no process maps the file and tables take much memory; then it is requested
  * anew with the next mapping). 0, or -EBADMSG, or -E2BIG (it is larger than any other table, and
  * there is no room for it): then the caller still owns it and reports module_failed.
  */
@@ -147,7 +147,7 @@ extern const char module_too_large[];
 int module_ready(struct module *module, const void *blob, size_t len);
 int module_return_addrs_ready(struct module *module, const void *blob, size_t len);
 /* It will not come; STATE: NO_FILE, BAD_FILE, ARCH; WHY static text. With a retry the file may be
- * wanted again from the next process that maps it. */
+ * requested again from the next process that maps it. */
 void module_failed(struct procs *procs, struct module *module, enum stack_end state,
 		   const char *why, bool retry);
 
@@ -161,7 +161,7 @@ void module_retire(struct module *module);
 
 /*
  * Forget dead processes whose last sample is older than TIME_NS (their index
- * and name stay), and tables that nobody needs. Now and then, not per sample.
+ * and name stay), and tables of files that are not mapped. Now and then, not per sample.
  */
 void procs_sweep(struct procs *procs, uint64_t time_ns);
 
@@ -172,7 +172,7 @@ struct procs_stats {
 	pid_t maps_skipped_pid; /* the last one of which a mapping was refused or skipped */
 	char maps_skipped_comm[PROC_NAME_MAX];
 	uint64_t tables_bytes, tables_dropped;
-	uint64_t modules_refused; /* mappings of files beyond what can be told apart */
+	uint64_t modules_refused; /* mappings of files beyond what can be distinguished */
 };
 void procs_stats(const struct procs *procs, struct procs_stats *ret);
 

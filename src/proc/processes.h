@@ -26,7 +26,7 @@ struct process_entry {
 	uint64_t known_ns;    /* when this table first heard of it */
 	uint64_t named_ns;    /* when the comm was read or set */
 	uint64_t maps_ns;     /* the snapshot of its maps; 0: none since its exec */
-	uint64_t asked_ns;    /* its maps were last handed out as wanted; 0: never */
+	uint64_t asked_ns;    /* its maps were last requested; 0: never */
 	uint64_t interval_ns; /* to the next time */
 	uint64_t asked_loss;  /* the number of losses then */
 	uint64_t last_sample_ns;
@@ -38,7 +38,7 @@ struct process_entry {
 	uint32_t nr_threads; /* living ones; 0: not known */
 	bool is_named;	     /* its comm is known */
 	bool is_asked;	     /* handed out, no answer yet */
-	bool is_queued;	     /* in the queue of wanted maps */
+	bool is_queued;	     /* in the queue of maps requests */
 	bool leader_gone;    /* the first thread ended, others live on */
 };
 

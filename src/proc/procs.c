@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tables behind proc.h, and what the engine asks of them. */
+/* The tables of proc.h, and what the engine asks of them. */
 #include "config.h"
 
 #include "src/proc/procs.h"
@@ -149,7 +149,7 @@ int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *
 	struct process_entry *entry = processes_find(&procs->processes, pid);
 
 	if (entry && is_older(time_ns, entry->since_ns)) {
-		/* Forked, execed or made since the scan was asked for: the scan may speak of its forerunner. */
+		/* Forked, execed or made since the scan was asked for: the scan may show the program before it. */
 		entry->scanned_ns = time_ns;
 		return 0;
 	}

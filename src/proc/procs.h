@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the files of this layer share behind proc.h: the tables, and the small
+ * What the files of this layer share and other layers do not see: the tables, and the small
  * operations on a process that records (follow.c) and /proc (requests.c) have in
  * common.
  */
@@ -34,7 +34,7 @@ struct procs {
 	struct space *empty;
 	struct space
 		*bare; /* what every program has from its exec on without a record: [vsyscall] */
-	pid_t *queue;  /* processes whose maps are wanted: a ring of CAP_QUEUE (a power of two) */
+	pid_t *queue; /* processes whose maps are requested: a ring of CAP_QUEUE (a power of two) */
 	size_t cap_queue, queue_head, nr_queue;
 	bool is_recorded;
 	uint64_t nr_losses;
@@ -54,7 +54,7 @@ void procs_name(struct process_entry *entry, const char *comm, uint64_t time_ns)
 
 /*
  * A process whose beginning was not seen, without a name. Pid 0 is the idle
- * tasks, -1 a task that has left its pid behind. NULL: no memory.
+ * tasks, -1 a task that has given up its pid. NULL: no memory.
  */
 struct process_entry *procs_add_unknown(struct procs *procs, pid_t pid, uint64_t time_ns);
 

@@ -20,7 +20,7 @@
 #define QUEUE_MAX	      65536u
 #define QUEUE_LOOKS_MAX	      64u /* processes looked at in one call: the others in the next */
 
-/* --- processes whose maps are wanted --- */
+/* --- processes whose maps are requested --- */
 
 static bool needs_maps(const struct procs *procs, const struct process_entry *entry)
 {
@@ -133,7 +133,7 @@ void procs_mark_stale(struct procs *procs, pid_t pid)
 	procs_request_maps(procs, entry);
 }
 
-/* A space made of TEXT, with what records told after it was asked for on top. NULL: no memory. */
+/* A space made of TEXT, with the mappings of later records on top. NULL: no memory. */
 static struct space *space_of_text(struct procs *procs, struct process_entry *entry,
 				   const char *text, size_t len, uint64_t time_ns)
 {

@@ -194,7 +194,7 @@ static void part_replace(struct space *space, uint32_t p, uint32_t first, uint32
 	}
 	part->nr_maps = to + behind;
 	part->start = store->maps[0].start;
-	/* What lies before and behind does not reach in: the unwinder takes the first map that ends above. */
+	/* The mappings before and after do not overlap: the unwinder takes the first map that ends above. */
 	assert(nr == 0 || first == 0 || store->maps[first - 1].end <= store->maps[first].start);
 	assert(nr == 0 || behind == 0 || store->maps[to - 1].end <= store->maps[to].start);
 	space->nr_maps += to - last;
@@ -353,7 +353,7 @@ static void splice_add(struct splice *splice, const struct unwind_map *map, uint
 	splice->times_ns[splice->nr++] = time_ns;
 }
 
-/* What a splice has left of a part and of the one behind it may be little. */
+/* A splice may leave little of a part and of the next one. */
 static void tidy(struct space *space, uint32_t p)
 {
 	if (space->parts[p].nr_maps == 0)

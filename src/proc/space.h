@@ -50,7 +50,7 @@ int space_set(struct space **space, const struct unwind_map *map, uint64_t time_
 int space_fill(struct space **space, const struct unwind_map *map, uint64_t time_ns);
 /* Take everything out of [START, END). */
 int space_clear(struct space **space, uint64_t start, uint64_t end);
-/* Put what FROM has been told of at SINCE_NS or later. 0 or -ENOMEM. */
+/* Put those mappings of FROM that were reported at SINCE_NS or later. 0 or -ENOMEM. */
 int space_set_newer(struct space **space, const struct space *from, uint64_t since_ns);
 
 #endif
