@@ -4,7 +4,7 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
-#include "ui/ui.h"
+#include "ui/keys.h"
 
 #include <ctype.h>
 #include <fcntl.h>

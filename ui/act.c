@@ -158,7 +158,7 @@ static void act_on_screen(struct ui *ui, enum request request)
 		write_begin(ui);
 		break;
 	case REQUEST_REDRAW:
-		screen_repaint(&ui->screen);
+		clearok(curscr, TRUE); /* everything, with the next refresh */
 		break;
 	case REQUEST_HELP:
 		ui->overlay = OVERLAY_HELP;
@@ -213,7 +213,7 @@ void act_on_key(struct ui *ui, int key, bool is_code)
 	if (ui->prompt.kind != PROMPT_NONE) {
 		act_on_prompt(ui, key, is_code);
 	} else if (ui->overlay != OVERLAY_NONE && request == REQUEST_REDRAW) {
-		screen_repaint(&ui->screen);
+		clearok(curscr, TRUE);
 	} else if (ui->overlay == OVERLAY_HELP) {
 		help_key(ui, request);
 	} else if (ui->overlay == OVERLAY_EVENTS) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Keys become requests in one table, from which the help and the line of hints
- * are made too: they cannot say what the screen does not do.
+ * Keys become requests in one table, which the help screen prints and the README
+ * and the manual are held against: they cannot say what the screen does not do.
  */
 #ifndef ST_UI_KEYS_H
 #define ST_UI_KEYS_H
@@ -54,6 +54,20 @@ enum request {
 	REQUEST_HELP,
 	REQUEST_QUIT,
 };
+
+#define KEY_BINDINGS_MAX 4
+
+struct ui_key {
+	const char *keys;  /* "Up", "PgDn", "[ ]" ... as shown */
+	const char *group; /* "Move", "Unwind" ... */
+	const char *help;
+	struct {
+		int key; /* character, or CODE(curses key code); 0: no more */
+		enum request request;
+	} on[KEY_BINDINGS_MAX];
+};
+extern const struct ui_key ui_keys[];
+extern const size_t ui_nr_keys;
 
 /* What a key asks for; REQUEST_NONE: nothing, silently. */
 enum request keys_request(int key, bool is_code);

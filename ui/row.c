@@ -79,11 +79,16 @@ static enum style heat(uint64_t weight, uint64_t total)
 	return pct >= WARM_PCT ? STYLE_WARM : STYLE_NORMAL;
 }
 
+/* The function of ROW; NULL: it has none. */
+static const struct snap_func *row_func(const struct ui *ui, const struct view_row *row)
+{
+	return row->func < ui->snapshot->nr_funcs ? &ui->snapshot->funcs[row->func] : NULL;
+}
+
 static enum style cell_style(const struct ui *ui, const struct list *list,
 			     const struct view_row *row, enum view_column column)
 {
-	const struct snapshot *s = ui->snapshot;
-	const struct snap_func *func = row->func < s->nr_funcs ? &s->funcs[row->func] : NULL;
+	const struct snap_func *func = row_func(ui, row);
 
 	switch (column) {
 	case COLUMN_SELF:
@@ -162,14 +167,11 @@ static void draw_name(struct ui *ui, int line, const struct places *places,
 static void add_kernel_mark(const struct ui *ui, const struct places *places,
 			    const struct view_row *row, char *name, size_t size)
 {
-	const struct snapshot *s = ui->snapshot;
+	const struct snap_func *func = row_func(ui, row);
 	size_t len = strlen(name);
 
-	if (places->set & 1u << COLUMN_OBJECT)
-		return;
-	if (row->func >= s->nr_funcs || !s->funcs[row->func].is_kernel)
-		return;
-	snprintf(name + len, size - len, " [k]");
+	if (func && func->is_kernel && !(places->set & 1u << COLUMN_OBJECT))
+		snprintf(name + len, size - len, " [k]");
 }
 
 void row_draw(struct ui *ui, int line, uint32_t index)

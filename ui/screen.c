@@ -46,19 +46,12 @@ static const struct look looks[STYLE_COUNT] = {
 	[STYLE_WARNING] = {COLOR_RED, A_BOLD | A_REVERSE, A_BOLD | A_REVERSE},
 };
 
-static bool is_colour_wanted(bool no_color)
-{
-	const char *environment = getenv("NO_COLOR"); /* https://no-color.org */
-
-	return !no_color && !(environment && *environment);
-}
-
 static void set_styles(struct screen *screen, bool no_color)
 {
-	bool colour = is_colour_wanted(no_color) && has_colors() && start_color() == OK;
+	const char *environment = getenv("NO_COLOR"); /* https://no-color.org */
+	bool colour = !no_color && !(environment && *environment) && has_colors() &&
+		      start_color() == OK && use_default_colors() == OK;
 
-	if (colour && use_default_colors() != OK)
-		colour = false;
 	for (int i = 0; i < STYLE_COUNT; i++) {
 		const struct look *look = &looks[i];
 
@@ -187,12 +180,6 @@ void screen_resize(struct screen *screen)
 	note_size(screen);
 }
 
-void screen_repaint(struct screen *screen)
-{
-	(void)screen;
-	clearok(curscr, TRUE);
-}
-
 void screen_suspend(struct screen *screen)
 {
 	leave_curses(screen);
@@ -209,15 +196,8 @@ void screen_resume(struct screen *screen)
 	signals_on_crash(&screen->restore, &screen->guard);
 	guard_arm(&screen->guard, screen->output_fd);
 	screen_resize(screen);
-	screen_repaint(screen);
+	clearok(curscr, TRUE);
 	curs_set(0);
-}
-
-void screen_update(struct screen *screen)
-{
-	(void)screen;
-	wnoutrefresh(stdscr);
-	doupdate();
 }
 
 bool screen_key(struct screen *screen, int *ret_key, bool *ret_is_code)

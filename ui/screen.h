@@ -54,16 +54,12 @@ void screen_close(struct screen *screen);
 
 /* Take over the terminal's new size. */
 void screen_resize(struct screen *screen);
-/* Write everything anew with the next update. */
-void screen_repaint(struct screen *screen);
 /* Give the terminal back, for as long as the process is stopped. */
 void screen_suspend(struct screen *screen);
 /* Enter curses modes again after somebody else had the terminal. */
 void screen_resume(struct screen *screen);
 /* We are in the foreground of the terminal: only then may its modes be touched. */
 bool screen_is_ours(const struct screen *screen);
-/* Send what changed. */
-void screen_update(struct screen *screen);
 
 /*
  * The next key that waits: true with a curses key code (*RET_IS_CODE) or a

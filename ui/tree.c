@@ -38,17 +38,15 @@ static void set_open(struct ui *ui, const struct view_row *row, bool open)
 	ui_build(ui);
 }
 
-/* Fold the row, or, when there is nothing to fold, the one that holds it. */
+/* Fold the row, or, when there is nothing to fold, go to the one that holds it. */
 static void fold_row(struct ui *ui, struct list *list, const struct view_row *row)
 {
 	int64_t parent = list_parent(&list->view, list->cursor);
 
-	if (row->has_children && row->is_open) {
+	if (row->has_children && row->is_open)
 		set_open(ui, row, false);
-	} else if (parent >= 0) {
+	else if (parent >= 0)
 		list_go(list, parent);
-		set_open(ui, &list->view.rows[parent], false);
-	}
 }
 
 static void set_subtree(struct ui *ui, struct list *list, const struct view_row *row)
@@ -69,18 +67,6 @@ static void set_subtree(struct ui *ui, struct list *list, const struct view_row 
 	}
 	view_done(&all);
 	ui_build(ui);
-}
-
-static void go_left(struct ui *ui, struct list *list, const struct view_row *row)
-{
-	int64_t parent = list_parent(&list->view, list->cursor);
-
-	if (list->shift > 0)
-		tree_shift(list, false);
-	else if (row->has_children && row->is_open)
-		set_open(ui, row, false);
-	else if (parent >= 0)
-		list_go(list, parent);
 }
 
 static void go_right(struct ui *ui, struct list *list, const struct view_row *row)
@@ -123,12 +109,18 @@ bool tree_request(struct ui *ui, enum request request)
 		break;
 	case REQUEST_FOLD:
 		fold_row(ui, list, row);
+		row = list_row(list); /* folded by now, or what holds it */
+		if (row)
+			set_open(ui, row, false);
 		break;
 	case REQUEST_SUBTREE:
 		set_subtree(ui, list, row);
 		break;
 	case REQUEST_LEFT:
-		go_left(ui, list, row);
+		if (list->shift > 0)
+			tree_shift(list, false);
+		else
+			fold_row(ui, list, row);
 		break;
 	case REQUEST_RIGHT:
 		go_right(ui, list, row);

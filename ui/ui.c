@@ -220,7 +220,7 @@ static void loop(struct ui *ui, int signals_fd)
 			ui_build(ui);
 		if (ui->is_dirty) {
 			layout_draw(ui);
-			screen_update(&ui->screen);
+			wrefresh(stdscr);
 			ui->is_dirty = false;
 		}
 		if (poll(fds, ARRAY_SIZE(fds), wait_ms(ui)) < 0)

@@ -49,16 +49,4 @@ struct ui_config {
  */
 int ui_run(const struct ui_config *config, struct channel *channel, struct err *err);
 
-/*
- * The table of keys: the screen obeys it, and the help screen, the README and
- * the manual are made from it.
- */
-struct ui_key {
-	const char *keys;  /* "Up", "PgDn", "[ ]" ... as shown */
-	const char *group; /* "Move", "Unwind" ... */
-	const char *help;
-};
-extern const struct ui_key ui_keys[];
-extern const size_t ui_nr_keys;
-
 #endif

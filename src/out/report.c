@@ -41,6 +41,13 @@ static void put_time(FILE *stream, int64_t wall_ns)
 		fprintf(stream, "%s", text);
 }
 
+/* One more count of a line, unless it is zero. */
+static void put_some(FILE *stream, const char *what, uint64_t nr)
+{
+	if (nr)
+		fprintf(stream, ", %s %" PRIu64, what, nr);
+}
+
 static void put_losses(FILE *stream, const struct health *h, bool is_recording)
 {
 	fprintf(stream, "lost %" PRIu64, h->lost);
@@ -48,21 +55,14 @@ static void put_losses(FILE *stream, const struct health *h, bool is_recording)
 		fprintf(stream, " (by the kernel's own count %" PRIu64 ")", h->lost_read);
 	fprintf(stream, ", dropped %" PRIu64 ", throttled %" PRIu64 " times (%.3f s)", h->dropped,
 		h->throttled, (double)h->throttled_ns / 1e9);
-	if (h->lost_sideband)
-		fprintf(stream, ", lost notices of processes and maps %" PRIu64, h->lost_sideband);
-	if (h->maps_refused + h->maps_skipped)
-		fprintf(stream, ", mappings not followed %" PRIu64,
-			h->maps_refused + h->maps_skipped);
-	if (h->lost_samples)
-		fprintf(stream, ", lost by hardware %" PRIu64, h->lost_samples);
-	if (h->bad_records)
-		fprintf(stream, ", malformed records %" PRIu64, h->bad_records);
-	if (h->late_records)
-		fprintf(stream, ", late records %" PRIu64, h->late_records);
-	if (h->evicted)
-		fprintf(stream, ", samples %s %" PRIu64,
-			is_recording ? "without their callers" : "that left a full log",
-			h->evicted);
+	put_some(stream, "lost notices of processes and maps", h->lost_sideband);
+	put_some(stream, "mappings not followed", h->maps_refused + h->maps_skipped);
+	put_some(stream, "lost by hardware", h->lost_samples);
+	put_some(stream, "malformed records", h->bad_records);
+	put_some(stream, "late records", h->late_records);
+	put_some(stream,
+		 is_recording ? "samples without their callers" : "samples that left a full log",
+		 h->evicted);
 	putc('\n', stream);
 }
 
@@ -79,8 +79,7 @@ static void put_stacks(FILE *stream, const struct health *h, bool is_recording)
 	for (int end = 0; end < STACK_END_COUNT; end++) {
 		if (end == STACK_END_ROOT || end == STACK_END_STITCHED || !stack_end_is_user(end))
 			continue;
-		if (h->ends[end] > 0)
-			fprintf(stream, ", %s %" PRIu64, stack_end_name(end), h->ends[end]);
+		put_some(stream, stack_end_name(end), h->ends[end]);
 	}
 	/* Of a recording they may have been taken without any. */
 	fprintf(stream, "; without user part: kernel threads %" PRIu64 ", %s %" PRIu64 "\n",
