@@ -9,55 +9,36 @@
 #include "src/base/util.h"
 #include "src/view/view.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PART_TEXT_MAX 128
 #define HEADER_MAX    1024
-
-enum part {
-	PART_NAME,
-	PART_HOST,
-	PART_KERNEL,
-	PART_STATE,
-	PART_WINDOW,
-	PART_TARGET,
-	PART_CPUS,
-	PART_EVENT,
-	PART_RATE,
-	PART_MODE,
-	PART_COMPLETE,
-	PART_STITCHED,
-	PART_LOST,
-	PART_DROP,
-	PART_THROTTLE,
-	PART_COST,
-	PART_MEMORY,
-	PART_COUNT,
-};
-
-/*
- * 0: always there. Else the order in which parts find room. Of a recording the
- * event comes early: there may be more of them.
- */
-static const int priorities_live[PART_COUNT] = {
-	[PART_STITCHED] = 1, [PART_STATE] = 2, [PART_MODE] = 3,	  [PART_WINDOW] = 4,
-	[PART_RATE] = 5,     [PART_NAME] = 6,  [PART_MEMORY] = 7, [PART_TARGET] = 8,
-	[PART_THROTTLE] = 9, [PART_CPUS] = 10, [PART_HOST] = 11,  [PART_EVENT] = 12,
-	[PART_KERNEL] = 13,
-};
-static const int priorities_recorded[PART_COUNT] = {
-	[PART_STITCHED] = 1, [PART_STATE] = 2, [PART_EVENT] = 3,   [PART_MODE] = 4,
-	[PART_WINDOW] = 5,   [PART_RATE] = 6,  [PART_NAME] = 7,	   [PART_HOST] = 8,
-	[PART_THROTTLE] = 9, [PART_CPUS] = 10, [PART_KERNEL] = 11, [PART_TARGET] = 12,
-	[PART_MEMORY] = 13,
-};
 #define PRIORITY_LAST 13
-#define FILE_MIN      12  /* columns of a recording's name: at least, */
-#define FILE_MAX      100 /* and where there is room for all */
 
+#define PARTS_MAX 20
+#define FILE_MIN  12  /* columns of a recording's name: at least, */
+#define FILE_MAX  100 /* and where there is room for all */
+
+/* How the four parts that stand in every line are written. */
 enum form { FORM_LONG, FORM_SHORT, FORM_TINY, FORM_COUNT };
+
+struct line {
+	bool is_recorded;
+	int nr;
+	int priorities[PARTS_MAX]; /* 0: always there; else the order in which parts find room */
+	char parts[PARTS_MAX][PART_TEXT_MAX];
+};
+
+/* Where the next part of the line is to be written, with its priority while live and recorded. */
+static char *add(struct line *line, int live, int recorded)
+{
+	assert(line->nr < PARTS_MAX);
+	line->priorities[line->nr] = line->is_recorded ? recorded : live;
+	return line->parts[line->nr++];
+}
 
 /* A count in at most 6 characters: large ones are rounded down. */
 static const char *compact(uint64_t count, char *out, size_t size)
@@ -88,30 +69,34 @@ static void put_stitched(const struct health *h, char *out)
 		snprintf(out, PART_TEXT_MAX, "stitched %.1f%%", pct);
 }
 
-static void loss_parts(const struct health *h, enum form form, char parts[][PART_TEXT_MAX])
+static void add_loss(struct line *l, const struct snapshot *s, enum form form)
 {
 	static const char *const complete[] = {"complete ", "compl ", ""};
 	static const char *const lost[] = {"lost ", "lost ", "L"};
 	static const char *const drop[] = {"drop ", "drop ", "D"};
 	static const char *const cost[] = {"cost ", "cost ", "C"};
+	const struct health *h = &s->health;
 	/* Rounded down: 99.96 must not read as 100. */
 	unsigned int tenths = (unsigned int)(health_complete_pct(h) * 10);
+	int throttle_priority = h->throttled && form != FORM_TINY ? 0 : 9;
 	char text[32];
 
 	/* While all of them wait for their tables nothing is known of any. */
 	if (h->user_stacks == h->ends[STACK_END_PENDING])
-		snprintf(parts[PART_COMPLETE], PART_TEXT_MAX, "%s-", complete[form]);
+		snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s-", complete[form]);
 	else
-		snprintf(parts[PART_COMPLETE], PART_TEXT_MAX, "%s%u.%u%%", complete[form],
-			 tenths / 10, tenths % 10);
-	put_stitched(h, parts[PART_STITCHED]);
-	snprintf(parts[PART_LOST], PART_TEXT_MAX, "%s%s", lost[form],
+		snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s%u.%u%%", complete[form], tenths / 10,
+			 tenths % 10);
+	put_stitched(h, add(l, 1, 1));
+	snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s%s", lost[form],
 		 compact(h->lost + h->lost_samples, text, sizeof(text)));
-	snprintf(parts[PART_DROP], PART_TEXT_MAX, "%s%s", drop[form],
+	snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s%s", drop[form],
 		 compact(h->dropped, text, sizeof(text)));
-	snprintf(parts[PART_COST], PART_TEXT_MAX, "%s%.1f%%", cost[form], h->own_cpu_pct);
-	snprintf(parts[PART_THROTTLE], PART_TEXT_MAX, "throttle %s",
+	snprintf(add(l, throttle_priority, throttle_priority), PART_TEXT_MAX, "throttle %s",
 		 compact(h->throttled, text, sizeof(text)));
+	/* Reading a recording costs for a moment only: reports show that. */
+	if (!l->is_recorded)
+		snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s%.1f%%", cost[form], h->own_cpu_pct);
 }
 
 static void put_window(const struct snapshot *s, char *out)
@@ -205,36 +190,39 @@ static void put_cpus(const struct snap_settings *set, char *out)
 		snprintf(out, PART_TEXT_MAX, "%u of %u cpus", set->cpus_sampled, set->cpus_online);
 }
 
-static void other_parts(const struct snapshot *s, int width, char parts[][PART_TEXT_MAX])
+/* Of a recording the event comes early: there may be more of them. */
+static void add_parts(struct line *l, const struct snapshot *s, int width, enum form form)
 {
 	const struct snap_settings *set = &s->settings;
 
-	snprintf(parts[PART_NAME], PART_TEXT_MAX, "stacktop");
-	put_text(s, s->hostname, parts[PART_HOST]);
-	put_text(s, s->kernel, parts[PART_KERNEL]);
-	put_state(s, width, parts[PART_STATE]);
-	put_window(s, parts[PART_WINDOW]);
-	put_text(s, s->recording.is_recording ? 0 : set->target, parts[PART_TARGET]);
-	put_cpus(set, parts[PART_CPUS]);
-	put_text(s, set->event, parts[PART_EVENT]);
-	put_rate(set, s->recording.is_recording, parts[PART_RATE]);
-	put_mode(set, parts[PART_MODE]);
-	snprintf(parts[PART_MEMORY], PART_TEXT_MAX, "%" PRIu64 " MB",
+	*l = (struct line){.is_recorded = s->recording.is_recording};
+	snprintf(add(l, 6, 7), PART_TEXT_MAX, "stacktop");
+	put_text(s, s->hostname, add(l, 11, 8));
+	put_text(s, s->kernel, add(l, 13, 11));
+	put_state(s, width, add(l, 2, 2));
+	put_window(s, add(l, 4, 5));
+	put_text(s, l->is_recorded ? 0 : set->target, add(l, 8, 12));
+	put_cpus(set, add(l, 10, 10));
+	put_text(s, set->event, add(l, 12, 3));
+	put_rate(set, l->is_recorded, add(l, 5, 6));
+	put_mode(set, add(l, 3, 4));
+	add_loss(l, s, form);
+	snprintf(add(l, 7, PRIORITY_LAST), PART_TEXT_MAX, "%" PRIu64 " MB",
 		 (s->health.rss_bytes + (1u << 20) - 1) >> 20);
 }
 
 /* Join the parts in SET; returns the columns they take. */
-static int join(char parts[][PART_TEXT_MAX], uint32_t set, const char *gap, char *out)
+static int join(const struct line *l, uint32_t set, const char *gap, char *out)
 {
 	size_t len = 0;
 
 	out[0] = '\0';
-	for (int i = 0; i < PART_COUNT; i++) {
+	for (int i = 0; i < l->nr; i++) {
 		int n;
 
-		if (!(set >> i & 1) || !parts[i][0])
+		if (!(set >> i & 1) || !l->parts[i][0])
 			continue;
-		n = snprintf(out + len, HEADER_MAX - len, "%s%s", len ? gap : "", parts[i]);
+		n = snprintf(out + len, HEADER_MAX - len, "%s%s", len ? gap : "", l->parts[i]);
 		if (n < 0 || len + (size_t)n >= HEADER_MAX)
 			break;
 		len += (size_t)n;
@@ -246,19 +234,15 @@ static int join(char parts[][PART_TEXT_MAX], uint32_t set, const char *gap, char
  * Add parts until one finds no room. Less weighty ones do not jump in after
  * it: the line would change its face with every digit.
  */
-static uint32_t choose(char parts[][PART_TEXT_MAX], const int *priorities, bool is_throttled,
-		       int width, char *line)
+static uint32_t choose(const struct line *l, int width, char *out)
 {
 	uint32_t set = 0;
 
-	for (int i = 0; i < PART_COUNT; i++)
-		if (priorities[i] == 0 || (i == PART_THROTTLE && is_throttled))
-			set |= 1u << i;
-	for (int priority = 1; priority <= PRIORITY_LAST; priority++)
-		for (int i = 0; i < PART_COUNT; i++) {
-			if (priorities[i] != priority)
+	for (int priority = 0; priority <= PRIORITY_LAST; priority++)
+		for (int i = 0; i < l->nr; i++) {
+			if (l->priorities[i] != priority)
 				continue;
-			if (width > 0 && join(parts, set | 1u << i, " ", line) > width)
+			if (priority > 0 && width > 0 && join(l, set | 1u << i, " ", out) > width)
 				return set;
 			set |= 1u << i;
 		}
@@ -274,28 +258,20 @@ static void make_ascii(char *text)
 
 size_t view_header(const struct snapshot *snapshot, int width, bool ascii, char *out, size_t size)
 {
-	char parts[PART_COUNT][PART_TEXT_MAX], line[HEADER_MAX];
-	bool is_throttled = snapshot->health.throttled != 0;
-	const int *priorities =
-		snapshot->recording.is_recording ? priorities_recorded : priorities_live;
+	struct line parts;
+	char line[HEADER_MAX];
 	uint32_t set = 0;
 	size_t len;
 
-	other_parts(snapshot, width, parts);
 	for (int form = FORM_LONG; form < FORM_COUNT; form++) {
-		loss_parts(&snapshot->health, (enum form)form, parts);
-		/* Reading a recording costs for a moment only: reports show that. */
-		if (snapshot->recording.is_recording)
-			parts[PART_COST][0] = '\0';
-		set = choose(parts, priorities, is_throttled && form != FORM_TINY, width, line);
-		if (width <= 0 || join(parts, set, " ", line) <= width)
+		add_parts(&parts, snapshot, width, (enum form)form);
+		set = choose(&parts, width, line);
+		if (width <= 0 || join(&parts, set, " ", line) <= width)
 			break;
 	}
 	/* Two spaces between parts read better, where there is room. */
-	if (width > 0 && join(parts, set, "  ", line) > width)
-		join(parts, set, " ", line);
-	else
-		join(parts, set, "  ", line);
+	if (join(&parts, set, "  ", line) > width && width > 0)
+		join(&parts, set, " ", line);
 	if (ascii)
 		make_ascii(line);
 	len = text_fit(line, width > 0 ? width : HEADER_MAX, NULL);
