@@ -10,7 +10,7 @@ libprofile_a_SOURCES = \
 	src/profile/log.c src/profile/log.h \
 	src/profile/parts.h \
 	src/profile/profile.c src/profile/profile.h \
-	src/profile/weights.c src/profile/weights.h \
+	src/profile/weights.c \
 	src/profile/window.c
 
 UNIT_TESTS += tests/test_profile_model tests/test_profile_snapshot

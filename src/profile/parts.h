@@ -3,11 +3,11 @@
 #ifndef ST_PROFILE_PARTS_H
 #define ST_PROFILE_PARTS_H
 
+#include "src/base/hash.h"
 #include "src/profile/call_tree.h"
 #include "src/profile/frames.h"
 #include "src/profile/log.h"
 #include "src/profile/profile.h"
-#include "src/profile/weights.h"
 
 /*
  * The stretch of the log that is shown. An entry is part of
@@ -22,6 +22,23 @@ struct window {
 	bool frozen;
 	enum stack_mode mode;
 	uint64_t total, nr_samples;
+};
+
+/*
+ * What is known instead of a log where all samples count: sums of weight by
+ * (process, node of the call tree), in the order in which the pairs came.
+ */
+struct weight {
+	uint64_t weight;
+	uint32_t process, node;
+};
+
+struct weights {
+	struct weight *all;
+	size_t nr, cap;
+	struct u64map index;	    /* process << 32 | node -> its place in all[] */
+	uint64_t first_ns, last_ns; /* of the samples */
+	uint64_t nr_cut;	    /* samples whose callers found no room */
 };
 
 struct builder; /* scratch memory of profile_snapshot, build.c */
@@ -42,6 +59,7 @@ struct profile {
 };
 
 /* weights.c: profile_add where all samples are summed */
+void weights_done(struct weights *weights);
 int profile_add_weight(struct profile *p, const struct profile_sample *sample,
 		       const struct profile_frame *frames, uint32_t nr);
 

@@ -6,8 +6,6 @@
  */
 #include "config.h"
 
-#include "src/profile/weights.h"
-
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/profile/parts.h"
@@ -25,7 +23,8 @@ void weights_done(struct weights *w)
 	*w = (struct weights){0};
 }
 
-int weights_add(struct weights *w, uint32_t process, uint32_t node, uint64_t weight)
+/* Add WEIGHT to the pair (PROCESS, NODE), made if it is new. 0 or -ENOMEM. */
+static int weights_add(struct weights *w, uint32_t process, uint32_t node, uint64_t weight)
 {
 	uint64_t key = (uint64_t)process << 32 | node;
 	uint32_t at = u64map_get(&w->index, key);
