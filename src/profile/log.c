@@ -78,7 +78,6 @@ struct log_chunk *log_open_chunk(struct sample_log *log, uint64_t time_ns)
 	*chunk = (struct log_chunk){
 		.seq = log->next_seq++,
 		.base_ns = (time_ns > LOG_LATE_NS ? time_ns - LOG_LATE_NS : 0) / 1000 * 1000,
-		.min_ns = UINT64_MAX,
 		.counted_min_ns = UINT64_MAX,
 	};
 	log->chunks[log->nr_chunks++] = chunk;
@@ -94,7 +93,6 @@ struct log_entry *log_append(struct sample_log *log, struct log_chunk *chunk, ui
 	/* A sample older than LOG_LATE_NS is set to the chunk's base: it would have left anyway. */
 	entry->time_us =
 		(uint32_t)(time_ns > chunk->base_ns ? (time_ns - chunk->base_ns) / 1000 : 0);
-	chunk->min_ns = MIN(chunk->min_ns, log_time_ns(chunk, entry));
 	chunk->max_ns = MAX(chunk->max_ns, log_time_ns(chunk, entry));
 	if (ret_ticket)
 		*ret_ticket = chunk->seq << log->chunk_shift | chunk->nr;

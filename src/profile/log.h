@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct log_entry) == 16, "the log's memory is promised in 
 struct log_chunk {
 	uint64_t seq;		 /* the number of the chunk since the log began */
 	uint64_t base_ns;	 /* whole microseconds */
-	uint64_t min_ns, max_ns; /* of all entries */
+	uint64_t max_ns;	 /* of all entries */
 	uint64_t counted_min_ns; /* not above the time of any counted entry */
 	uint32_t nr, nr_counted;
 	struct log_entry entries[];

@@ -54,7 +54,6 @@ struct profile {
 	uint64_t collections;
 	/* sample number from which a full text table is worth a collection */
 	uint64_t text_collect_at;
-	uint64_t nr_added;
 	struct builder *builder;
 };
 

@@ -115,7 +115,6 @@ int profile_add(struct profile *p, const struct profile_sample *sample,
 	entry->who = log_who(sample->process, sample->mode, sample->end);
 	entry->weight = log_weight_pack(sample->weight);
 	entry->node = tree_node(&p->tree, &p->frames, frames, nr);
-	p->nr_added++;
 	p->first_ns[sample->mode] = MIN(p->first_ns[sample->mode], sample->time_ns);
 	if (!p->window.frozen && window_covers(&p->window, log_time_ns(chunk, entry), sample->mode))
 		window_count(p, chunk, entry);
@@ -150,8 +149,10 @@ bool profile_replace(struct profile *p, uint64_t ticket, enum stack_end end,
 
 int profile_name(struct profile *p, uint32_t module, uint64_t off, const struct profile_name *name)
 {
-	if (!p->sums_all && p->frames.is_text_full && p->nr_added >= p->text_collect_at) {
-		p->text_collect_at = p->nr_added + TEXT_COLLECT_SAMPLES;
+	uint64_t nr_added = p->log.nr_entries + p->log.nr_evicted;
+
+	if (!p->sums_all && p->frames.is_text_full && nr_added >= p->text_collect_at) {
+		p->text_collect_at = nr_added + TEXT_COLLECT_SAMPLES;
 		garbage_collect(p, 0);
 	}
 	return frames_name(&p->frames, module, off, name);

@@ -2,7 +2,6 @@ noinst_LIBRARIES += libview.a
 libview_a_SOURCES = \
 	src/view/callers.c \
 	src/view/columns.c \
-	src/view/fold.c \
 	src/view/header.c \
 	src/view/hide.c \
 	src/view/rows.h \

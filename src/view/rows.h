@@ -84,8 +84,6 @@ int rows_finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent
 /* callers.c: add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
 int rows_callers(struct view_scratch *w, const struct sibling *item);
 
-/* BY_DEFAULT: is a row open that the person has not touched? */
-bool fold_is_open(const struct fold *fold, uint64_t key, bool by_default);
 uint64_t rows_func_key(const struct snapshot *snapshot, uint32_t func);
 /* Name and object of a row or item; constant texts for those without a function. */
 const char *rows_name(const struct snapshot *snapshot, uint32_t func, uint64_t key);

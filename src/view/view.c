@@ -17,8 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOT_SHARE  20 /* a tree row is open by default from 1/20 of the window on */
-#define GUIDES_MAX 64
+#define HOT_SHARE	    20 /* a tree row is open by default from 1/20 of the window on */
+#define GUIDES_MAX	    64
+#define FOLD_EXCEPTIONS_MAX 65536 /* more than a person opens by hand */
 
 static const char *const sort_names[] = {"self", "total", "name", "object"};
 _Static_assert(ARRAY_SIZE(sort_names) == VIEW_SORT_COUNT, "all orders");
@@ -222,6 +223,56 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 		       .rows = rows_tree},
 };
 
+/* --- which rows are open: a default for all and a set of exceptions --- */
+
+enum fold_default { FOLD_BY_KIND, FOLD_OPEN, FOLD_CLOSED };
+
+struct fold {
+	struct u64map exceptions; /* row key -> is it open */
+	enum fold_default rest;
+};
+
+struct fold *fold_new(void)
+{
+	return calloc(1, sizeof(struct fold));
+}
+
+struct fold *fold_free(struct fold *fold)
+{
+	if (!fold)
+		return NULL;
+	u64map_done(&fold->exceptions);
+	free(fold);
+	return NULL;
+}
+
+void fold_set(struct fold *fold, uint64_t key, bool open)
+{
+	if (fold->exceptions.nr_used >= FOLD_EXCEPTIONS_MAX &&
+	    u64map_get(&fold->exceptions, key) == U64MAP_NONE)
+		return;
+	/* Without memory the row stays as it is: the person sees that and nothing breaks. */
+	(void)u64map_set(&fold->exceptions, key, open);
+}
+
+void fold_set_all(struct fold *fold, bool open)
+{
+	u64map_clear(&fold->exceptions);
+	fold->rest = open ? FOLD_OPEN : FOLD_CLOSED;
+}
+
+/* BY_DEFAULT: is a row open that the person has not touched? */
+static bool fold_is_open(const struct fold *fold, uint64_t key, bool by_default)
+{
+	uint32_t open = fold ? u64map_get(&fold->exceptions, key) : U64MAP_NONE;
+
+	if (open != U64MAP_NONE)
+		return open;
+	if (fold && fold->rest != FOLD_BY_KIND)
+		return fold->rest == FOLD_OPEN;
+	return by_default;
+}
+
 /* --- the walk --- */
 
 /*
@@ -279,13 +330,10 @@ static struct view_row row_of(const struct view_scratch *w, const struct level *
 
 static int add_row(struct view *view, struct view_row row)
 {
-	size_t cap = view->cap_rows;
-	int r = vec_reserve(&view->rows, &cap, view->nr_rows + 1ul, UINT32_MAX);
-
-	view->cap_rows = (uint32_t)cap;
-	if (r == 0)
-		view->rows[view->nr_rows++] = row;
-	return r;
+	if (vec_reserve(&view->rows, &view->cap_rows, view->nr_rows + 1ul, UINT32_MAX) < 0)
+		return -ENOMEM;
+	view->rows[view->nr_rows++] = row;
+	return 0;
 }
 
 static int walk(struct view *view, struct view_scratch *w)

@@ -68,7 +68,8 @@ struct view_scratch;
 
 struct view {
 	struct view_row *rows;
-	uint32_t nr_rows, cap_rows;
+	uint32_t nr_rows;
+	size_t cap_rows;
 	uint64_t total; /* what percentages are of */
 	bool is_cut;	/* there are more rows than the limit allows */
 	struct view_scratch *scratch;
