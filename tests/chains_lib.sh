@@ -5,6 +5,9 @@
 
 program=chains
 
+# works PID: it is past its start and uses the CPU (30 ms so far), itself or the kernel for it
+works() { [ "$(sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }')" -ge 3 ]; }
+
 # Profile scenario $1 into $tmp/json; more arguments go to stacktop. What fails is left in $why.
 profile()
 {
@@ -14,11 +17,11 @@ profile()
 	scenario_pid=$!
 	test_pids="$test_pids $scenario_pid"
 	wait_for 20 runs_on "$scenario_pid"
-	sleep 0.1
 	if [ "$scenario" = fork ]; then
 		wait_for 20 pgrep -P "$scenario_pid" >/dev/null
 		scenario_pid=$(pgrep -P "$scenario_pid")
 	fi
+	wait_for 20 works "$scenario_pid"
 	# The second picture has all of the first, and the names had their time on a busy machine.
 	"$STACKTOP" -b --format=json -n 2 -d 0.7 -p "$scenario_pid" --call-graph dwarf,65528 "$@" \
 		>"$tmp/all" 2>"$tmp/err" || why=$(cat "$tmp/err")

@@ -87,10 +87,21 @@ done
 pass "functions and tree of $(echo "$variants" | wc -w) programs"
 
 # The same rows as text, in the callers view: dispatch stands below work_70.
-"$STACKTOP" -b -n 1 -d 8 -p "$pie_pid" --view callers >"$tmp/callers" 2>&1 || fail "callers: $(cat "$tmp/callers")"
-grep -q 'work_70' "$tmp/callers" || fail "callers view: no work_70"
-"$STACKTOP" -b -n 1 -d 8 -p "$pie_pid" --view tree >"$tmp/tree" 2>&1 || fail "tree: $(cat "$tmp/tree")"
-for f in main dispatch work_70 work_20 work_10; do
-	grep -q "$f" "$tmp/tree" || fail "tree view: no $f"
-done
+# shows VIEW FUNCTION...: all of them, as soon as each has been sampled and named
+shows()
+{
+	local view=$1 f
+	shift
+	for seconds in 1 3 9; do
+		why=
+		"$STACKTOP" -b -n 1 -d $seconds -p "$pie_pid" --view "$view" >"$tmp/view" 2>&1 || why=$(cat "$tmp/view")
+		for f; do
+			grep -q "$f" "$tmp/view" || why="no $f"
+		done
+		[ -n "$why" ] || return 0
+	done
+	fail "$view view: $why"
+}
+shows callers work_70
+shows tree main dispatch work_70 work_20 work_10
 finish
