@@ -605,7 +605,7 @@ static void text_is_bounded(void **state)
 		assert_int_equal(profile_name(p, 0, i, &(struct profile_name){i, i, name, NULL}),
 				 0);
 	}
-	assert_true(p->frames.text_bytes <= 8 << 10);
+	assert_true(strings_bytes(p->frames.strings) <= 8 << 10);
 	assert_true(p->collections > 3);
 	s = profile_snapshot(p, 0);
 	for (uint32_t i = 0; i < s->nr_funcs; i++)

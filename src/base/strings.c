@@ -15,15 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char overflow_text[] = "[...]";
-
 struct strings {
 	char *text;
 	size_t nr_text, cap_text, max_text;
 	uint32_t *offsets;
 	size_t nr_offsets, cap_offsets;
 	struct u64map ids; /* hash of text -> id */
-	uint32_t overflow_id;
 };
 
 struct strings *strings_new(size_t max_bytes)
@@ -33,9 +30,8 @@ struct strings *strings_new(size_t max_bytes)
 	if (!s)
 		return NULL;
 	s->max_text = max_bytes < UINT32_MAX ? max_bytes : UINT32_MAX - 1;
-	strings_intern(s, "", 0);
-	s->overflow_id = strings_intern(s, overflow_text, sizeof(overflow_text) - 1);
-	if (s->nr_offsets != 2)
+	if (strings_intern(s, "", 0) != STRINGS_EMPTY ||
+	    strings_intern(s, "[...]", 5) != STRINGS_OVERFLOW || s->nr_offsets != 2)
 		return strings_free(s);
 	return s;
 }
@@ -58,7 +54,7 @@ static uint32_t strings_add(struct strings *s, uint64_t hash, const char *text, 
 	if (vec_reserve(&s->text, &s->cap_text, s->nr_text + len + 1, s->max_text) < 0 ||
 	    vec_reserve(&s->offsets, &s->cap_offsets, s->nr_offsets + 1, UINT32_MAX / 2) < 0 ||
 	    u64map_set(&s->ids, hash, id) < 0)
-		return s->overflow_id;
+		return STRINGS_OVERFLOW;
 	s->offsets[s->nr_offsets++] = (uint32_t)s->nr_text;
 	memcpy(s->text + s->nr_text, text, len);
 	s->text[s->nr_text + len] = '\0';
@@ -85,6 +81,11 @@ const char *strings_get(const struct strings *s, uint32_t id)
 {
 	assert(id < s->nr_offsets);
 	return s->text + s->offsets[id];
+}
+
+size_t strings_bytes(const struct strings *s)
+{
+	return s->nr_text;
 }
 
 uint32_t strings_count(const struct strings *s)

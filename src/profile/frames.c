@@ -21,8 +21,6 @@
 #define NAME_MAX_BYTES \
 	1024 /* of a function or object: demangled names can be longer than any screen */
 
-static const char overflow_text[] = "[...]"; /* what strings.h answers when it is full */
-
 uint64_t func_key(const struct func *func)
 {
 	uint64_t place = hash_u64(func->off + (uint64_t)func->module * 0x9e3779b97f4a7c15ull);
@@ -122,13 +120,9 @@ static void ranges_renumber(struct func_ranges *r, const uint32_t *marks)
 
 static uint32_t intern(struct frames *f, const char *text)
 {
-	uint32_t count = strings_count(f->strings);
 	uint32_t id = strings_intern(f->strings, text, strlen(text));
 
-	if (strings_count(f->strings) != count)
-		f->text_bytes += strlen(text) + 1;
-	else if (id == f->text_overflow && strcmp(text, overflow_text) != 0)
-		f->is_text_full = true;
+	f->is_text_full |= id == STRINGS_OVERFLOW;
 	return id;
 }
 
@@ -352,7 +346,7 @@ static void set_names(struct frames *f, struct func *func, const char *name, con
 	if (name && *name && !is_string(f, func->name, name)) {
 		uint32_t id = intern_foreign(f, name);
 
-		if (id != f->text_overflow) /* without room for the name the place is shown */
+		if (id != STRINGS_OVERFLOW) /* without room for the name the place is shown */
 			func->name = id;
 	}
 	if (object && *object && !is_string(f, func->object, object))
@@ -504,9 +498,7 @@ static void compact_strings(struct frames *f)
 	if (!new)
 		return; /* the old table goes on, as full as it is */
 	f->strings = new;
-	f->text_bytes = 0;
 	f->is_text_full = false;
-	f->text_overflow = intern(f, overflow_text);
 	for (uint32_t m = 0; m < f->nr_objects; m++)
 		f->objects[m].name = move_string(f, old, f->objects[m].name);
 	for (uint32_t id = 0; id < f->nr_funcs; id++) {
@@ -524,7 +516,7 @@ void frames_compact(struct frames *f, uint32_t *map)
 	if (marks)
 		compact_funcs(f, marks);
 	free(marks);
-	if (f->text_bytes > f->text_bytes_max / 2)
+	if (strings_bytes(f->strings) > f->text_bytes_max / 2)
 		compact_strings(f);
 }
 
@@ -544,7 +536,6 @@ int frames_init(struct frames *f, uint32_t frames_max, size_t text_bytes_max, ui
 		frames_done(f);
 		return -ENOMEM;
 	}
-	f->text_overflow = intern(f, overflow_text);
 	f->frames[f->nr_frames++] = (struct frame){
 		.module = FRAME_NO_STACK_MODULE,
 		.off = FRAME_NO_STACK_OFF,

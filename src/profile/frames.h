@@ -80,12 +80,11 @@ struct frames {
 	struct id_table frame_table, func_table;
 	uint64_t seed; /* of their hashes */
 	struct strings *strings;
-	size_t text_bytes, text_bytes_max; /* interned so far */
-	uint32_t text_overflow;		   /* string: stands for text that found no room */
-	bool is_text_full;		   /* since the last compaction of the strings */
-	uint64_t nr_unnamed;		   /* frames without an answer */
-	uint64_t nr_queued;		   /* of those: not yet asked for */
-	uint32_t next_object;		   /* whose unnamed frames are handed out next */
+	size_t text_bytes_max;
+	bool is_text_full;    /* since the last compaction of the strings */
+	uint64_t nr_unnamed;  /* frames without an answer */
+	uint64_t nr_queued;   /* of those: not yet asked for */
+	uint32_t next_object; /* whose unnamed frames are handed out next */
 };
 
 int frames_init(struct frames *frames, uint32_t frames_max, size_t text_bytes_max, uint64_t seed);
