@@ -300,21 +300,6 @@ static int start_privileged(struct session *s, struct err *err)
 	return r == 0 ? confine(err) : r;
 }
 
-/* From here on they wait for batch_run: a command that ends at once must not end unseen. */
-static void block_batch_signals(void)
-{
-	sigset_t signals;
-
-	batch_signals(&signals);
-	pthread_sigmask(SIG_BLOCK, &signals, NULL);
-}
-
-/* Its head is foreign already; with a pipe this waits for it. */
-static int read_head(struct session *s, struct err *err)
-{
-	return s->input.fd >= 0 ? input_read_head(&s->input, &s->recording, err) : 0;
-}
-
 static int start_recorded(struct session *s, struct err *err)
 {
 	struct engine_config config = {
@@ -563,6 +548,7 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 		.env = process_copy_environment(),
 	};
 	int r = s.env ? 0 : err_set(err, -ENOMEM, "no memory");
+	sigset_t signals;
 
 	heap_setup(LARGE_BYTES);
 	if (r == 0)
@@ -575,10 +561,14 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 	target_text(options, s.target, sizeof(s.target));
 	if (r == 0)
 		r = start_privileged(&s, err);
-	if (r == 0)
-		r = read_head(&s, err);
-	if (r == 0 && s.is_batch)
-		block_batch_signals();
+	/* Its head is foreign already; with a pipe this waits for it. */
+	if (r == 0 && s.input.fd >= 0)
+		r = input_read_head(&s.input, &s.recording, err);
+	if (r == 0 &&
+	    s.is_batch) { /* they wait for batch_run: a command that ends at once must not end unseen */
+		batch_signals(&signals);
+		pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	}
 	if (r == 0)
 		r = s.recording ? start_recorded(&s, err) : start_engine(&s, err);
 	if (r == 0)

@@ -148,8 +148,27 @@ int confine_processes(void)
 
 /* --- seccomp(2) --- */
 
-#if defined(HAVE_SECCOMP) && !defined(SANITIZED)
+#ifdef HAVE_SECCOMP
 #include <seccomp.h>
+
+int confine_enter(uint32_t otherwise, int (*fill)(void *filter, bool arg), bool arg)
+{
+	scmp_filter_ctx ctx = seccomp_init(otherwise);
+	int r;
+
+	if (!ctx)
+		return -ENOMEM;
+	r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+	if (r == 0)
+		r = fill(ctx, arg);
+	if (r == 0)
+		r = seccomp_load(ctx);
+	seccomp_release(ctx);
+	return r;
+}
+#endif
+
+#if defined(HAVE_SECCOMP) && !defined(SANITIZED)
 
 /* Starting programs, reaching into processes, and what is the administrator's. */
 static const int forbidden[] = {
@@ -290,7 +309,7 @@ static int forbid_namespaces(scmp_filter_ctx ctx)
 
 static int fill(scmp_filter_ctx ctx, bool has_network)
 {
-	int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(forbidden) && r == 0; i++)
 		r = FORBID(ctx, forbidden[i], 0);
@@ -305,16 +324,7 @@ static int fill(scmp_filter_ctx ctx, bool has_network)
 
 int confine_calls(bool has_network)
 {
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
-	int r;
-
-	if (!ctx)
-		return -ENOMEM;
-	r = fill(ctx, has_network);
-	if (r == 0)
-		r = seccomp_load(ctx);
-	seccomp_release(ctx);
-	return r;
+	return confine_enter(SCMP_ACT_ALLOW, fill, has_network);
 }
 
 #else

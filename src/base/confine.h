@@ -10,6 +10,7 @@
 #define ST_BASE_CONFINE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * For a process that parses what others made: no program is started, no process traced, no
@@ -18,6 +19,12 @@
  * on. What is forbidden fails with EPERM. 0 or -errno.
  */
 int confine_calls(bool has_network);
+
+/*
+ * Filter system calls by what FILL puts into the new FILTER (a scmp_filter_ctx), with its last argument; what
+ * no rule is about: OTHERWISE (SCMP_ACT_*). Only where there is seccomp at build time. 0 or -errno.
+ */
+int confine_enter(uint32_t otherwise, int (*fill)(void *filter, bool arg), bool arg);
 
 /*
  * No file is opened for writing, made, removed or renamed, wherever it is. Nor can another

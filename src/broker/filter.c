@@ -13,6 +13,7 @@
 
 #include "src/broker/filter.h"
 
+#include "src/base/confine.h"
 #include "src/base/util.h"
 
 #include <errno.h>
@@ -195,7 +196,7 @@ static int allow_requests(scmp_filter_ctx ctx)
 
 static int filter_fill(scmp_filter_ctx ctx, bool has_openat2)
 {
-	int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(allowed) && r == 0; i++)
 		r = ALLOW(ctx, allowed[i], 0);
@@ -221,10 +222,11 @@ static const int allowed_writer[] = {
 	SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
 };
 
-static int fill_writer(scmp_filter_ctx ctx)
+static int fill_writer(scmp_filter_ctx ctx, bool unused)
 {
-	int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+	int r = 0;
 
+	(void)unused;
 	for (size_t i = 0; i < ARRAY_SIZE(allowed_writer) && r == 0; i++)
 		r = ALLOW(ctx, allowed_writer[i], 0);
 	if (r == 0)
@@ -236,39 +238,15 @@ static int fill_writer(scmp_filter_ctx ctx)
 	return r;
 }
 
-/* What is not in FILL's list fails. */
-static int enter(int (*fill)(scmp_filter_ctx ctx))
-{
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int r;
-
-	if (!ctx)
-		return -ENOMEM;
-	r = fill(ctx);
-	if (r == 0)
-		r = seccomp_load(ctx);
-	seccomp_release(ctx);
-	return r;
-}
-
-static int fill_broker(scmp_filter_ctx ctx)
-{
-	return filter_fill(ctx, false);
-}
-
-static int fill_reader(scmp_filter_ctx ctx)
-{
-	return filter_fill(ctx, true);
-}
-
+/* What is not in the list fails. */
 int filter_enter(bool has_openat2)
 {
-	return enter(has_openat2 ? fill_reader : fill_broker);
+	return confine_enter(SCMP_ACT_ERRNO(EPERM), filter_fill, has_openat2);
 }
 
 int filter_enter_writer(void)
 {
-	return enter(fill_writer);
+	return confine_enter(SCMP_ACT_ERRNO(EPERM), fill_writer, false);
 }
 
 #else

@@ -9,7 +9,6 @@ libbroker_a_SOURCES = \
 	src/broker/maps.c src/broker/maps.h \
 	src/broker/pool.c src/broker/pool.h \
 	src/broker/proc_dir.c src/broker/proc_dir.h \
-	src/broker/rings.c src/broker/rings.h \
 	src/broker/writer.c src/broker/writer.h \
 	src/broker/broker_main.c src/broker/broker_main.h
 libbroker_a_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)

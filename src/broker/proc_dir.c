@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -129,16 +130,10 @@ void proc_uid(pid_t pid, uint32_t *ret_uid)
 /* A name in /proc that is a pid, else 0. */
 static pid_t parse_pid(const char *name)
 {
-	uint32_t value = 0;
+	char *end;
+	unsigned long value = strtoul(name, &end, 10);
 
-	if (name[0] < '1' || name[0] > '9')
-		return 0;
-	for (; *name >= '0' && *name <= '9'; name++) {
-		if (value > INT32_MAX / 10 - 1)
-			return 0;
-		value = value * 10 + (uint32_t)(*name - '0');
-	}
-	return *name ? 0 : (pid_t)value;
+	return name[0] < '1' || name[0] > '9' || *end || value > INT32_MAX ? 0 : (pid_t)value;
 }
 
 struct scan {
