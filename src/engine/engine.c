@@ -68,7 +68,8 @@ static int open_recorded(struct engine *engine, const struct engine_config *conf
 	return 0;
 }
 
-static int new_parts(struct engine *engine, const struct engine_config *config, struct err *err)
+/* 0 or -ENOMEM. */
+static int new_parts(struct engine *engine, const struct engine_config *config)
 {
 	engine->procs = procs_new();
 	engine->profile = profile_new(engine->mode->profile);
@@ -77,16 +78,13 @@ static int new_parts(struct engine *engine, const struct engine_config *config, 
 	engine->stacks.stitch = stitch_new();
 	if (!engine->procs || !engine->profile || !engine->backlog || !engine->stacks.lbr ||
 	    !engine->stacks.stitch)
-		return err_set(err, -ENOMEM, "out of memory");
+		return -ENOMEM;
 	if (engine->recorded)
 		procs_set_recorded(engine->procs);
 	if (helpers_new(engine) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (config->has_samples) {
-		engine->samples = samples_new(engine->mode->samples_max);
-		if (!engine->samples)
-			return err_set(err, -ENOMEM, "out of memory");
-	}
+		return -ENOMEM;
+	if (config->has_samples && !(engine->samples = samples_new(engine->mode->samples_max)))
+		return -ENOMEM;
 	name_pseudo_objects(engine->profile);
 	engine->window_ns = config->window_ns;
 	profile_set_window(engine->profile, config->window_ns);
@@ -117,9 +115,11 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 	r = config->recording ? open_recorded(engine, config, err) : open_live(engine, config, err);
 	if (r < 0)
 		goto fail;
-	r = new_parts(engine, config, err);
-	if (r < 0)
+	r = new_parts(engine, config);
+	if (r < 0) {
+		err_set(err, r, "out of memory");
 		goto fail;
+	}
 	/* Sampling runs already: what comes meanwhile waits in the rings. */
 	if (!engine->recorded)
 		resolve_first_scan(engine->resolver, FIRST_SCAN_NS);

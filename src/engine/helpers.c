@@ -48,16 +48,18 @@ static void table_came(void *context)
 	engine->tables_came = true;
 }
 
-static void name_came(void *context, const struct resolve_name *name)
+static void name_came(void *context, uint32_t module, const struct loader_name *n)
 {
 	struct engine *engine = context;
+	const struct profile_name name = {
+		.func_off = n->func_off,
+		.func_vaddr = n->func_vaddr,
+		.name = n->name,
+		.object = n->object,
+	};
 
-	profile_name(
-		engine->profile, name->module, name->off,
-		&(struct profile_name){name->func_off, name->func_vaddr, name->name, name->object});
-	if (name->has_range)
-		profile_name_range(engine->profile, name->module, name->off, name->from,
-				   name->last);
+	profile_name(engine->profile, module, n->off, &name);
+	profile_name_range(engine->profile, module, n->off, n->from, n->last);
 }
 
 static void names_stale(void *context, uint32_t module)

@@ -17,22 +17,27 @@
 #define NAMES_PAUSE_NS (NS_PER_SEC / 2)
 #define NAMES_MANY_NS  (NS_PER_SEC / 10) /* the pause while there are many */
 
-static void report(struct resolver *s, const struct resolve_name *name)
+/* Report NAME, which holds for its offset only unless it HAS_RANGE. */
+static void report(struct resolver *s, uint32_t module, struct loader_name *name, bool has_range)
 {
-	s->config.ops->name_came(s->config.context, name);
+	if (!has_range) {
+		name->from = 1;
+		name->last = 0;
+	}
+	s->config.ops->name_came(s->config.context, module, name);
 }
 
 /* No name for OFF of MODULE, for the reason ERROR. */
 static void report_nameless(struct resolver *s, uint32_t module, uint64_t off, int error)
 {
-	struct resolve_name name = {.module = module, .off = off, .func_off = UINT64_MAX};
+	struct loader_name name = {.off = off, .func_off = UINT64_MAX};
 	struct file *file = resolver_file(s, module);
 
 	if (file && error == -ENOMEM)
 		file->trouble = LOADER_NO_MEMORY;
 	if (module == PROC_MODULE_KERNEL && s->origin->kernel_object)
 		name.object = s->origin->kernel_object(s, off);
-	report(s, &name);
+	report(s, module, &name, false);
 }
 
 /* BPF programs and trampolines are known from KSYMBOL records, the rest by the loader. */
@@ -41,13 +46,12 @@ static uint32_t name_ksymbols(struct resolver *s, uint64_t *addrs, uint32_t nr)
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		struct resolve_name name = {.module = PROC_MODULE_KERNEL, .off = addrs[i]};
+		struct loader_name name = {.off = addrs[i], .object = "[bpf]"};
 
 		name.name = procs_ksymbol(s->procs, addrs[i], &name.func_off);
 		name.func_vaddr = name.func_off;
-		name.object = "[bpf]";
 		if (name.name)
-			report(s, &name);
+			report(s, PROC_MODULE_KERNEL, &name, false);
 		else
 			addrs[left++] = addrs[i];
 	}
@@ -175,18 +179,10 @@ void resolve_ask_names(struct resolver *s)
 /* The kernel's parts are shown as objects of their own. */
 static void take_name(struct resolver *s, uint32_t module, const struct loader_name *n)
 {
-	struct resolve_name name = {
-		.module = module,
-		.off = n->off,
-		.func_off = n->func_off,
-		.func_vaddr = n->func_vaddr,
-		.name = n->name,
-		.has_range = true,
-		.from = n->from,
-		.last = n->last,
-	};
+	struct loader_name name = *n;
 	char object[80];
 
+	name.object = NULL;
 	if (module == PROC_MODULE_KERNEL) {
 		s->kernel_names_seen |= n->name != NULL;
 		s->kernel_names_missing |= n->name == NULL;
@@ -200,7 +196,7 @@ static void take_name(struct resolver *s, uint32_t module, const struct loader_n
 		if (!n->name)
 			name.func_off = UINT64_MAX;
 	}
-	report(s, &name);
+	report(s, module, &name, true);
 }
 
 /* From another place than the one that REPLY comes from. */

@@ -75,7 +75,7 @@ void resolve_take_table(struct resolver *s, struct loader_reply *reply)
 	size_t len = 0;
 	int r = -EBADMSG;
 
-	if (!m || !file || file->state != FILE_TABLE)
+	if (!file || file->state != FILE_TABLE)
 		return;
 	assert(m->unwind.id == reply->module && !m->unwind.has_table);
 	s->config.ops->table_came(s->config.context);
@@ -118,8 +118,6 @@ void resolve_take_return_addrs(struct resolver *s, struct loader_reply *reply)
 	const void *blob = NULL;
 	size_t len = 0;
 
-	if (!m)
-		return;
 	s->config.ops->table_came(s->config.context);
 	if (reply->status == LOADER_OK && memfd_map(fd, RETURN_ADDRS_BYTES_MAX, &blob, &len) == 0 &&
 	    module_return_addrs_ready(m, blob, len) == 0)

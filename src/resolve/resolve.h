@@ -30,23 +30,15 @@
 
 struct resolver;
 
-/* The name of the frame (MODULE, OFF), as far as it is known. Text is sanitized and valid during the call. */
-struct resolve_name {
-	uint32_t module;
-	uint64_t off;
-	uint64_t func_off;   /* where the function begins; UINT64_MAX: nothing is known */
-	uint64_t func_vaddr; /* the same as the file's own address */
-	const char *name;    /* NULL: the function has none */
-	const char *object;  /* NULL: the module's name; else its own, "[nf_tables]" */
-	bool has_range;
-	uint64_t from, last; /* with HAS_RANGE: all offsets of the same function */
-};
-
 /* What the resolver reports, and what it asks of the one who made it. */
 struct resolve_ops {
 	/* A table or return addresses came, or will not come: stacks that end PENDING are to be unwound again. */
 	void (*table_came)(void *context);
-	void (*name_came)(void *context, const struct resolve_name *name);
+	/*
+	 * What is known of the frame (MODULE, NAME->off). NAME->object is as it is shown, "[nf_tables]", or
+	 * NULL: the module's. FROM above LAST: it holds for this offset only. Valid during the call.
+	 */
+	void (*name_came)(void *context, uint32_t module, const struct loader_name *name);
 	/* More is known of MODULE: all its names are to be asked for again. */
 	void (*names_stale)(void *context, uint32_t module);
 	/* At most MAX offsets of one module whose names have not been asked for. Returns how many. */
