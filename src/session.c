@@ -28,7 +28,6 @@
 #include "src/input.h"
 #include "src/launch.h"
 #include "src/loader/client.h"
-#include "src/loader/fetch_urls.h"
 #include "src/loader/fetcher.h"
 #include "src/out/out.h"
 #include "src/output.h"

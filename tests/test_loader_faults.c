@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "src/loader/debugdata.h"
+#include "src/loader/elf_file.h"
 #include "src/loader/protocol.h"
 #include "src/loader/sandbox.h"
 #include "tests/loader_helpers.h"

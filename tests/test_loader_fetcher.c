@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include "src/loader/fetch_urls.h"
 #include "src/loader/fetcher.h"
 #include "tests/loader_helpers.h"
 

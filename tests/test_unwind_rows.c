@@ -264,7 +264,7 @@ static void compare(struct counts *n, const struct table *table, const struct ta
 	ra_reg = dwarf_frame_info(frame, NULL, NULL, NULL);
 	cfa = oracle_cfa(frame, before);
 	ra = oracle_reg(frame, ra_reg, before, cfa.value, &ra_undefined);
-	/* An epilogue that the CFI does not tell of (unwind/epilogue.h). */
+	/* An epilogue that the CFI does not tell of (unwind/epilogue.c). */
 	if (n->machine == &aarch64 && rule->cfa_op == RULE_CFA_SP && rule->ra_op == RULE_RA_REG &&
 	    ra.is_known && ra.value != before[A64_X30]) {
 		n->epilogues++;

@@ -17,7 +17,6 @@
 #include "src/base/vec.h"
 #include "unwind/abi.h"
 #include "unwind/cfa.h"
-#include "unwind/epilogue.h"
 #include "unwind/lower.h"
 #include "unwind/synth.h"
 #include "unwind/table_build.h"

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Reads the few instructions that aarch64 epilogues are made of: see
- * epilogue.h. Whatever else stands there, CFI is believed. Source: Arm ARM, C4.1
+ * lower.h. Whatever else stands there, CFI is believed. Source: Arm ARM, C4.1
  * (encodings).
  */
 #include "config.h"
 
-#include "unwind/epilogue.h"
-
 #include "unwind/abi.h"
+#include "unwind/lower.h"
 
 #define REG_SP 31
 

@@ -6,7 +6,7 @@ libunwind_st_a_SOURCES = \
 	unwind/cfi.c unwind/cfi.h \
 	unwind/cfi_parse.c unwind/cfi_parse.h \
 	unwind/dwarf_op.h \
-	unwind/epilogue.c unwind/epilogue.h \
+	unwind/epilogue.c \
 	unwind/expr.c \
 	unwind/fp.c \
 	unwind/lbr.c unwind/lbr.h \

@@ -2,7 +2,7 @@
 /* Unpacking .gnu_debugdata: stops as soon as the output is too large to be honest. */
 #include "config.h"
 
-#include "src/loader/debugdata.h"
+#include "src/loader/elf_file.h"
 
 #include <errno.h>
 

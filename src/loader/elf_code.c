@@ -12,7 +12,6 @@
 #include "src/base/deadline.h"
 #include "src/base/reader.h"
 #include "src/base/util.h"
-#include "src/loader/debugdata.h"
 #include "src/loader/elf_file.h"
 #include "unwind/cfi_parse.h"
 

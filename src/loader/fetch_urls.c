@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Servers to ask: see fetch_urls.h. What a variable or a file says is not trusted as far as what was typed. */
+/* Servers to ask: see fetcher.h. What a variable or a file says is not trusted as far as what was typed. */
 #include "config.h"
-
-#include "src/loader/fetch_urls.h"
 
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
+#include "src/loader/fetcher.h"
 
 #include <dirent.h>
 #include <errno.h>

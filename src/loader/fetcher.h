@@ -5,10 +5,12 @@
  * user, no privilege, and no other process waits for it: kill it to cancel.
  *
  * What leaves this machine is the build-id. Who is asked stands in the variable
- * DEBUGINFOD_URLS of the process (fetch_urls.h).
+ * DEBUGINFOD_URLS of the process (fetch_urls.c).
  */
 #ifndef ST_LOADER_FETCHER_H
 #define ST_LOADER_FETCHER_H
+
+#include "src/base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +47,21 @@ int fetcher_next(int sock, struct fetcher_reply *ret);
  * False: there is no place.
  */
 bool fetch_cache_open(char *path, size_t size, int sock);
+
+/* --- which servers are asked: a question of who may learn what runs here (fetch_urls.c) --- */
+
+#define FETCH_URLS_BYTES_MAX 4096
+
+/*
+ * The servers as DEBUGINFOD_URLS takes them, separated by blanks, into
+ * URLS. ASKED: as a person typed them, http and https; NULL or "": those of the
+ * environment's DEBUGINFOD_URLS, else of the files /etc/debuginfod/NAME.urls (sudo
+ * drops the variable), of which only https and this host itself count.
+ * 0, -EINVAL (a word of ASKED is no URL) or -ENOENT (there is none), with ERR filled.
+ */
+int fetch_urls(const char *asked, char urls[FETCH_URLS_BYTES_MAX], struct err *err);
+
+/* The hosts of URLS for people: "debuginfod.debian.net", "a.example and 2 more". Sanitized. */
+void fetch_urls_hosts(const char *urls, char *out, size_t size);
 
 #endif

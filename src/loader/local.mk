@@ -3,12 +3,12 @@ libloader_a_SOURCES = \
 	src/loader/answer.c src/loader/answer.h \
 	src/loader/cache.c src/loader/cache.h \
 	src/loader/client.c src/loader/client.h \
-	src/loader/debugdata.c src/loader/debugdata.h \
+	src/loader/debugdata.c \
 	src/loader/demangle.c src/loader/demangle.h \
 	src/loader/elf_bytes.c src/loader/elf_bytes.h \
 	src/loader/elf_code.c \
 	src/loader/elf_file.c src/loader/elf_file.h \
-	src/loader/fetch_urls.c src/loader/fetch_urls.h \
+	src/loader/fetch_urls.c \
 	src/loader/fetcher.c src/loader/fetcher.h \
 	src/loader/kallsyms.c src/loader/kallsyms.h \
 	src/loader/name_rank.c src/loader/name_rank.h \

@@ -11,7 +11,6 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/loader/cache.h"
-#include "src/loader/debugdata.h"
 #include "src/loader/elf_file.h"
 #include "src/loader/protocol.h"
 #include "src/loader/sandbox.h"
