@@ -156,6 +156,18 @@ int clear(void **state)
 	return 0;
 }
 
+void *take_return_addrs(void)
+{
+	void *made;
+	size_t len;
+
+	assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
+	assert_int_equal(return_addrs_open(made, len, &module.return_addrs), 0);
+	module.has_return_addrs = true;
+	module.return_addrs_failed = false;
+	return made;
+}
+
 void compile_one(const uint8_t *insns, size_t bytes)
 {
 	size_t cie = put_cie("zR", usual, sizeof(usual));

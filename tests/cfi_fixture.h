@@ -91,6 +91,8 @@ size_t put_cie(const char *augmentation, const uint8_t *insns, size_t bytes);
 void put_fde(size_t cie_at, uint64_t start, uint32_t bytes, const uint8_t *insns, size_t nr_insns);
 void forget(void);
 int compile(void);
+/* The return addresses of the segment, now known of its module: to be freed. */
+void *take_return_addrs(void);
 int reset(void **state);
 int clear(void **state);
 /* One function at 0x100 with this program, and a caller at 0x1000 that is a root. */

@@ -79,6 +79,17 @@ static inline struct loader_client *test_client(struct test_spawner *spawner)
 	return client;
 }
 
+/* Of a test in which no loader has failed and all is answered. */
+static inline void test_client_free(struct loader_client *client)
+{
+	struct loader_stats stats;
+
+	loader_stats(client, &stats);
+	assert_int_equal(stats.restarts, 0);
+	assert_int_equal(stats.queued, 0);
+	loader_client_free(client);
+}
+
 /* The client's clock: it runs ahead while no loader does, so that nobody waits for a restart. */
 static inline uint64_t test_now(const struct loader_client *client)
 {

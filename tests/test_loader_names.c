@@ -62,12 +62,8 @@ static int fixture_new(void **state)
 static int fixture_free(void **state)
 {
 	struct fixture *f = *state;
-	struct loader_stats stats;
 
-	loader_stats(f->client, &stats);
-	assert_int_equal(stats.restarts, 0);
-	assert_int_equal(stats.queued, 0);
-	loader_client_free(f->client);
+	test_client_free(f->client);
 	test_run("rm -rf %s", f->dir);
 	free(f->dir);
 	free(f);

@@ -46,11 +46,8 @@ static int fixture_new(void **state)
 static int fixture_free(void **state)
 {
 	struct fixture *f = *state;
-	struct loader_stats stats;
 
-	loader_stats(f->client, &stats);
-	assert_int_equal(stats.restarts, 0);
-	loader_client_free(f->client);
+	test_client_free(f->client);
 	made_free(&f->elf);
 	free(f);
 	return 0;

@@ -24,6 +24,12 @@
 static const uint8_t at_entry[] = {DEF_CFA, A64_SP, 0};
 static const uint8_t outermost[] = {UNDEFINED, A64_X30};
 
+/* The kernel's vDSO up to 5.7, and bionic: a frame record, and nothing of pc. */
+static const uint8_t record[] = {DEF_CFA, A64_X29,   0,	      OFFSET | A64_X29,
+				 0,	  OFFSET_SF, A64_X30, 0x7f};
+static const uint8_t handler[] = {DEF_CFA_OFFSET, 16, OFFSET | A64_X29, 2, OFFSET | A64_X30, 1};
+static const uint8_t sigreturn[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+
 static void put_insn(uint64_t at, uint32_t insn)
 {
 	for (int i = 0; i < 4; i++)
@@ -57,18 +63,6 @@ static void one_function(const uint8_t *insns, size_t bytes)
 		const uint8_t _insns[] = {__VA_ARGS__};   \
 		one_function(_insns, ARRAY_SIZE(_insns)); \
 	} while (0)
-
-static void *take_return_addrs(void)
-{
-	void *made;
-	size_t len;
-
-	assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
-	assert_int_equal(return_addrs_open(made, len, &module.return_addrs), 0);
-	module.has_return_addrs = true;
-	module.return_addrs_failed = false;
-	return made;
-}
 
 static void leaf_returns_by_x30(void **state)
 {
@@ -416,12 +410,6 @@ static void expect_signal(uint64_t trampoline)
 
 static void signal_frames(void **state)
 {
-	/* The kernel's vDSO up to 5.7, and bionic: a frame record, and nothing of pc. */
-	static const uint8_t record[] = {DEF_CFA, A64_X29,   0,	      OFFSET | A64_X29,
-					 0,	  OFFSET_SF, A64_X30, 0x7f};
-	static const uint8_t handler[] = {DEF_CFA_OFFSET,   16, OFFSET | A64_X29, 2,
-					  OFFSET | A64_X30, 1};
-	static const uint8_t sigreturn[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 	size_t cie = put_cie("zR", at_entry, sizeof(at_entry));
 	size_t signal_cie = put_cie("zRS", record, sizeof(record));
 
@@ -452,11 +440,6 @@ static void signal_frames(void **state)
 /* Android's and musl's trampolines stand right behind another function. */
 static void trampolines_without_a_nop(void **state)
 {
-	static const uint8_t record[] = {DEF_CFA, A64_X29,   0,	      OFFSET | A64_X29,
-					 0,	  OFFSET_SF, A64_X30, 0x7f};
-	static const uint8_t handler[] = {DEF_CFA_OFFSET,   16, OFFSET | A64_X29, 2,
-					  OFFSET | A64_X30, 1};
-	static const uint8_t sigreturn[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 	size_t cie = put_cie("zR", at_entry, sizeof(at_entry));
 	size_t signal_cie = put_cie("zRS", record, sizeof(record));
 	uint64_t start, end;

@@ -499,19 +499,13 @@ static void expect_pending_or_jit(void)
 /* A frame-pointer step that would be misaligned or go down is not one. */
 static void frame_pointers_that_are_none(void **state)
 {
-	struct return_addrs return_addrs;
 	void *made;
-	size_t len;
 
 	(void)state;
 	put_fde(put_cie("zR", usual, sizeof(usual)), 0x1000, 0x100, root, sizeof(root));
 	memcpy(text + 0x100e, "\xff\xd0", 2); /* a call before CALLER */
 	assert_int_equal(compile(), 0);
-	assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
-	assert_int_equal(return_addrs_open(made, len, &return_addrs), 0);
-	module.return_addrs = return_addrs;
-	module.has_return_addrs = true;
-	module.return_addrs_failed = false;
+	made = take_return_addrs();
 	stack_words[9] = stack_words[11] = CALLER;
 	regs.r[X86_RBP] = STACK + 64;
 	expect_caller(4);
@@ -632,15 +626,11 @@ static void a_thread_before_its_first_function(void **state)
 /* A precise event names the call that has just been made: its return address is on the stack. */
 static void sampled_at_a_call_that_has_run(void **state)
 {
-	struct return_addrs return_addrs;
 	void *made;
-	size_t len;
 
 	(void)state;
 	memcpy(text + 0x104, "\xff\xd0", 2);
 	COMPILE_ONE(DEF_CFA_OFFSET, 24);
-	assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
-	assert_int_equal(return_addrs_open(made, len, &return_addrs), 0);
 	stack_words[0] = MAP_START + 0x106;
 	stack_words[2] = 0x1234;
 	stack_words[3] = CALLER;
@@ -651,8 +641,7 @@ static void sampled_at_a_call_that_has_run(void **state)
 	assert_int_equal(result.end, STACK_END_PENDING);
 	assert_int_equal(result.nr_frames, 1);
 	assert_true(module.needs_return_addrs);
-	module.return_addrs = return_addrs;
-	module.has_return_addrs = true;
+	made = take_return_addrs();
 	expect_caller(4);
 	assert_int_equal(frames[0].pc, MAP_START + 0x104);
 

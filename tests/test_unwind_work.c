@@ -146,20 +146,14 @@ static void another_file_is_not_to_blame(void **state)
 /* Code without CFI, in which every byte but one may follow a call. */
 static void guesses_that_take_long(void **state)
 {
-	struct return_addrs return_addrs;
 	void *made;
-	size_t len;
 
 	(void)state;
 	begin_file();
 	for (size_t i = 0x2000; i < 0x2400; i += 2)
 		memcpy(text + i, "\xff\xd0", 2);
 	assert_int_equal(compile(), 0);
-	assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
-	assert_int_equal(return_addrs_open(made, len, &return_addrs), 0);
-	module.return_addrs = return_addrs;
-	module.has_return_addrs = true;
-	module.return_addrs_failed = false;
+	made = take_return_addrs();
 	for (size_t i = 0; i + 1 < ARRAY_SIZE(stack_words); i += 2) {
 		stack_words[i] = STACK + 8 * (i + 2);
 		stack_words[i + 1] = MAP_START + 0x23fe;
@@ -175,8 +169,7 @@ static void guesses_that_take_long(void **state)
 	stack_words[2 * 40 + 1] = CALLER;
 	memcpy(text + 0x100e, "\xff\xd0", 2);
 	free(made);
-	assert_int_equal(cfi_compile_return_addrs(&input, &made, &len), 0);
-	assert_int_equal(return_addrs_open(made, len, &module.return_addrs), 0);
+	made = take_return_addrs();
 	walk_from(0x2202);
 	assert_int_equal(result.end, STACK_END_ROOT);
 	assert_false(module.table.is_expensive);
