@@ -38,8 +38,8 @@
 #define OWNERS_HALVE_NS	  NS_PER_SEC
 #define KILLS_MAX	  3 /* while the same file was in work */
 
-/* LATE comes after all others: what took too long already. */
-enum queue_kind { QUEUE_TABLES, QUEUE_KERNEL, QUEUE_NAMES, QUEUE_LATE, QUEUE_COUNT };
+/* Kinds of requests that take turns. LATE comes after all others: what took too long already. */
+enum turn { TURN_TABLES, TURN_KERNEL, TURN_NAMES, TURN_LATE, TURN_COUNT };
 
 struct queue {
 	struct request *first, **last;
@@ -67,7 +67,7 @@ struct loader_client {
 	size_t nr_modules, cap_modules;
 	struct u64map module_at; /* id -> index in modules */
 
-	struct queue queues[QUEUE_COUNT];
+	struct queue waiting;
 	struct queue answered; /* without a loader, in the order of their answers */
 	uint32_t nr_queued;
 	uint32_t tables_in_row, others_in_row;
@@ -161,30 +161,24 @@ static void queue_put_back(struct queue *queue, struct request *request)
 		queue->last = &request->next;
 }
 
-/* The first of those of the owner who used least, by USED[owner]. NULL: the queue is empty. */
-static struct request *queue_take(struct queue *queue, const uint64_t *used)
+/* Take out the one that *AT leads to. */
+static struct request *queue_take(struct queue *queue, struct request **at)
 {
-	struct request **best = &queue->first, *request;
+	struct request *request = *at;
 
-	for (struct request **at = &queue->first; *at; at = &(*at)->next)
-		if (used[(*at)->owner] < used[(*best)->owner])
-			best = at;
-	request = *best;
-	if (request) {
-		*best = request->next;
-		if (!*best)
-			queue->last = best;
-	}
+	*at = request->next;
+	if (!*at)
+		queue->last = at;
 	return request;
 }
 
-static struct queue *queue_of(struct loader_client *c, const struct request *request)
+static enum turn turn_of(const struct request *request)
 {
 	if (request->cpu_max_ns > LOADER_CPU_FIRST_NS)
-		return &c->queues[QUEUE_LATE];
+		return TURN_LATE;
 	if (request->kind != LOADER_REPLY_NAMES)
-		return &c->queues[QUEUE_TABLES];
-	return &c->queues[request->module == LOADER_KERNEL ? QUEUE_KERNEL : QUEUE_NAMES];
+		return TURN_TABLES;
+	return request->module == LOADER_KERNEL ? TURN_KERNEL : TURN_NAMES;
 }
 
 static void answer_here(struct loader_client *c, struct request *request, enum loader_status status)
@@ -197,18 +191,15 @@ static void answer_here(struct loader_client *c, struct request *request, enum l
 static void answer_queued(struct loader_client *c, bool has_id, uint32_t id,
 			  enum loader_status status)
 {
-	for (size_t i = 0; i < QUEUE_COUNT; i++) {
-		struct queue old = c->queues[i];
-		struct request *request = old.first, *next;
+	struct request *request = c->waiting.first, *next;
 
-		queue_init(&c->queues[i]);
-		for (; request; request = next) {
-			next = request->next;
-			if (has_id && request->module != id)
-				queue_put(&c->queues[i], request);
-			else
-				answer_here(c, request, status);
-		}
+	queue_init(&c->waiting);
+	for (; request; request = next) {
+		next = request->next;
+		if (has_id && request->module != id)
+			queue_put(&c->waiting, request);
+		else
+			answer_here(c, request, status);
 	}
 }
 
@@ -314,10 +305,9 @@ static bool is_asked_about(const struct loader_client *c, uint32_t id)
 {
 	if (c->outstanding && c->outstanding->module == id)
 		return true;
-	for (size_t i = 0; i < QUEUE_COUNT; i++)
-		for (const struct request *r = c->queues[i].first; r; r = r->next)
-			if (r->module == id)
-				return true;
+	for (const struct request *r = c->waiting.first; r; r = r->next)
+		if (r->module == id)
+			return true;
 	return false;
 }
 
@@ -385,7 +375,7 @@ static int request_put(struct loader_client *c, enum loader_reply_kind kind, uin
 	if (module->bad != LOADER_OK)
 		answer_here(c, request, module->bad);
 	else
-		queue_put(queue_of(c, request), request);
+		queue_put(&c->waiting, request);
 	return 0;
 }
 
@@ -426,8 +416,7 @@ struct loader_client *loader_client_new(const struct loader_spawner *spawner)
 	/* Sizing a memory file above the limit is a deadly signal. */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0)
 		c->output_max = MIN(c->output_max, (uint64_t)limit.rlim_cur);
-	for (size_t i = 0; i < QUEUE_COUNT; i++)
-		queue_init(&c->queues[i]);
+	queue_init(&c->waiting);
 	queue_init(&c->answered);
 	return c;
 }
@@ -461,8 +450,7 @@ struct loader_client *loader_client_free(struct loader_client *c)
 	loader_stop(c);
 	for (size_t i = 0; i < c->nr_modules; i++)
 		module_close(&c->modules[i]);
-	for (size_t i = 0; i < QUEUE_COUNT; i++)
-		queue_done(&c->queues[i]);
+	queue_done(&c->waiting);
 	queue_done(&c->answered);
 	free(c->outstanding);
 	free(c->modules);
@@ -561,7 +549,7 @@ static void loader_fail(struct loader_client *c, enum loader_end end)
 	if (!request)
 		return;
 	if (module && request_may_retry(module, request, end)) {
-		queue_put_back(queue_of(c, request), request);
+		queue_put_back(&c->waiting, request);
 		return;
 	}
 	request_give_up(c, request, module, status);
@@ -569,49 +557,47 @@ static void loader_fail(struct loader_client *c, enum loader_end end)
 
 /* --- sending --- */
 
-static bool queue_has(const struct queue *queue, const struct loader_client *c, uint64_t used_ns)
+/* The first of TURN of the owner who used least, or NULL. */
+static struct request *turn_take(struct loader_client *c, enum turn turn)
 {
-	for (const struct request *request = queue->first; request; request = request->next)
-		if (c->owners_cpu_ns[request->owner] <= used_ns)
-			return true;
-	return false;
-}
+	const uint64_t *used_ns = c->owners_cpu_ns;
+	struct request **best = NULL;
 
-/* What the owner who used least of all that wait has used. */
-static uint64_t least_used(const struct loader_client *c)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (size_t i = 0; i < QUEUE_LATE; i++)
-		for (const struct request *r = c->queues[i].first; r; r = r->next)
-			least = MIN(least, c->owners_cpu_ns[r->owner]);
-	return least;
+	for (struct request **at = &c->waiting.first; *at; at = &(*at)->next)
+		if (turn_of(*at) == turn &&
+		    (!best || used_ns[(*at)->owner] < used_ns[(*best)->owner]))
+			best = at;
+	return best ? queue_take(&c->waiting, best) : NULL;
 }
 
 /* Of the owner who used least: tables, the kernel's names and others in turn; what is late at the end. */
 static struct request *request_next(struct loader_client *c)
 {
-	struct queue *queues = c->queues, *queue = &queues[QUEUE_TABLES];
-	uint64_t used_ns = least_used(c);
-	bool has_tables = queue_has(&queues[QUEUE_TABLES], c, used_ns);
-	bool has_kernel = queue_has(&queues[QUEUE_KERNEL], c, used_ns);
-	bool has_names = queue_has(&queues[QUEUE_NAMES], c, used_ns);
+	uint64_t least_ns = UINT64_MAX;
+	bool has[TURN_COUNT] = {false};
+	enum turn turn = TURN_TABLES;
 
-	if ((!has_tables && !has_kernel && !has_names) ||
-	    (queues[QUEUE_LATE].first && c->others_in_row >= OTHERS_PER_LATE)) {
+	for (const struct request *r = c->waiting.first; r; r = r->next)
+		if (turn_of(r) != TURN_LATE)
+			least_ns = MIN(least_ns, c->owners_cpu_ns[r->owner]);
+	for (const struct request *r = c->waiting.first; r; r = r->next)
+		has[turn_of(r)] |=
+			turn_of(r) == TURN_LATE || c->owners_cpu_ns[r->owner] <= least_ns;
+	if ((!has[TURN_TABLES] && !has[TURN_KERNEL] && !has[TURN_NAMES]) ||
+	    (has[TURN_LATE] && c->others_in_row >= OTHERS_PER_LATE)) {
 		c->others_in_row = 0;
-		return queue_take(&queues[QUEUE_LATE], c->owners_cpu_ns);
+		return turn_take(c, TURN_LATE);
 	}
 	c->others_in_row++;
-	if (has_names && c->tables_in_row >= TABLES_PER_NAMES)
-		queue = &queues[QUEUE_NAMES];
-	else if (has_kernel && (!c->was_kernel || !has_tables))
-		queue = &queues[QUEUE_KERNEL];
-	else if (!has_tables)
-		queue = &queues[QUEUE_NAMES];
-	c->was_kernel = queue == &queues[QUEUE_KERNEL];
-	c->tables_in_row = queue == &queues[QUEUE_NAMES] ? 0 : c->tables_in_row + 1;
-	return queue_take(queue, c->owners_cpu_ns);
+	if (has[TURN_NAMES] && c->tables_in_row >= TABLES_PER_NAMES)
+		turn = TURN_NAMES;
+	else if (has[TURN_KERNEL] && (!c->was_kernel || !has[TURN_TABLES]))
+		turn = TURN_KERNEL;
+	else if (!has[TURN_TABLES])
+		turn = TURN_NAMES;
+	c->was_kernel = turn == TURN_KERNEL;
+	c->tables_in_row = turn == TURN_NAMES ? 0 : c->tables_in_row + 1;
+	return turn_take(c, turn);
 }
 
 static int attach(struct loader_client *c, const struct module *module, int fd,
@@ -712,7 +698,7 @@ static void send_next(struct loader_client *c)
 	}
 	r = request_send(c, module, request, output);
 	if (r < 0) {
-		queue_put_back(queue_of(c, request), request);
+		queue_put_back(&c->waiting, request);
 		/* Dead while it was idle: no file's fault, the next loader is asked. */
 		if (r != -EAGAIN)
 			loader_fail(c, END_KILLED);
@@ -725,11 +711,9 @@ static void send_next(struct loader_client *c)
 
 void loader_tick(struct loader_client *c, uint64_t time_ns)
 {
-	bool has_work = false;
+	bool has_work = c->waiting.first;
 
 	c->time_ns = time_ns;
-	for (size_t i = 0; i < QUEUE_COUNT; i++)
-		has_work = has_work || c->queues[i].first;
 	if (c->pid > 0 && (c->outstanding || !c->is_ready) && time_ns >= c->deadline_at_ns)
 		loader_fail(c, END_LATE);
 	if (c->pid == 0 && has_work && time_ns >= c->start_at_ns)
@@ -796,7 +780,7 @@ static bool reply_is_late(struct loader_client *c, const struct protocol_reply *
 	c->stats.put_back++;
 	request->cpu_max_ns = MAX(request->cpu_max_ns, LOADER_CPU_FIRST_NS) * 2;
 	if (request->cpu_max_ns < LOADER_DEADLINE_NS) {
-		queue_put(queue_of(c, request), request);
+		queue_put(&c->waiting, request);
 		return true;
 	}
 	request_give_up(c, request, module, LOADER_TIMED_OUT);
@@ -845,14 +829,13 @@ static int loader_receive(struct loader_client *c, struct loader_reply *ret)
 
 bool loader_next_reply(struct loader_client *c, struct loader_reply *ret)
 {
-	static const uint64_t all_equal[OWNERS_MAX]; /* the order of their answers stays */
 	struct request *request;
 
 	if (loader_receive(c, ret))
 		return true;
-	request = queue_take(&c->answered, all_equal);
-	if (!request)
+	if (!c->answered.first)
 		return false;
+	request = queue_take(&c->answered, &c->answered.first);
 	answer_nothing(request, request->status, &c->names, ret);
 	free(request);
 	c->nr_queued--;
@@ -872,16 +855,16 @@ pid_t loader_pid(const struct loader_client *c)
 /* Files, not requests: a file may wait for its table and for its return addresses. */
 static void count_late(const struct loader_client *c, struct loader_stats *ret)
 {
-	const struct request *first = c->queues[QUEUE_LATE].first;
-
 	if (c->outstanding && c->outstanding->cpu_max_ns > LOADER_CPU_FIRST_NS) {
 		ret->late++;
 		ret->late_module = c->outstanding->module;
 	}
-	for (const struct request *r = first; r; r = r->next) {
-		const struct request *same = first;
+	for (const struct request *r = c->waiting.first; r; r = r->next) {
+		const struct request *same = c->waiting.first;
 
-		while (same->module != r->module)
+		if (turn_of(r) != TURN_LATE)
+			continue;
+		while (turn_of(same) != TURN_LATE || same->module != r->module)
 			same = same->next;
 		if (same != r || (ret->late && r->module == ret->late_module))
 			continue;

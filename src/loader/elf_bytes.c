@@ -54,14 +54,22 @@ void elf_bytes_close(struct elf_bytes *b)
 	*b = (struct elf_bytes){.fd = -1};
 }
 
-/* The bytes from AT (within the section) to the end of its block or of the section; NULL: not there any more. */
-static const uint8_t *piece(struct elf_bytes *b, uint64_t at, size_t *ret_len)
+/* The bytes from AT to the end of its block or of the section; NULL: not there, or not any more. */
+static const uint8_t *piece_at(struct elf_bytes *b, uint64_t at, size_t *ret_len)
 {
 	uint64_t number = at / BLOCK_BYTES, start = number * BLOCK_BYTES;
-	size_t len = (size_t)MIN(b->bytes - start, (uint64_t)BLOCK_BYTES);
-	size_t place = (size_t)(number % b->nr_blocks);
-	uint8_t *block = b->blocks + place * BLOCK_BYTES;
+	size_t len, place;
+	uint8_t *block;
 
+	if (at >= b->bytes)
+		return NULL;
+	if (b->data) {
+		*ret_len = (size_t)(b->bytes - at);
+		return b->data + at;
+	}
+	len = (size_t)MIN(b->bytes - start, (uint64_t)BLOCK_BYTES);
+	place = (size_t)(number % b->nr_blocks);
+	block = b->blocks + place * BLOCK_BYTES;
 	if (b->held[place] != number + 1) {
 		b->held[place] = 0;
 		if (pread(b->fd, block, len, (off_t)(b->off + start)) != (ssize_t)len)
@@ -70,16 +78,6 @@ static const uint8_t *piece(struct elf_bytes *b, uint64_t at, size_t *ret_len)
 	}
 	*ret_len = len - (size_t)(at - start);
 	return block + (at - start);
-}
-
-static const uint8_t *piece_at(struct elf_bytes *b, uint64_t at, size_t *ret_len)
-{
-	if (at >= b->bytes)
-		return NULL;
-	if (!b->data)
-		return piece(b, at, ret_len);
-	*ret_len = (size_t)(b->bytes - at);
-	return b->data + at;
 }
 
 bool elf_bytes_read(struct elf_bytes *b, uint64_t at, void *out, size_t len)

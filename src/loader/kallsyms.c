@@ -207,20 +207,6 @@ static int by_start(const void *va, const void *vb)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* The kernel's own come sorted, those of modules after them in any order. */
-static void kallsyms_sort(struct kallsyms *k)
-{
-	size_t from = 1;
-
-	while (from < k->nr && k->all[from - 1].start <= k->all[from].start)
-		from++;
-	for (size_t i = from; i < k->nr; i++)
-		while (from > 0 && k->all[from - 1].start >= k->all[i].start)
-			from--;
-	if (from < k->nr)
-		qsort(k->all + from, k->nr - from, sizeof(*k->all), by_start);
-}
-
 /* Smaller is better. */
 static uint32_t rank_of(const struct kallsyms *k, const struct kernel_symbol *symbol)
 {
@@ -264,7 +250,8 @@ int kallsyms_load(int fd, struct kallsyms **ret)
 		kallsyms_free(k);
 		return r;
 	}
-	kallsyms_sort(k);
+	if (k->nr > 0)
+		qsort(k->all, k->nr, sizeof(*k->all), by_start);
 	kallsyms_choose(k);
 	vec_shrink(&k->all, &k->cap, k->nr);
 	vec_shrink(&k->text, &k->cap_text, k->nr_text);
