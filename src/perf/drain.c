@@ -129,7 +129,7 @@ int drain_rings(struct drain *drain, struct event_list *list)
 
 /* The mapping at POS, if it is one, as it would be handed over. */
 static bool peek_record(const struct drain *drain, const struct event_ring *from, uint64_t pos,
-			uint16_t size, source_wants_fn wants, void *context)
+			uint16_t size, source_match_fn matches, void *context)
 {
 	uint64_t room[PEEK_BYTES_MAX / sizeof(uint64_t)];
 	struct record record;
@@ -138,13 +138,13 @@ static bool peek_record(const struct drain *drain, const struct event_ring *from
 		return true; /* no mapping is so long */
 	ring_copy(&from->ring, pos, room, size);
 	return record_decode(&drain->formats[DRAIN_SIDEBAND], room, size, &record) == 0 &&
-	       wants(context, &record);
+	       matches(context, &record);
 }
 
-bool drain_peek(const struct drain *drain, struct event_list *list, source_wants_fn wants,
+bool drain_peek(const struct drain *drain, struct event_list *list, source_match_fn matches,
 		void *context)
 {
-	bool is_wanted = false;
+	bool is_match = false;
 
 	for (size_t i = 0; i < list->nr_rings; i++) {
 		struct event_ring *from = &list->rings[i];
@@ -152,13 +152,13 @@ bool drain_peek(const struct drain *drain, struct event_list *list, source_wants
 		struct perf_event_header header;
 
 		/* What is damaged is for drain_rings() to see. */
-		while (!is_wanted && pos < head && ring_header(&from->ring, pos, head, &header)) {
-			is_wanted = (header.type == PERF_RECORD_MMAP2 ||
+		while (!is_match && pos < head && ring_header(&from->ring, pos, head, &header)) {
+			is_match = (header.type == PERF_RECORD_MMAP2 ||
 				     header.type == PERF_RECORD_MMAP) &&
-				    peek_record(drain, from, pos, header.size, wants, context);
+				    peek_record(drain, from, pos, header.size, matches, context);
 			pos += header.size;
 		}
 		from->looked = head;
 	}
-	return is_wanted;
+	return is_match;
 }

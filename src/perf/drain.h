@@ -37,7 +37,7 @@ struct drain {
 int drain_rings(struct drain *drain, struct event_list *list);
 
 /* See source_peek(). */
-bool drain_peek(const struct drain *drain, struct event_list *list, source_wants_fn wants,
+bool drain_peek(const struct drain *drain, struct event_list *list, source_match_fn matches,
 		void *context);
 
 #endif

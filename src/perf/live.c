@@ -92,11 +92,11 @@ static void op_stats(struct source *source, struct source_stats *ret)
 		ret->lost_read += event_list_read_lost(&live->samples, -1);
 }
 
-static bool op_peek(struct source *source, source_wants_fn wants, void *context)
+static bool op_peek(struct source *source, source_match_fn matches, void *context)
 {
 	struct live *live = live_of(source);
 
-	return drain_peek(&live->drain, &live->sideband, wants, context);
+	return drain_peek(&live->drain, &live->sideband, matches, context);
 }
 
 static void op_limit_copy(struct source *source, uint32_t tid, uint64_t sp, uint64_t end)

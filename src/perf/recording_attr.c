@@ -20,10 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD		  8u
-#define HEADER_BYTES	  sizeof(struct perf_event_header)
-#define TASK_TIME_OFF	  24 /* FORK and EXIT: header, pid, ppid, tid, ptid */
-#define TASK_RECORD_LEAST (TASK_TIME_OFF + WORD)
+#define WORD	      8u
+#define HEADER_BYTES  sizeof(struct perf_event_header)
+#define TASK_TIME_OFF 24 /* FORK and EXIT: header, pid, ppid, tid, ptid */
 
 /* Bits of the word after read_format, in the order of their declaration. */
 #define FLAG_INHERIT	    (1ull << 1)
@@ -192,18 +191,10 @@ static uint64_t word_at(const uint8_t *p, bool is_swapped)
 	return is_swapped ? __builtin_bswap64(word) : word;
 }
 
-static bool is_sample(const uint8_t *raw)
+int recording_events_find(const struct recording_events *events, bool is_sample, const uint8_t *raw,
+			  size_t bytes)
 {
-	uint32_t type;
-
-	memcpy(&type, raw, sizeof(type));
-	return type == PERF_RECORD_SAMPLE;
-}
-
-int recording_events_find(const struct recording_events *events, const uint8_t *raw, size_t bytes)
-{
-	bool sample = is_sample(raw);
-	size_t off = sample ? events->id.id_off : bytes - events->id.id_back;
+	size_t off = is_sample ? events->id.id_off : bytes - events->id.id_back;
 	uint32_t event;
 	uint64_t id;
 
@@ -213,27 +204,21 @@ int recording_events_find(const struct recording_events *events, const uint8_t *
 	event = u64map_get(&events->ids, id);
 	if (event != U64MAP_NONE)
 		return (int)event;
-	return sample && id != 0 ? -ENOENT : 0;
+	return is_sample && id != 0 ? -ENOENT : 0;
 }
 
 uint64_t recording_events_time(const struct recording_events *events, uint32_t event,
-			       const uint8_t *raw, size_t bytes)
+			       const struct perf_event_header *header, const uint8_t *raw)
 {
 	const struct recording_place *place = &events->places[event];
-	bool is_swapped = events->is_swapped;
-	uint32_t type;
+	bool is_task = header->type == PERF_RECORD_FORK || header->type == PERF_RECORD_EXIT;
+	size_t off = 0;
 
-	memcpy(&type, raw, sizeof(type));
-	if (type == PERF_RECORD_SAMPLE)
-		return place->time_off && (size_t)place->time_off + WORD <= bytes
-			       ? word_at(raw + place->time_off, is_swapped)
-			       : 0;
-	if (place->time_back)
-		return place->time_back + HEADER_BYTES <= bytes
-			       ? word_at(raw + bytes - place->time_back, is_swapped)
-			       : 0;
-	if (place->time_off && (type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT) &&
-	    bytes >= TASK_RECORD_LEAST)
-		return word_at(raw + TASK_TIME_OFF, is_swapped);
-	return 0;
+	if (header->type == PERF_RECORD_SAMPLE)
+		off = place->time_off;
+	else if (place->time_back && place->time_back + HEADER_BYTES <= header->size)
+		off = header->size - place->time_back;
+	else if (!place->time_back && place->time_off && is_task)
+		off = TASK_TIME_OFF;
+	return off && off + WORD <= header->size ? word_at(raw + off, events->is_swapped) : 0;
 }

@@ -18,6 +18,8 @@ struct recording_place {
 	uint16_t time_back, id_back; /* in other records, back from the end */
 };
 
+struct perf_event_header;
+
 struct recording_events {
 	struct recording_event *events; /* places[i] belongs to events[i] */
 	struct recording_place *places;
@@ -47,14 +49,15 @@ void recording_events_name(struct recording_events *events, uint32_t event, cons
 			   size_t len);
 
 /*
- * The event of a record (BYTES long, header in this machine's order, the rest as
- * it came), or -ENOENT for a sample whose id no event has. There must be
- * an event. Records that are no samples have at least the form of the first one's.
+ * The event of the record RAW (BYTES long, as it was recorded), or -ENOENT for a
+ * sample whose id no event has. There must be an event. Records that are no samples
+ * have at least the form of the first one's.
  */
-int recording_events_find(const struct recording_events *events, const uint8_t *raw, size_t bytes);
+int recording_events_find(const struct recording_events *events, bool is_sample, const uint8_t *raw,
+			  size_t bytes);
 
-/* The time of such a record, which belongs to EVENT; 0: not known. */
+/* The time of such a record, which belongs to EVENT; its HEADER in this machine's order. 0: not known. */
 uint64_t recording_events_time(const struct recording_events *events, uint32_t event,
-			       const uint8_t *raw, size_t bytes);
+			       const struct perf_event_header *header, const uint8_t *raw);
 
 #endif

@@ -89,36 +89,26 @@ static uint8_t *aligned(struct recording *rec, const struct feed *feed, size_t b
 	return p;
 }
 
-static void count(struct recording *rec, const struct feed *feed,
-		  const struct perf_event_header *header)
-{
-	uint8_t *raw = feed_data(feed);
-	int event;
-
-	if (header->type != PERF_RECORD_SAMPLE)
-		return;
-	memcpy(raw, header, sizeof(*header));
-	event = recording_events_find(&rec->head.events, raw, header->size);
-	if (event >= 0)
-		rec->counts[event]++;
-}
-
-/* Put the record that FEED is at in order. Returns 0 or -errno (-ENOBUFS: no room now). */
+/* Put the record that FEED is at in order, or count it. Returns 0 or -errno (-ENOBUFS: no room now). */
 static int keep(struct recording *rec, const struct feed *feed,
 		const struct perf_event_header *header)
 {
 	struct recording_events *events = &rec->head.events;
 	bool is_sample = header->type == PERF_RECORD_SAMPLE;
-	uint8_t *raw;
-	uint64_t time_ns;
-	uint32_t word;
-	int event;
-	int e;
+	struct reorder_entry entry = {.bytes = header->size};
+	uint8_t *raw = feed_data(feed);
+	int event, e;
 
 	if (events->nr == 0)
 		return damaged(rec, feed, "a record before any event is described");
+	event = recording_events_find(events, is_sample, raw, header->size);
+	if (event < 0) {
+		rec->stats.bad_records++;
+		return 0;
+	}
+	assert((size_t)event < events->nr && (uint32_t)event <= REORDER_TAG_MAX);
 	if (rec->counts) {
-		count(rec, feed, header);
+		rec->counts[event] += is_sample;
 		return 0;
 	}
 	e = reorder_index_reserve(&rec->index, ENTRIES_MAX);
@@ -127,25 +117,14 @@ static int keep(struct recording *rec, const struct feed *feed,
 	raw = aligned(rec, feed, header->size);
 	if (!raw)
 		return -ENOBUFS;
-	memcpy(raw, header, sizeof(*header));
-	event = recording_events_find(events, raw, header->size);
-	if (event < 0) {
-		rec->stats.bad_records++;
-		return 0;
-	}
-	time_ns = recording_events_time(events, (uint32_t)event, raw, header->size);
-	assert((size_t)event < events->nr && (uint32_t)event <= REORDER_TAG_MAX);
-	word = pool_word(&rec->pool, raw);
-	assert(pool_at(&rec->pool, word) == raw);
-	rec->pool.refs[pool_chunk_of(word)]++;
-	reorder_index_add(&rec->index,
-			  (struct reorder_entry){
-				  .time_ns = time_ns,
-				  .word = word,
-				  .bytes = header->size,
-				  .tag = (uint16_t)(event | (is_sample ? REORDER_SAMPLE : 0)),
-			  });
-	rec->stream->newest_ns = MAX(rec->stream->newest_ns, time_ns);
+	memcpy(raw, header, sizeof(*header)); /* in this machine's byte order */
+	entry.time_ns = recording_events_time(events, (uint32_t)event, header, raw);
+	entry.word = pool_word(&rec->pool, raw);
+	entry.tag = (uint16_t)(event | (is_sample ? REORDER_SAMPLE : 0));
+	assert(pool_at(&rec->pool, entry.word) == raw);
+	rec->pool.refs[pool_chunk_of(entry.word)]++;
+	reorder_index_add(&rec->index, entry);
+	rec->stream->newest_ns = MAX(rec->stream->newest_ns, entry.time_ns);
 	rec->nr_kept++;
 	return 0;
 }

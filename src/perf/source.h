@@ -59,7 +59,7 @@ struct effective_config {
 };
 
 /* Whether a record is worth not waiting for the end of the round. */
-typedef bool (*source_wants_fn)(void *context, const struct record *record);
+typedef bool (*source_match_fn)(void *context, const struct record *record);
 
 struct source_ops { /* a recording has no follow, peek and limit_copy, this machine no stop */
 	int (*drain)(struct source *source, uint64_t time_ns);
@@ -71,7 +71,7 @@ struct source_ops { /* a recording has no follow, peek and limit_copy, this mach
 	bool (*follow)(struct source *source);
 	uint32_t (*pollfds)(struct source *source, bool is_sideband, struct pollfd *fds,
 			    uint32_t max);
-	bool (*peek)(struct source *source, source_wants_fn wants, void *context);
+	bool (*peek)(struct source *source, source_match_fn matches, void *context);
 	void (*limit_copy)(struct source *source, uint32_t tid, uint64_t sp, uint64_t end);
 	void (*stop)(struct source *source);
 	bool (*is_over)(struct source *source);
@@ -130,11 +130,11 @@ static inline uint32_t source_pollfds(struct source *source, bool is_sideband, s
 
 /*
  * Look at the mappings that have come since the last look, without taking them
- * or anything else, of a source that has descriptors to poll. True: WANTS was true for one.
+ * or anything else, of a source that has descriptors to poll. True: MATCHES was true for one.
  */
-static inline bool source_peek(struct source *source, source_wants_fn wants, void *context)
+static inline bool source_peek(struct source *source, source_match_fn matches, void *context)
 {
-	return source->ops->peek(source, wants, context);
+	return source->ops->peek(source, matches, context);
 }
 
 /*
