@@ -563,8 +563,8 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 	/* Its head is foreign already; with a pipe this waits for it. */
 	if (r == 0 && s.input.fd >= 0)
 		r = input_read_head(&s.input, &s.recording, err);
-	if (r == 0 &&
-	    s.is_batch) { /* they wait for batch_run: a command that ends at once must not end unseen */
+	/* They wait for batch_run: a command that ends at once must not end unseen. */
+	if (r == 0 && s.is_batch) {
 		batch_signals(&signals);
 		pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	}

@@ -3,6 +3,19 @@
  * Following the sideband. Records come in the order of time, but /proc was read
  * in between: what it showed is at least as new as the moment it was asked for,
  * so records older than that moment must not undo it.
+ *
+ * An example: the maps of process 7 are asked for at time 20 and come at 35, when records up to 30 are applied.
+ *
+ *	10  record   mmap [100,200) a.so     before the question: the text replaces it; should the record come
+ *	                                     after the text, it fills only what that left open
+ *	20           /proc/7/maps is asked for
+ *	25  record   mmap [100,150) b.so     after it: stays, whether the text has it or not
+ *	30  record   mmap [300,400) c.so
+ *	35  text     [100,200) a.so  [500,600) d.so, read somewhen from 20 to 35
+ *
+ *	result       [100,150) b.so  [150,200) a.so  [300,400) c.so  [500,600) d.so
+ *
+ * An exec at 25 instead would have made another program of it: the text is thrown away then.
  */
 #include "config.h"
 

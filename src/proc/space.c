@@ -174,29 +174,43 @@ static int part_add(struct space *space, uint32_t p, uint32_t cap)
 	return r;
 }
 
-/* Replace the elements [FIRST, LAST) of a part by NR others. There is room. */
+struct elements {
+	const struct unwind_map *maps;
+	const uint64_t *times_ns;
+	uint32_t nr;
+};
+
+/* Those of a part from I on. */
+static struct elements part_from(const struct space *space, uint32_t p, uint32_t i)
+{
+	return (struct elements){space->parts[p].maps + i, space->stores[p].times_ns + i,
+				 space->parts[p].nr_maps - i};
+}
+
+/* Replace the elements [FIRST, LAST) of a part by others. There is room. */
 static void part_replace(struct space *space, uint32_t p, uint32_t first, uint32_t last,
-			 const struct unwind_map *maps, const uint64_t *times_ns, uint32_t nr)
+			 struct elements by)
 {
 	struct unwind_part *part = &space->parts[p];
 	struct space_store *store = &space->stores[p];
-	uint32_t behind = part->nr_maps - last, to = first + nr;
+	uint32_t behind = part->nr_maps - last, to = first + by.nr;
 
 	assert(first <= last && last <= part->nr_maps && to + behind <= store->cap);
 	if (to != last && behind > 0) {
-		memmove(store->maps + to, store->maps + last, behind * sizeof(*maps));
-		memmove(store->times_ns + to, store->times_ns + last, behind * sizeof(*times_ns));
+		memmove(store->maps + to, store->maps + last, behind * sizeof(*by.maps));
+		memmove(store->times_ns + to, store->times_ns + last,
+			behind * sizeof(*by.times_ns));
 		space->nr_moved += behind;
 	}
-	for (uint32_t i = 0; i < nr; i++) {
-		store->maps[first + i] = maps[i];
-		store->times_ns[first + i] = times_ns[i];
+	for (uint32_t i = 0; i < by.nr; i++) {
+		store->maps[first + i] = by.maps[i];
+		store->times_ns[first + i] = by.times_ns[i];
 	}
 	part->nr_maps = to + behind;
 	part->start = store->maps[0].start;
 	/* The mappings before and after do not overlap: the unwinder takes the first map that ends above. */
-	assert(nr == 0 || first == 0 || store->maps[first - 1].end <= store->maps[first].start);
-	assert(nr == 0 || behind == 0 || store->maps[to - 1].end <= store->maps[to].start);
+	assert(by.nr == 0 || first == 0 || store->maps[first - 1].end <= store->maps[first].start);
+	assert(by.nr == 0 || behind == 0 || store->maps[to - 1].end <= store->maps[to].start);
 	space->nr_maps += to - last;
 }
 
@@ -206,8 +220,8 @@ static void part_move(struct space *space, uint32_t from, uint32_t i, uint32_t t
 	struct unwind_part *source = &space->parts[from];
 	uint32_t nr = source->nr_maps - i, end = space->parts[to].nr_maps;
 
-	part_replace(space, to, end, end, source->maps + i, space->stores[from].times_ns + i, nr);
-	part_replace(space, from, i, source->nr_maps, NULL, NULL, 0);
+	part_replace(space, to, end, end, part_from(space, from, i));
+	part_replace(space, from, i, source->nr_maps, (struct elements){0});
 	space->nr_moved += nr;
 }
 
@@ -257,8 +271,7 @@ static int space_own(struct space **space)
 	for (uint32_t p = 0; r == 0 && p < old->nr_parts; p++) {
 		r = part_add(own, p, old->stores[p].cap);
 		if (r == 0)
-			part_replace(own, p, 0, 0, old->parts[p].maps, old->stores[p].times_ns,
-				     old->parts[p].nr_maps);
+			part_replace(own, p, 0, 0, part_from(old, p, 0));
 	}
 	if (r < 0) {
 		space_unref(own);
@@ -369,14 +382,14 @@ static void space_splice(struct space *space, const struct splice *splice)
 	struct place first = splice->first, last = splice->last;
 
 	if (first.part != last.part) {
-		part_replace(space, last.part, 0, last.i, NULL, NULL, 0);
+		part_replace(space, last.part, 0, last.i, (struct elements){0});
 		if (space->parts[last.part].nr_maps == 0)
 			last.part++;
 		parts_drop(space, first.part + 1, last.part);
 		last = (struct place){first.part, space->parts[first.part].nr_maps};
 	}
-	part_replace(space, first.part, first.i, last.i, splice->maps, splice->times_ns,
-		     splice->nr);
+	part_replace(space, first.part, first.i, last.i,
+		     (struct elements){splice->maps, splice->times_ns, splice->nr});
 	tidy(space, first.part);
 	show(space);
 }
