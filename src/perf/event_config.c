@@ -136,17 +136,6 @@ static bool degrade(struct event_config *config, const struct perf_event_attr *a
 	}
 }
 
-static int try_open(const struct perf_opener *opener, const struct perf_event_attr *attr, pid_t tid,
-		    int cpu)
-{
-	int fd = opener->open(opener->context, attr, tid, cpu, 0);
-
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return 0;
-}
-
 void event_config_attr(const struct event_config *config, uint32_t watermark,
 		       struct perf_event_attr *ret)
 {
@@ -164,32 +153,18 @@ static int probe_one(const struct perf_opener *opener, pid_t tid, int cpu,
 
 	for (;;) {
 		struct perf_event_attr attr;
-		int r;
+		int fd;
 
 		event_config_attr(&trial, 1, &attr);
-		r = try_open(opener, &attr, tid, cpu);
-		if (r == 0) {
+		fd = opener->open(opener->context, &attr, tid, cpu, 0);
+		if (fd >= 0) {
+			close(fd);
 			*config = trial;
 			return 0;
 		}
-		if (!degrade(&trial, &attr, r))
-			return r;
+		if (!degrade(&trial, &attr, fd))
+			return fd;
 	}
-}
-
-static size_t nr_trials(const struct event_targets *targets)
-{
-	return targets->tids ? targets->nr_tids : targets->nr_cpus;
-}
-
-static pid_t trial_tid(const struct event_targets *targets, size_t i)
-{
-	return targets->tids ? targets->tids[i] : -1;
-}
-
-static int trial_cpu(const struct event_targets *targets, size_t i)
-{
-	return targets->cpus[targets->tids ? 0 : i];
 }
 
 /*
@@ -206,10 +181,14 @@ static bool is_of_target(const struct event_targets *targets, int code)
 int event_config_probe(const struct perf_opener *opener, const struct event_targets *targets,
 		       struct event_config *config, struct err *err)
 {
+	size_t nr = targets->tids ? targets->nr_tids : targets->nr_cpus;
 	int r = targets->tids ? -ESRCH : -ENODEV;
 
-	for (size_t i = 0; i < nr_trials(targets); i++) {
-		r = probe_one(opener, trial_tid(targets, i), trial_cpu(targets, i), config);
+	for (size_t i = 0; i < nr; i++) {
+		if (targets->tids)
+			r = probe_one(opener, targets->tids[i], targets->cpus[0], config);
+		else
+			r = probe_one(opener, -1, targets->cpus[i], config);
 		if (!is_of_target(targets, r))
 			break;
 	}
