@@ -55,16 +55,6 @@ const struct ui_key ui_keys[] = {
 /* clang-format on */
 const size_t ui_nr_keys = ARRAY_SIZE(ui_keys);
 
-const struct key_hint key_hints[] = {
-	{"f", "fp", 6, HINT_LIVE},	   {"d", "dwarf", 5, HINT_LIVE},
-	{"l", "lbr", 9, HINT_LIVE},	   {"[]", "size", 8, HINT_LIVE},
-	{"Space", "freeze", 2, HINT_LIVE}, {"v", "events", 2, HINT_EVENTS},
-	{"/", "search", 3, HINT_ALWAYS},   {"Enter", "open", 7, HINT_ALWAYS},
-	{"w", "write", 4, HINT_ALWAYS},	   {"?", "help", 1, HINT_ALWAYS},
-	{"q", "quit", 0, HINT_ALWAYS},
-};
-const size_t nr_key_hints = ARRAY_SIZE(key_hints);
-
 enum request keys_request(int key, bool is_code)
 {
 	int wanted;

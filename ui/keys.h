@@ -75,16 +75,4 @@ enum request keys_request(int key, bool is_code);
 /* Move a cursor at *AT among NR rows, PAGE of them on the screen; false: not what REQUEST asks for. */
 bool keys_move(enum request request, int64_t *at, int64_t page, int64_t nr);
 
-/* Where a key is worth a hint. */
-enum hint_place { HINT_ALWAYS, HINT_LIVE, HINT_EVENTS };
-
-/* One word for the line of hints: "Space" "freeze". */
-struct key_hint {
-	const char *keys, *word;
-	int priority; /* 0 stays longest when the screen is narrow */
-	enum hint_place place;
-};
-extern const struct key_hint key_hints[];
-extern const size_t nr_key_hints;
-
 #endif

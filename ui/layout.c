@@ -191,14 +191,26 @@ static void draw_tabs(struct ui *ui, int line)
 
 /* --- last line --- */
 
-static bool is_hint(const struct ui *ui, const struct key_hint *hint)
+/* Keys that are worth a word: "Space:freeze"; priority 0 stays longest when the screen is narrow. */
+static const struct hint {
+	const char *keys, *word;
+	int priority;
+	enum { ALWAYS, LIVE, EVENTS } place;
+} hints[] = {
+	{"f", "fp", 6, LIVE},	    {"d", "dwarf", 5, LIVE},	  {"l", "lbr", 9, LIVE},
+	{"[]", "size", 8, LIVE},    {"Space", "freeze", 2, LIVE}, {"v", "events", 2, EVENTS},
+	{"/", "search", 3, ALWAYS}, {"Enter", "open", 7, ALWAYS}, {"w", "write", 4, ALWAYS},
+	{"?", "help", 1, ALWAYS},   {"q", "quit", 0, ALWAYS},
+};
+
+static bool is_hint(const struct ui *ui, const struct hint *hint)
 {
 	const struct snap_recording *recording = ui->snapshot ? &ui->snapshot->recording : NULL;
 
 	switch (hint->place) {
-	case HINT_LIVE:
+	case LIVE:
 		return !recording || !recording->is_recording;
-	case HINT_EVENTS:
+	case EVENTS:
 		return recording && recording->nr_events > 1;
 	default:
 		return true;
@@ -211,22 +223,20 @@ static void draw_hints(struct ui *ui, int line)
 	int width = 0, column = 1, priority;
 
 	/* As many as fit, the less important ones left out. */
-	for (priority = 0; priority < (int)nr_key_hints; priority++) {
-		for (size_t i = 0; i < nr_key_hints; i++) {
-			if (key_hints[i].priority == priority && is_hint(ui, &key_hints[i]))
-				width += (int)(strlen(key_hints[i].keys) +
-					       strlen(key_hints[i].word)) +
-					 2;
+	for (priority = 0; priority < (int)ARRAY_SIZE(hints); priority++) {
+		for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
+			if (hints[i].priority == priority && is_hint(ui, &hints[i]))
+				width += (int)(strlen(hints[i].keys) + strlen(hints[i].word)) + 2;
 		}
 		if (width > screen->columns)
 			break;
 	}
-	for (size_t i = 0; i < nr_key_hints; i++) {
-		if (key_hints[i].priority >= priority || !is_hint(ui, &key_hints[i]))
+	for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
+		if (hints[i].priority >= priority || !is_hint(ui, &hints[i]))
 			continue;
-		column += draw_text(screen, line, column, STYLE_KEY, key_hints[i].keys);
+		column += draw_text(screen, line, column, STYLE_KEY, hints[i].keys);
 		column += draw_text(screen, line, column, STYLE_NORMAL, ":");
-		column += draw_text(screen, line, column, STYLE_NORMAL, key_hints[i].word);
+		column += draw_text(screen, line, column, STYLE_NORMAL, hints[i].word);
 		column++;
 	}
 }

@@ -81,16 +81,6 @@ void list_go(struct list *list, int64_t index)
 	settle(list, (uint32_t)MAX(index, (int64_t)0));
 }
 
-bool list_go_key(struct list *list, uint64_t key)
-{
-	int64_t found = view_find_key(&list->view, key);
-
-	if (found < 0)
-		return false;
-	list_go(list, found);
-	return true;
-}
-
 void list_release(struct list *list)
 {
 	list->is_chosen = false;

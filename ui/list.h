@@ -38,8 +38,6 @@ void list_set_height(struct list *list, uint32_t height);
 
 /* Choose the row at INDEX (bounded to what is there). */
 void list_go(struct list *list, int64_t index);
-/* Choose the row with KEY; false when it is not there. */
-bool list_go_key(struct list *list, uint64_t key);
 /* Let go of the row: back to the first one. */
 void list_release(struct list *list);
 

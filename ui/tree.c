@@ -135,12 +135,15 @@ bool tree_request(struct ui *ui, enum request request)
 static void reveal(struct ui *ui, const struct view *all, int64_t index)
 {
 	struct list *list = ui_list(ui);
+	int64_t found;
 
 	for (int64_t i = list_parent(all, (uint32_t)index); i >= 0;
 	     i = list_parent(all, (uint32_t)i))
 		fold_set(list->fold, all->rows[i].key, true);
 	ui_build(ui);
-	list_go_key(list, all->rows[index].key);
+	found = view_find_key(&list->view, all->rows[index].key);
+	if (found >= 0) /* else the view has more rows than are shown */
+		list_go(list, found);
 }
 
 void tree_search(struct ui *ui, bool backward)
