@@ -21,7 +21,7 @@ static void set_mode(struct engine *engine, struct channel *channel, enum stack_
 void engine_post(struct engine *engine, struct channel *channel, uint64_t time_ns)
 {
 	uint64_t start_ns = now_ns();
-	struct snapshot *snapshot = report_snapshot(engine, time_ns);
+	struct snapshot *snapshot = engine_snapshot(engine, time_ns);
 
 	engine->cost.stage_ns[HEALTH_STAGE_SNAPSHOT] += now_ns() - start_ns;
 	if (snapshot)

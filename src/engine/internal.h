@@ -4,20 +4,20 @@
  *
  * A file calls only those above it in this list:
  *
- *	wait.c      the one place where the thread waits
- *	stack.c     one sample: kernel and user part joined into one path
- *	samples.c   single samples, where they are asked for
- *	records.c   what is done with a record
- *	backlog.c   samples that wait for an unwind table
- *	report.c    the snapshot's settings, health and cost
- *	commands.c  what the main thread asks for
- *	rounds.c    live: drain, records, resolver, commands
- *	choices.c   which events of a recording are shown
- *	recorded.c  a recording as a source (recorded.h)
- *	replay.c    a recording is read through
- *	helpers.c   the processes that help, and the resolver, to which they belong
- *	targets.c   which tasks are sampled
- *	engine.c    all of them are made
+ *	wait.c            the one place where the thread waits
+ *	sample_stack.c    one sample: kernel and user part joined into one path
+ *	single_samples.c  single samples, where they are asked for
+ *	records.c         what is done with a record
+ *	backlog.c         samples that wait for an unwind table
+ *	snapshots.c       a snapshot's settings, health and cost
+ *	commands.c        what the main thread asks for
+ *	rounds.c          live: drain, records, resolver, commands
+ *	choices.c         which events of a recording are shown
+ *	recorded.c        a recording as a source (recorded.h)
+ *	replay.c          a recording is read through
+ *	helpers.c         the processes that help, and the resolver, to which they belong
+ *	targets.c         which tasks are sampled
+ *	engine.c          all of them are made
  */
 #ifndef ST_ENGINE_INTERNAL_H
 #define ST_ENGINE_INTERNAL_H
@@ -26,7 +26,7 @@
 #include "src/broker/broker.h"
 #include "src/engine/engine.h"
 #include "src/engine/recorded.h"
-#include "src/engine/samples.h"
+#include "src/engine/single_samples.h"
 #include "src/perf/source.h"
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
@@ -46,7 +46,7 @@
 
 struct backlog;
 
-/* What report.c keeps to tell own cost and the achieved rate. */
+/* What snapshots.c keeps to tell own cost and the achieved rate. */
 struct cost {
 	uint64_t start_ns, next_ns;
 	uint64_t cpu_ns[COST_SECONDS + 1], at_ns[COST_SECONDS + 1];
@@ -168,7 +168,7 @@ struct woken engine_wait(struct engine *engine, struct channel *channel, uint64_
  */
 uint64_t engine_yield(struct engine *engine);
 
-/* --- stack.c --- */
+/* --- sample_stack.c --- */
 
 /*
  * Take the parts of the sample RECORD; once for each, in order, for branch stacks are stitched here.
@@ -234,7 +234,7 @@ int helpers_new(struct engine *engine);
 int targets_of(struct broker *broker, const struct engine_config *config, pid_t **ret_tids,
 	       uint32_t *ret_nr, struct err *err);
 
-/* --- report.c --- */
+/* --- snapshots.c --- */
 
 /*
  * SPENT_NS passed in work on records; of the TIMED_NS in which a few of them were timed UNWIND_NS went
@@ -246,6 +246,6 @@ void cost_update(struct engine *engine, uint64_t time_ns);
 /* For a snapshot: a share of the time until now needs the cost until now. */
 void cost_refresh(struct engine *engine, uint64_t time_ns);
 /* The snapshot of now with everything filled in; NULL: no memory. */
-struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns);
+struct snapshot *engine_snapshot(struct engine *engine, uint64_t time_ns);
 
 #endif

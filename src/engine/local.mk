@@ -1,18 +1,18 @@
 noinst_LIBRARIES += libengine.a
 libengine_a_SOURCES = \
 	src/engine/backlog.c \
-	src/engine/commands.c \
 	src/engine/choices.c \
+	src/engine/commands.c \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/helpers.c \
 	src/engine/internal.h \
 	src/engine/recorded.c src/engine/recorded.h \
 	src/engine/records.c \
 	src/engine/replay.c \
-	src/engine/report.c \
 	src/engine/rounds.c \
-	src/engine/samples.c src/engine/samples.h \
-	src/engine/stack.c \
+	src/engine/sample_stack.c \
+	src/engine/single_samples.c src/engine/single_samples.h \
+	src/engine/snapshots.c \
 	src/engine/targets.c \
 	src/engine/wait.c
 

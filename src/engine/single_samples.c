@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Single samples: see samples.h. Names are looked up in the profile when the samples are taken. */
+/* Single samples: see single_samples.h. Names are looked up in the profile when the samples are taken. */
 #include "config.h"
 
-#include "src/engine/samples.h"
+#include "src/engine/single_samples.h"
 
 #include "src/base/hash.h"
 #include "src/base/io.h"
@@ -261,7 +261,6 @@ struct snap_samples *samples_take(struct samples *s, const struct profile *profi
 	struct snap_frame *frames = calloc(nr_frames + 1ul, sizeof(*frames));
 	struct strings *g = strings_new(TEXT_MAX);
 	struct snap_samples *ret = NULL;
-	const char *last;
 	uint32_t nr_text;
 
 	if (!frames || !g)
@@ -272,8 +271,7 @@ struct snap_samples *samples_take(struct samples *s, const struct profile *profi
 		s->samples[i].head.comm = gather(g, s->samples[i].comm);
 		s->samples[i].head.event = gather(g, event);
 	}
-	last = strings_get(g, strings_count(g) - 1);
-	nr_text = (uint32_t)(last - strings_get(g, 0) + strlen(last) + 1);
+	nr_text = (uint32_t)strings_bytes(g);
 	ret = snap_samples_new(nr, nr_frames, nr_text);
 	if (!ret)
 		goto out;

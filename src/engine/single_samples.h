@@ -4,8 +4,8 @@
  * within a bound, and handed over with the names that their frames have by
  * then. Also the names of threads.
  */
-#ifndef ST_ENGINE_SAMPLES_H
-#define ST_ENGINE_SAMPLES_H
+#ifndef ST_ENGINE_SINGLE_SAMPLES_H
+#define ST_ENGINE_SINGLE_SAMPLES_H
 
 #include "src/model/snapshot.h"
 #include "src/perf/record.h"

@@ -344,7 +344,7 @@ static uint64_t samples_overdue_ns(const struct engine *engine)
 	return now_ns() - NAMES_MAX_NS;
 }
 
-struct snapshot *report_snapshot(struct engine *engine, uint64_t time_ns)
+struct snapshot *engine_snapshot(struct engine *engine, uint64_t time_ns)
 {
 	uint32_t left = REPORT_TEXT_MAX;
 	struct snapshot *s;
