@@ -45,10 +45,12 @@ struct builder {
 	struct window_entry *entries;
 	uint32_t *map; /* node of the tree by address -> merged node, 0: it has no weight */
 	struct merged_node *nodes;
-	uint64_t *totals; /* by node: weight of the stacks that end in it or below */
-	uint64_t *
-		path_funcs; /* by node: a bit for each function from the root to it, some share one */
-	uint32_t *slots;    /* hash table of them */
+	/*
+	 * By merged node: weight of the stacks that end in it or below; a bit for each
+	 * function from the root to it, some share one.
+	 */
+	uint64_t *totals, *path_funcs;
+	uint32_t *slots; /* hash table of them */
 	struct merged_func *merged_funcs;
 	struct snap_func *funcs; /* those of the snapshot */
 	uint32_t *text_map;	 /* string -> offset in text, 0: not there yet */
