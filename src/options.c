@@ -36,6 +36,13 @@
 #define CPU_MAX		  65535
 #define LONG_ONLY	  256 /* getopt's number of an option without a letter: this plus its row */
 
+/* An option as it was given. */
+struct given {
+	const struct spec *spec;
+	const char *option; /* as messages call it: "-p", "--symfs" */
+	const char *word;   /* its argument, or NULL */
+};
+
 /* A row of the table. The last four say where and how set() stores what it reads. */
 struct spec {
 	char letter; /* 0: none */
@@ -43,105 +50,82 @@ struct spec {
 	const char *argument; /* NULL: takes none; "[=WORD]": may have one */
 	const char *help;
 	const char *group; /* a heading before this row, or NULL */
-	int (*set)(const struct spec *spec, struct options *options, const char *word,
-		   struct err *err);
-	size_t at, also; /* offsets in struct options: the value; a flag or a count beside it */
+	int (*set)(const struct given *given, struct options *options, struct err *err);
+	size_t at, nr, also; /* offsets in struct options: value, count, a flag that is set too */
 	struct arg_list range;
 	const char *(*name_of)(int);
 };
 #define AT(field)   .at = offsetof(struct options, field)
 #define ALSO(field) .also = offsetof(struct options, field)
 
-#define FLAG(field)	       .set = set_flag, AT(field)
+#define FLAG(field)	       .set = set_nothing, ALSO(field)
 #define TEXT(field, right)     .set = set_text, AT(field), .range = {.what = right}
 #define NUMBER(field, lo, hi)  .set = set_number, AT(field), .range = {.min = lo, .max = hi}
 #define SECONDS(field, lo, hi) .set = set_seconds, AT(field), .range = {.min = lo, .max = hi}
 #define NAME(field, names)     .set = set_name, AT(field), .name_of = names
-#define IDS(field, nr, ...)    .set = set_ids, AT(field), ALSO(nr), .range = {__VA_ARGS__}
-#define ACTION(which)	       .set = set_action, .range = {.min = which}
+#define IDS(ids, count, ...) \
+	.set = set_ids, AT(ids), .nr = offsetof(struct options, count), .range = {__VA_ARGS__}
+#define ACTION(which) .set = set_action, .range = {.min = which}
 
 static void *at(struct options *o, size_t offset)
 {
 	return (char *)o + offset;
 }
 
-/* How messages call the option: "-p", "--symfs". */
-static const char *shown(const struct spec *spec, char *out, size_t size)
-{
-	if (spec->letter)
-		snprintf(out, size, "-%c", spec->letter);
-	else
-		snprintf(out, size, "--%s", spec->name);
-	return out;
-}
-
 /* --- kinds of options --- */
 
-static int set_flag(const struct spec *spec, struct options *o, const char *word, struct err *err)
+static int set_nothing(const struct given *given, struct options *o, struct err *err)
 {
-	(void)word;
+	(void)given;
+	(void)o;
 	(void)err;
-	*(bool *)at(o, spec->at) = true;
 	return 0;
 }
 
-static int set_action(const struct spec *spec, struct options *o, const char *word, struct err *err)
+static int set_action(const struct given *given, struct options *o, struct err *err)
 {
-	(void)word;
 	(void)err;
-	o->action = (enum options_action)spec->range.min;
+	o->action = (enum options_action)given->spec->range.min;
 	return 0;
 }
 
-static int set_text(const struct spec *spec, struct options *o, const char *word, struct err *err)
+static int set_text(const struct given *given, struct options *o, struct err *err)
 {
-	char option[OPTION_MAX];
-
-	if (spec->also)
-		*(bool *)at(o, spec->also) = true;
-	if (*word == '\0')
-		return err_set(err, -EINVAL, "%s: '' is not %s",
-			       shown(spec, option, sizeof(option)), spec->range.what);
-	*(const char **)at(o, spec->at) = word;
+	if (*given->word == '\0')
+		return err_set(err, -EINVAL, "%s: '' is not %s", given->option,
+			       given->spec->range.what);
+	*(const char **)at(o, given->spec->at) = given->word;
 	return 0;
 }
 
-static int set_number(const struct spec *spec, struct options *o, const char *word, struct err *err)
+static int set_number(const struct given *given, struct options *o, struct err *err)
 {
-	char option[OPTION_MAX];
+	const struct spec *spec = given->spec;
 
-	if (spec->also)
-		*(bool *)at(o, spec->also) = true;
-	return arg_number(shown(spec, option, sizeof(option)), word, spec->range.min,
-			  spec->range.max, at(o, spec->at), err);
+	return arg_number(given->option, given->word, spec->range.min, spec->range.max,
+			  at(o, spec->at), err);
 }
 
-static int set_seconds(const struct spec *spec, struct options *o, const char *word,
-		       struct err *err)
+static int set_seconds(const struct given *given, struct options *o, struct err *err)
 {
-	char option[OPTION_MAX];
+	const struct spec *spec = given->spec;
 
-	*(bool *)at(o, spec->also) = true;
-	return arg_seconds(shown(spec, option, sizeof(option)), word, spec->range.min,
-			   spec->range.max, at(o, spec->at), err);
+	return arg_seconds(given->option, given->word, spec->range.min, spec->range.max,
+			   at(o, spec->at), err);
 }
 
-static int set_ids(const struct spec *spec, struct options *o, const char *word, struct err *err)
+static int set_ids(const struct given *given, struct options *o, struct err *err)
 {
-	char option[OPTION_MAX];
+	const struct spec *spec = given->spec;
 
-	return arg_ids(shown(spec, option, sizeof(option)), &spec->range, word, at(o, spec->at),
-		       at(o, spec->also), err);
+	return arg_ids(given->option, &spec->range, given->word, at(o, spec->at), at(o, spec->nr),
+		       err);
 }
 
 /* The number of a name into an enum. */
-static int set_name(const struct spec *spec, struct options *o, const char *word, struct err *err)
+static int set_name(const struct given *given, struct options *o, struct err *err)
 {
-	char option[OPTION_MAX];
-
-	if (spec->also)
-		*(bool *)at(o, spec->also) = true;
-	return arg_name(shown(spec, option, sizeof(option)), word, spec->name_of, at(o, spec->at),
+	return arg_name(given->option, given->word, given->spec->name_of, at(o, given->spec->at),
 			err);
 }
 _Static_assert(sizeof(enum view_kind) == sizeof(unsigned int), "names are numbered so");
@@ -160,13 +144,12 @@ static int set_stack_bytes(struct options *o, const char *word, struct err *err)
 	return 0;
 }
 
-static int set_mode(const struct spec *spec, struct options *o, const char *word, struct err *err)
+static int set_mode(const struct given *given, struct options *o, struct err *err)
 {
+	const char *word = given->word;
 	size_t len = strcspn(word, ",");
 	char text[ARG_SHOWN_MAX];
 
-	(void)spec;
-	o->mode_given = true;
 	for (int mode = 0; mode < STACK_MODE_COUNT; mode++) {
 		const char *name = stack_mode_name(mode);
 
@@ -184,17 +167,15 @@ static int set_mode(const struct spec *spec, struct options *o, const char *word
 		       arg_shown(word, text, sizeof(text)));
 }
 
-static int set_debuginfod(const struct spec *spec, struct options *o, const char *word,
-			  struct err *err)
+static int set_debuginfod(const struct given *given, struct options *o, struct err *err)
 {
-	(void)spec;
 #ifdef HAVE_DEBUGINFOD
 	(void)err;
-	o->debuginfod = word ? word : "";
+	o->debuginfod = given->word ? given->word : "";
 	return 0;
 #else
 	(void)o;
-	(void)word;
+	(void)given;
 	return err_set(err, -EINVAL, "--debuginfod: this stacktop was built without debuginfod");
 #endif
 }
@@ -239,7 +220,7 @@ static const struct spec specs[] = {
 	{0, "call-graph", "MODE",
 	 "how stacks are unwound: fp, dwarf[,BYTES of stack to copy, 4096 to 65528] or lbr "
 	 "(default dwarf,16384)",
-	 NULL, .set = set_mode},
+	 NULL, .set = set_mode, ALSO(mode_given)},
 	{0, "window", "SECONDS", "sums are over the last SECONDS (default 10)", NULL,
 	 SECONDS(window_ns, WINDOW_MIN_NS, WINDOW_MAX_NS), ALSO(window_given)},
 
@@ -358,17 +339,24 @@ static int parse_words(int argc, char **argv, struct options *o, struct err *err
 	optind = 0; /* glibc: start afresh */
 	opterr = 0;
 	for (;;) {
-		int at = optind > 0 ? optind : 1, answer, r;
-		const struct spec *spec;
+		int word = optind > 0 ? optind : 1, answer, r;
+		char option[OPTION_MAX];
+		struct given given;
 
 		answer = getopt_long(argc, argv, tables.letters, tables.names, NULL);
 		if (answer == -1)
 			return 0;
 		if (answer == '?' || answer == ':')
-			return refuse(answer, argv[MIN(at, argc - 1)], err);
-		spec = spec_of(answer);
-		assert(spec);
-		r = spec->set(spec, o, optarg, err);
+			return refuse(answer, argv[MIN(word, argc - 1)], err);
+		given = (struct given){spec_of(answer), option, optarg};
+		assert(given.spec);
+		if (given.spec->letter)
+			snprintf(option, sizeof(option), "-%c", given.spec->letter);
+		else
+			snprintf(option, sizeof(option), "--%s", given.spec->name);
+		if (given.spec->also)
+			*(bool *)at(o, given.spec->also) = true;
+		r = given.spec->set(&given, o, err);
 		if (r < 0 || o->action != OPTIONS_RUN)
 			return r; /* --help wins over what follows it */
 	}
