@@ -30,7 +30,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -419,17 +418,6 @@ static int set_up_signals(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Events and targets' files are many. */
-static void raise_nofile(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 int broker_give_up(const struct broker_config *config)
 {
 	int r = config->is_recorded ? identity_keep_reader(&config->workers, NULL)
@@ -475,7 +463,6 @@ int broker_main(const struct broker_config *config, const struct server_socks *s
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != client)
 		return STATUS_FAILED;
-	raise_nofile();
 	if (start_fetcher(&server) < 0 || broker_confine(config) < 0)
 		return STATUS_FAILED;
 	server.pool = pool_new(work, &server, socks->files);
