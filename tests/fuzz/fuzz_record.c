@@ -52,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	format.sample_id_all = flags & 1;
 	format.stack_is_trimmed = flags & 2;
-	format.mode = (flags >> 2) % STACK_MODE_COUNT;
+	format.is_swapped = flags & 4;
+	format.mode = (flags >> 3) % STACK_MODE_COUNT;
 	while (reader_left(&in) >= sizeof(struct perf_event_header)) {
 		struct perf_event_header header;
 		struct record record;
