@@ -27,7 +27,6 @@
 
 #define CFA_STEPS_MAX (1ull << 27) /* some five times what Chrome has */
 #define RANGES_MAX    (16u << 20)
-#define READ_BYTES    (1u << 20)
 #define KNOWN_BITS    12
 
 struct compile {
@@ -266,13 +265,13 @@ static int put_row(struct compile *c, uint64_t off, int rule)
 /* The code of SEG up to OFF has been read. */
 static void text_passed(struct compile *c, const struct cfi_segment *seg, uint64_t off)
 {
+	uint64_t last;
+
 	if (c->text_kept_off < seg->file_off || c->text_kept_off > off)
 		c->text_kept_off = off;
-	if (!c->input->text_was_read || off - c->text_kept_off < READ_BYTES)
-		return;
-	c->input->text_was_read(seg->text + (c->text_kept_off - seg->file_off),
-				off - c->text_kept_off);
-	c->text_kept_off = off;
+	last = c->text_kept_off - seg->file_off;
+	cfi_text_read(c->input, seg, &last, off - seg->file_off);
+	c->text_kept_off = seg->file_off + last;
 }
 
 /* Rows of our own for the epilogues that ROW, as RULE, claims to hold for: [OFF, END). */

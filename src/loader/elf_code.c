@@ -26,15 +26,9 @@
 #define PLT_BYTES_MAX	  (64u << 20)
 #define SYMBOLS_BYTES_MAX (16u << 20)
 
-struct code_map {
-	void *data;
-	size_t bytes;
-};
-
 struct code {
 	struct cfi_input input;
 	struct cfi_segment segments[CFI_SEGMENTS_MAX];
-	struct code_map maps[CFI_SEGMENTS_MAX];
 	/* the file in .gnu_debugdata, if frame information is taken from it */
 	void *image;
 	struct elf_file inner;
@@ -42,38 +36,38 @@ struct code {
 
 static enum table_machine machine_of(const struct elf_file *file)
 {
-	if (!file->is_64)
-		return TABLE_MACHINE_NONE;
-	switch (file->machine) {
-	case EM_X86_64:
+	if (file->is_64 && file->machine == EM_X86_64)
 		return TABLE_MACHINE_X86_64;
-	case EM_AARCH64:
-		return TABLE_MACHINE_AARCH64;
-	default:
-		return TABLE_MACHINE_NONE;
-	}
+	return file->is_64 && file->machine == EM_AARCH64 ? TABLE_MACHINE_AARCH64
+							  : TABLE_MACHINE_NONE;
+}
+
+/* How far into its page a segment begins. */
+static size_t lead_of(const struct cfi_segment *segment)
+{
+	return segment->file_off % (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Map the code of one segment; without it (a limit, a special file) the table is a little poorer. */
-static void code_map_segment(const struct elf_file *file, struct cfi_segment *segment,
-			     struct code_map *map)
+static void code_map_segment(const struct elf_file *file, struct cfi_segment *segment)
 {
-	uint64_t lead = segment->file_off % (uint64_t)sysconf(_SC_PAGESIZE);
+	size_t lead = lead_of(segment);
 	void *data = mmap(NULL, segment->bytes + lead, PROT_READ, MAP_PRIVATE, file->fd,
 			  (off_t)(segment->file_off - lead));
 
-	if (data == MAP_FAILED)
-		return;
-	map->data = data;
-	map->bytes = segment->bytes + lead;
-	segment->text = (const uint8_t *)data + lead;
+	if (data != MAP_FAILED)
+		segment->text = (const uint8_t *)data + lead;
 }
 
 static void code_unmap(struct code *code)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(code->maps); i++)
-		if (code->maps[i].data)
-			munmap(code->maps[i].data, code->maps[i].bytes);
+	for (size_t i = 0; i < ARRAY_SIZE(code->segments); i++) {
+		const struct cfi_segment *segment = &code->segments[i];
+		size_t lead = lead_of(segment);
+
+		if (segment->text)
+			munmap((void *)(uintptr_t)(segment->text - lead), segment->bytes + lead);
+	}
 }
 
 /* Where .eh_frame begins, as PT_GNU_EH_FRAME says: version, three encodings, eh_frame_ptr. */
@@ -216,7 +210,7 @@ static void code_find(const struct elf_file *file, bool is_return_addrs, struct 
 	input->nr_segments = file->nr_segments;
 	memcpy(code->segments, file->segments, sizeof(code->segments));
 	for (size_t i = 0; i < file->nr_segments; i++)
-		code_map_segment(file, &code->segments[i], &code->maps[i]);
+		code_map_segment(file, &code->segments[i]);
 	input->text_was_read = text_drop;
 	if (is_return_addrs)
 		return;

@@ -71,11 +71,6 @@ size_t kallsyms_bytes(const struct kallsyms *k)
 	return sizeof(*k) + k->cap * sizeof(*k->all) + k->cap_text;
 }
 
-static bool is_name(const char *name, size_t len, const char *wanted)
-{
-	return len == strlen(wanted) && memcmp(name, wanted, len) == 0;
-}
-
 static bool is_code(char type)
 {
 	return type == 't' || type == 'T' || type == 'w' || type == 'W';
@@ -149,7 +144,8 @@ static int kallsyms_add_line(struct kallsyms *k, const char *line, const char *e
 		tab += tab[1] == '[' ? 2 : 1;
 		object = strings_intern(k->objects, tab, strnlen(tab, (size_t)(end - 1 - tab)));
 	}
-	if (is_name(name, len, "_text") || (!k->image && is_name(name, len, "_stext")))
+	if ((len == 5 && memcmp(name, "_text", 5) == 0) ||
+	    (!k->image && len == 6 && memcmp(name, "_stext", 6) == 0))
 		k->image = start;
 	return kallsyms_add(k, start, p[1], name, len, object);
 }
