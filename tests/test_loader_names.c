@@ -9,6 +9,7 @@
 #include "src/base/cleanup.h"
 #include "tests/loader_helpers.h"
 #include "unwind/table.h"
+#include "unwind/table_format.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -248,7 +249,7 @@ static void the_vdso_is_a_file_like_others(void **state)
 	want_table(f, &reply, &table);
 	assert_true(table_func_of(&table, test_place_of(address).off, &start, &end));
 	assert_named(f->client, MODULE, address, "__vdso_clock_gettime");
-	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+	munmap((void *)(uintptr_t)table.header, table.header->bytes);
 }
 
 /* Each stub is named after what it jumps to; checked with what objdump makes of it. */
@@ -301,7 +302,7 @@ static void a_table_describes_its_file(void **state)
 	assert_true(start == place.off);
 	/* The names come from the table that the loader kept. */
 	assert_named(f->client, MODULE, (const void *)known_local, "known_local");
-	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+	munmap((void *)(uintptr_t)table.header, table.header->bytes);
 }
 
 static void calls_are_found(void **state)
@@ -346,7 +347,7 @@ static void a_file_without_sections_has_a_table(void **state)
 	assert_false(reply.has_symtab);
 	assert_int_equal(reply.build_id_bytes, 20);
 	assert_named(f->client, MODULE, (const void *)known_local, NULL);
-	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+	munmap((void *)(uintptr_t)table.header, table.header->bytes);
 }
 
 /* The offset and the address of .eh_frame_hdr in the file NAME, and where it says that .eh_frame is. */
@@ -392,7 +393,7 @@ static void the_search_table_is_not_trusted(void **state)
 	test_add(f->client, MODULE, in_dir(f, "lies"));
 	want_table(f, &reply, &table);
 	assert_true(table_nr_rows(&table) == table_nr_rows(&right));
-	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+	munmap((void *)(uintptr_t)table.header, table.header->bytes);
 
 	copy_self(f, "wide", "--strip-all");
 	patch(f, "wide", offsetof(Elf64_Ehdr, e_shoff), zeros, sizeof(Elf64_Off));
@@ -405,8 +406,8 @@ static void the_search_table_is_not_trusted(void **state)
 	want_table(f, &reply, &table);
 	/* Without sections stubs are not told from other code, so there may be fewer rows, not hardly any. */
 	assert_true(table_nr_rows(&table) > table_nr_rows(&right) / 2);
-	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
-	munmap((void *)(uintptr_t)right.header, table_bytes(&right));
+	munmap((void *)(uintptr_t)table.header, table.header->bytes);
+	munmap((void *)(uintptr_t)right.header, right.header->bytes);
 }
 
 static void another_machine_has_names_only(void **state)
@@ -500,7 +501,7 @@ static void packed_frame_information_is_found(void **state)
 #ifdef HAVE_LZMA
 	assert_true(nr > 8);
 #endif
-	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+	munmap((void *)(uintptr_t)table.header, table.header->bytes);
 }
 
 static void add_debug(struct fixture *f, const char *name)
@@ -562,7 +563,7 @@ static void a_debuglink_must_have_the_right_checksum(void **state)
 			     f->dir));
 	test_add(f->client, MODULE, in_dir(f, "linked"));
 	want_table(f, &reply, &table);
-	munmap((void *)(uintptr_t)table.header, table_bytes(&table));
+	munmap((void *)(uintptr_t)table.header, table.header->bytes);
 	assert_string_equal(reply.debuglink, "x.debug");
 	assert_int_equal(reply.build_id_bytes, 0);
 	add_debug(f, "wrong");

@@ -212,11 +212,6 @@ uint64_t table_nr_rows(const struct table *table)
 	return table->header->nr_rows;
 }
 
-size_t table_bytes(const struct table *table)
-{
-	return table->header->bytes;
-}
-
 const struct table_rule *table_find(const struct table *table, uint64_t off)
 {
 	const struct table_rule *rule = table_rule_at(table, off);

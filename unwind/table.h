@@ -59,7 +59,6 @@ int table_remember(struct table *table);
 void table_forget(struct table *table);
 
 uint64_t table_nr_rows(const struct table *table);
-size_t table_bytes(const struct table *table);
 
 /* The rule for the code at file offset OFF, or NULL where no FDE covers it. */
 const struct table_rule *table_find(const struct table *table, uint64_t off);
