@@ -82,22 +82,6 @@ static int open_kallsyms(void)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_recorded(struct server *server, const struct broker_file_request *request)
-{
-	switch (request->kind) {
-	case BROKER_PATH:
-		return files_open_path(server->config.root_fd, request);
-	case BROKER_DEBUG:
-		return files_open_path_debug(server->config.root_fd, request);
-	case BROKER_DEBUGLINK:
-		return files_open_path_debuglink(server->config.root_fd, request);
-	case BROKER_KALLSYMS:
-		return open_kallsyms();
-	default:
-		return -EINVAL;
-	}
-}
-
 /* A process may have ended before its turn came. */
 static int open_mapped(struct server *server, const struct broker_file_request *request)
 {
@@ -111,8 +95,8 @@ static int open_mapped(struct server *server, const struct broker_file_request *
 
 static int open_file(struct server *server, const struct broker_file_request *request)
 {
-	if (server->config.is_recorded)
-		return open_recorded(server, request);
+	if (server->config.is_recorded && request->kind != BROKER_KALLSYMS)
+		return files_open_recorded(server->config.root_fd, request);
 	switch (request->kind) {
 	case BROKER_SCAN:
 		return proc_scan(is_own, server);

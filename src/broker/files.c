@@ -479,11 +479,6 @@ static bool has_path(const struct broker_file_request *request)
 	return request->path[0] == '/' && memchr(request->path, '\0', sizeof(request->path));
 }
 
-int files_open_path(int root, const struct broker_file_request *request)
-{
-	return has_path(request) ? open_path(root, request->path) : -EINVAL;
-}
-
 int files_open_left(const struct broker_file_request *request, const struct identity *who)
 {
 	int r;
@@ -498,14 +493,14 @@ int files_open_left(const struct broker_file_request *request, const struct iden
 	return r;
 }
 
-int files_open_path_debug(int root, const struct broker_file_request *request)
+static int open_path_debug(int root, const struct broker_file_request *request)
 {
 	char path[DEBUG_PATH_MAX];
 
 	return debug_path(request, path, sizeof(path)) ? open_path(root, path) : -EINVAL;
 }
 
-int files_open_path_debuglink(int root, const struct broker_file_request *request)
+static int open_path_debuglink(int root, const struct broker_file_request *request)
 {
 	char folder[PATH_MAX];
 
@@ -514,4 +509,14 @@ int files_open_path_debuglink(int root, const struct broker_file_request *reques
 	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(request->path, '/') - request->path),
 		 request->path);
 	return open_beside(root, folder, request, NULL);
+}
+
+int files_open_recorded(int root, const struct broker_file_request *request)
+{
+	if (request->kind == BROKER_DEBUG)
+		return open_path_debug(root, request);
+	if (request->kind == BROKER_DEBUGLINK)
+		return open_path_debuglink(root, request);
+	return request->kind == BROKER_PATH && has_path(request) ? open_path(root, request->path)
+								 : -EINVAL;
 }

@@ -23,9 +23,7 @@ int files_open_debuglink(const struct broker_file_request *request);
 int files_open_left(const struct broker_file_request *request, const struct identity *who);
 
 /* Answer BROKER_PATH, BROKER_DEBUG and BROKER_DEBUGLINK of a recording, below the folder ROOT (a descriptor). */
-int files_open_path(int root, const struct broker_file_request *request);
-int files_open_path_debug(int root, const struct broker_file_request *request);
-int files_open_path_debuglink(int root, const struct broker_file_request *request);
+int files_open_recorded(int root, const struct broker_file_request *request);
 
 /* --- for tests too --- */
 

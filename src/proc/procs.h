@@ -34,7 +34,7 @@ struct procs {
 	struct space *empty;
 	struct space
 		*bare; /* what every program has from its exec on without a record: [vsyscall] */
-	pid_t *queue; /* processes whose maps are requested: a ring of CAP_QUEUE (a power of two) */
+	pid_t *queue;  /* processes whose maps are requested: those from QUEUE_HEAD on */
 	size_t cap_queue, queue_head, nr_queue;
 	bool is_recorded;
 	uint64_t nr_losses;

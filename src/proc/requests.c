@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "src/base/util.h"
+#include "src/base/vec.h"
 #include "src/proc/procs.h"
 
 #include <errno.h>
@@ -16,7 +17,6 @@
 #define MAPS_INTERVAL_MIN_NS  (250 * NS_PER_MSEC)
 #define MAPS_INTERVAL_READ_NS (2 * NS_PER_SEC)	/* at most, for maps that can be read */
 #define MAPS_INTERVAL_MAX_NS  (16 * NS_PER_SEC) /* and for those that cannot */
-#define QUEUE_FIRST_CAP	      64u
 #define QUEUE_MAX	      65536u
 #define QUEUE_LOOKS_MAX	      64u /* processes looked at in one call: the others in the next */
 
@@ -30,43 +30,27 @@ static bool needs_maps(const struct procs *procs, const struct process_entry *en
 	       !process->is_kernel && (!process->has_maps || process->is_stale);
 }
 
-static int queue_grow(struct procs *procs)
-{
-	size_t cap = procs->cap_queue ? procs->cap_queue * 2 : QUEUE_FIRST_CAP;
-	pid_t *queue = calloc(cap, sizeof(*queue));
-
-	if (!queue)
-		return -ENOMEM;
-	for (size_t i = 0; i < procs->nr_queue; i++)
-		queue[i] = procs->queue[(procs->queue_head + i) & (procs->cap_queue - 1)];
-	free(procs->queue);
-	procs->queue = queue;
-	procs->cap_queue = cap;
-	procs->queue_head = 0;
-	return 0;
-}
-
 void procs_request_maps(struct procs *procs, struct process_entry *entry)
 {
-	size_t place;
-
 	if (entry->is_queued || !needs_maps(procs, entry))
 		return;
-	if (procs->nr_queue == procs->cap_queue &&
-	    (procs->cap_queue >= QUEUE_MAX || queue_grow(procs) < 0))
+	if (procs->nr_queue == procs->cap_queue && procs->queue_head > 0) {
+		procs->nr_queue -= procs->queue_head;
+		memmove(procs->queue, procs->queue + procs->queue_head,
+			procs->nr_queue * sizeof(*procs->queue));
+		procs->queue_head = 0;
+	}
+	if (vec_reserve(&procs->queue, &procs->cap_queue, procs->nr_queue + 1, QUEUE_MAX) < 0)
 		return; /* the next sample tries again */
-	place = (procs->queue_head + procs->nr_queue++) & (procs->cap_queue - 1);
-	procs->queue[place] = entry->process.pid;
+	procs->queue[procs->nr_queue++] = entry->process.pid;
 	entry->is_queued = true;
 }
 
 static struct process_entry *queue_pop(struct procs *procs)
 {
-	pid_t pid = procs->queue[procs->queue_head];
+	pid_t pid = procs->queue[procs->queue_head++];
 	struct process_entry *entry = processes_find(&procs->processes, pid);
 
-	procs->queue_head = (procs->queue_head + 1) & (procs->cap_queue - 1);
-	procs->nr_queue--;
 	if (entry)
 		entry->is_queued = false;
 	return entry;
@@ -86,7 +70,7 @@ static void stretch_interval(struct process_entry *entry, uint64_t time_ns)
 bool procs_next_maps_request(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
 			     uint64_t *ret_start_time)
 {
-	size_t looks = MIN(procs->nr_queue, (size_t)QUEUE_LOOKS_MAX);
+	size_t looks = MIN(procs->nr_queue - procs->queue_head, (size_t)QUEUE_LOOKS_MAX);
 
 	while (looks-- > 0) {
 		struct process_entry *entry = queue_pop(procs);
