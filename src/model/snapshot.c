@@ -33,7 +33,8 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
 	if (!snapshot)
 		return NULL;
 	free(snapshot->samples);
-	free(snapshot->shares_block);
+	free(snapshot->shares);
+	free(snapshot->processes);
 	free(snapshot->block);
 	free(snapshot);
 	return NULL;
@@ -41,18 +42,12 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
 
 int snapshot_add_shares(struct snapshot *s, uint32_t nr_processes, uint32_t nr_shares)
 {
-	size_t shares_bytes = (size_t)nr_shares * sizeof(struct snap_share);
-
-	assert(!s->shares_block);
-	s->shares_block =
-		calloc(1, shares_bytes + (size_t)nr_processes * sizeof(struct snap_process) + 1);
-	if (!s->shares_block)
-		return -ENOMEM;
-	s->shares = s->shares_block;
+	assert(!s->shares && !s->processes);
+	s->shares = calloc(nr_shares + 1ul, sizeof(*s->shares));
+	s->processes = calloc(nr_processes + 1ul, sizeof(*s->processes));
 	s->nr_shares = nr_shares;
-	s->processes = (struct snap_process *)(void *)((char *)s->shares_block + shares_bytes);
 	s->nr_processes = nr_processes;
-	return 0;
+	return s->shares && s->processes ? 0 : -ENOMEM;
 }
 
 struct snap_samples *snap_samples_new(uint32_t nr_samples, uint32_t nr_frames, uint32_t nr_text)

@@ -147,7 +147,7 @@ struct snapshot {
 	struct snap_share *shares; /* each (process, node) once, in no order */
 	uint32_t nr_shares;
 
-	void *block, *shares_block; /* the allocations that hold the arrays */
+	void *block; /* the allocation that holds funcs, nodes and text */
 };
 
 /*
@@ -157,7 +157,7 @@ struct snapshot {
 struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_text);
 struct snapshot *snapshot_free(struct snapshot *snapshot);
 
-/* Room for so many processes and shares, zeroed, in a block of their own. 0 or -ENOMEM. */
+/* Room for so many processes and shares, zeroed. 0 or -ENOMEM. */
 int snapshot_add_shares(struct snapshot *snapshot, uint32_t nr_processes, uint32_t nr_shares);
 
 /* The same for single samples: all in one allocation. */
