@@ -7,6 +7,8 @@
 #include "src/base/util.h"
 #include "src/perf/sample.h"
 
+#include <assert.h>
+
 /* Give a ring's space back in pieces while copying out of it. */
 #define PEEK_BYTES_MAX 8192 /* of a mapping: its path has at most 4096 */
 #define RELEASE_BYTES  (64u << 10)
@@ -122,6 +124,7 @@ int drain_rings(struct drain *drain, struct event_list *list)
 {
 	int nr = 0;
 
+	assert(list->nr_rings == 0 || list->format < DRAIN_FORMAT_COUNT);
 	for (size_t i = 0; i < list->nr_rings; i++)
 		nr += drain_ring(drain, &list->rings[i], list->format);
 	return nr;
@@ -154,8 +157,8 @@ bool drain_peek(const struct drain *drain, struct event_list *list, source_match
 		/* What is damaged is for drain_rings() to see. */
 		while (!is_match && pos < head && ring_header(&from->ring, pos, head, &header)) {
 			is_match = (header.type == PERF_RECORD_MMAP2 ||
-				     header.type == PERF_RECORD_MMAP) &&
-				    peek_record(drain, from, pos, header.size, matches, context);
+				    header.type == PERF_RECORD_MMAP) &&
+				   peek_record(drain, from, pos, header.size, matches, context);
 			pos += header.size;
 		}
 		from->looked = head;

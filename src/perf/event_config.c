@@ -12,6 +12,7 @@
 #include "src/base/util.h"
 #include "src/perf/cpus.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -84,6 +85,7 @@ struct event_config event_config_make(const struct live_config *asked, enum stac
 	stack_bytes = MIN(MAX(stack_bytes, LIVE_STACK_BYTES_MIN), LIVE_STACK_BYTES_MAX);
 	config.stack_bytes = stack_bytes & ~7u;
 	limit_rate(&config);
+	assert((config.freq_hz == 0) != (config.period == 0));
 	return config;
 }
 

@@ -180,21 +180,11 @@ bool event_ring_is_dead(struct event_ring *ring)
 	return before_ns != 0 && values[1] == before_ns;
 }
 
-static void control(const struct event_list *list, int cpu, unsigned long request)
+void event_list_control(const struct event_list *list, int cpu, unsigned long request)
 {
 	for (size_t i = 0; i < list->nr_events; i++)
 		if (cpu < 0 || list->events[i].cpu == cpu)
 			ioctl(list->events[i].fd, request, 0);
-}
-
-void event_list_enable(const struct event_list *list, int cpu)
-{
-	control(list, cpu, PERF_EVENT_IOC_ENABLE);
-}
-
-void event_list_disable(const struct event_list *list, int cpu)
-{
-	control(list, cpu, PERF_EVENT_IOC_DISABLE);
 }
 
 /* With read_format ID and LOST: value, id, lost. */

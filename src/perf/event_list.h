@@ -102,8 +102,8 @@ int event_list_add_cpu_tasks(struct event_list *list, int cpu, const pid_t *tids
  */
 bool event_ring_is_dead(struct event_ring *ring);
 
-void event_list_enable(const struct event_list *list, int cpu);
-void event_list_disable(const struct event_list *list, int cpu);
+/* PERF_EVENT_IOC_ENABLE or _DISABLE the events on CPU (-1: all). */
+void event_list_control(const struct event_list *list, int cpu, unsigned long request);
 
 /* Sum of what PERF_FORMAT_LOST counts over the events on CPU (-1: all). */
 uint64_t event_list_read_lost(const struct event_list *list, int cpu);

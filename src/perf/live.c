@@ -338,7 +338,7 @@ static int open_all(struct live *live, struct err *err)
 	if (live->tids)
 		follow_forks(live, &live->samples);
 	if (!live->samples.config.enable_on_exec)
-		event_list_enable(&live->samples, -1);
+		event_list_control(&live->samples, -1, PERF_EVENT_IOC_ENABLE);
 	update_effective(live);
 	return 0;
 }
@@ -393,10 +393,10 @@ static void swap_samples(struct live *live, struct event_list *list)
 		follow_forks(live, list);
 	for (size_t i = 0; i < list->nr_rings; i++) {
 		if (!list->config.enable_on_exec)
-			event_list_enable(list, list->rings[i].cpu);
-		event_list_disable(&live->samples, list->rings[i].cpu);
+			event_list_control(list, list->rings[i].cpu, PERF_EVENT_IOC_ENABLE);
+		event_list_control(&live->samples, list->rings[i].cpu, PERF_EVENT_IOC_DISABLE);
 	}
-	event_list_disable(&live->samples, -1);
+	event_list_control(&live->samples, -1, PERF_EVENT_IOC_DISABLE);
 	drain_rings(&live->drain, &live->samples);
 	account_closing(live, -1);
 	event_list_done(&live->samples);
@@ -475,7 +475,7 @@ static int join_cpu(struct live *live, int cpu)
 		event_list_remove_cpu(&live->samples, cpu);
 		event_list_remove_cpu(&live->sideband, cpu);
 	} else if (!live->samples.config.enable_on_exec || live->drain.exec_seen) {
-		event_list_enable(&live->samples, cpu);
+		event_list_control(&live->samples, cpu, PERF_EVENT_IOC_ENABLE);
 	}
 	live->config.opener.mapped(live->config.opener.context);
 	return r;

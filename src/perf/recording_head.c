@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +26,10 @@
 #define SECTION_BYTES	      16 /* offset, size */
 #define ATTR_BYTES_MAX	      4096
 
-#define HEADER_BYTES	      8 /* of a record */
-#define TRACEPOINTS_MAX	      4096
-#define TRACEPOINT_NAME_MAX   64
-#define EVENT_UPDATE_NAME     2
-#define EVENT_TYPE_TRACEPOINT 2
+#define HEADER_BYTES	    8 /* of a record */
+#define TRACEPOINTS_MAX	    4096
+#define TRACEPOINT_NAME_MAX 64
+#define EVENT_UPDATE_NAME   2
 
 struct section {
 	uint64_t off, bytes;
@@ -67,7 +67,7 @@ static void name_tracepoint(struct recording_head *head, uint32_t event,
 {
 	const struct recording_event *known = &head->events.events[event];
 
-	if (known->type == EVENT_TYPE_TRACEPOINT && known->config == tracepoint->id)
+	if (known->type == PERF_TYPE_TRACEPOINT && known->config == tracepoint->id)
 		recording_events_name(&head->events, event, tracepoint->name,
 				      sizeof(tracepoint->name));
 }

@@ -137,6 +137,7 @@ int recording_next_stream(struct recording *rec, int e)
 	}
 	if (!behind)
 		return -ENODATA;
+	assert(behind->settled_ns <= behind->newest_ns);
 	if (behind->settled_ns > rec->horizon_ns) {
 		rec->horizon_ns = behind->settled_ns;
 		rec->horizon_moved = true;
