@@ -221,8 +221,7 @@ static void module_close_debug(struct module *module)
 
 static void module_close(struct module *module)
 {
-	if (module->fd >= 0)
-		close(module->fd);
+	cleanup_close(&module->fd);
 	module->fd = -1;
 	module_close_debug(module);
 }
@@ -430,10 +429,8 @@ static void loader_stop(struct loader_client *c)
 {
 	if (c->pid > 0)
 		c->spawner.kill(c->spawner.context, c->pid);
-	if (c->sock >= 0)
-		close(c->sock);
-	if (c->output >= 0)
-		close(c->output);
+	cleanup_close(&c->sock);
+	cleanup_close(&c->output);
 	c->sock = c->output = -1;
 	c->pid = 0;
 	c->is_ready = false;
@@ -750,8 +747,8 @@ static struct request *reply_account(struct loader_client *c, const struct proto
 	c->present.symbols_evicted = message->symbols_evicted;
 	c->present.symbols_left_out = message->symbols_left_out;
 	c->backoff_ns = RESTART_FIRST_NS;
-	if (c->output >= 0)
-		close(steal_fd(&c->output));
+	cleanup_close(&c->output);
+	c->output = -1;
 	return request;
 }
 

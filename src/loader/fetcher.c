@@ -70,21 +70,18 @@ int fetcher_ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_i
 int fetcher_next(int sock, struct fetcher_reply *ret)
 {
 	struct fetcher_message message;
-	int fd = -1;
+	AUTO_CLOSE int fd = -1;
 	ssize_t n = msg_recv(sock, &message, sizeof(message), &fd, MSG_DONTWAIT);
 
 	if (n == -EAGAIN)
 		return 0;
 	if (n != (ssize_t)sizeof(message) || message.version != FETCHER_VERSION ||
-	    message.status > 0 || (message.status == 0) != (fd >= 0)) {
-		if (fd >= 0)
-			close(fd);
+	    message.status > 0 || (message.status == 0) != (fd >= 0))
 		return n < 0 ? (int)n : n == 0 ? -EPIPE : -EBADMSG;
-	}
 	*ret = (struct fetcher_reply){
 		.tag = message.tag,
 		.status = message.status,
-		.fd = fd,
+		.fd = steal_fd(&fd),
 		.cpu_ns = message.cpu_ns,
 		.rss_bytes = message.rss_bytes,
 	};

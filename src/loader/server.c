@@ -50,10 +50,8 @@ struct server {
 
 static void attached_clear(struct attached *attached)
 {
-	if (attached->file >= 0)
-		close(attached->file);
-	if (attached->output >= 0)
-		close(attached->output);
+	cleanup_close(&attached->file);
+	cleanup_close(&attached->output);
 	for (uint32_t i = 0; i < attached->nr_debug; i++)
 		close(attached->debug[i]);
 	attached->file = attached->output = -1;
@@ -420,31 +418,23 @@ static void serve(struct server *server)
 static int server_run(struct server *server, int sock)
 {
 	for (;;) {
-		int fd = -1, r;
+		AUTO_CLOSE int fd = -1;
 		ssize_t n = msg_recv(sock, &server->request, sizeof(server->request), &fd, 0);
+		int r = 0;
 
 		if (n == 0 || n == -ECONNRESET)
 			return 0;
 		if (n != (ssize_t)sizeof(server->request) ||
-		    server->request.version != PROTOCOL_VERSION) {
-			if (fd >= 0)
-				close(fd);
+		    server->request.version != PROTOCOL_VERSION)
 			return n < 0 ? (int)n : -EBADMSG;
+		if (server->request.kind != PROTOCOL_ATTACH) {
+			serve(server);
+			r = msg_send(sock, &server->reply, sizeof(server->reply), -1, 0);
+		} else if (fd >= 0 && server->request.role == PROTOCOL_ROLE_NAMES) {
+			r = names_map(server, server->request.output_max, steal_fd(&fd));
+		} else if (fd >= 0) {
+			attached_add(&server->attached, &server->request, steal_fd(&fd));
 		}
-		if (server->request.kind == PROTOCOL_ATTACH) {
-			r = 0;
-			if (fd >= 0 && server->request.role == PROTOCOL_ROLE_NAMES)
-				r = names_map(server, server->request.output_max, fd);
-			else if (fd >= 0)
-				attached_add(&server->attached, &server->request, fd);
-			if (r < 0)
-				return r;
-			continue;
-		}
-		if (fd >= 0)
-			close(fd);
-		serve(server);
-		r = msg_send(sock, &server->reply, sizeof(server->reply), -1, 0);
 		if (r < 0)
 			return r == -EPIPE || r == -ECONNRESET ? 0 : r;
 	}
