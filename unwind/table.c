@@ -132,22 +132,14 @@ static int funcs_check(const struct table *t)
 int table_open(const void *blob, size_t len, struct table *ret)
 {
 	struct table table = {0};
-	int r;
 
 	if (len < sizeof(struct table_header) || len > TABLE_BYTES_MAX || (uintptr_t)blob % 16)
 		return -EBADMSG;
-	r = header_check(blob);
-	if (r == 0)
-		r = table_layout(blob, len, &table);
-	if (r == 0)
-		r = rows_check(&table);
-	if (r == 0)
-		r = rules_check(&table);
-	if (r == 0)
-		r = funcs_check(&table);
-	if (r == 0)
-		*ret = table;
-	return r;
+	if (header_check(blob) < 0 || table_layout(blob, len, &table) < 0 ||
+	    rows_check(&table) < 0 || rules_check(&table) < 0 || funcs_check(&table) < 0)
+		return -EBADMSG;
+	*ret = table;
+	return 0;
 }
 
 int table_remember(struct table *table)
