@@ -29,14 +29,14 @@ static const struct recording_build_id *build_id_of(const struct resolver *s, co
 
 /* --- build-ids --- */
 
-/* Older perfs fill short ones up with zeros. */
-static bool is_same_build(const uint8_t *a, uint8_t a_bytes, const uint8_t *b, uint8_t b_bytes)
+/* Is it the build-id RECORDED, which older perfs fill up with zeros if it is short? */
+static bool is_build(const struct recording_build_id *recorded, const uint8_t *id, uint8_t bytes)
 {
 	uint8_t left[RECORD_BUILD_ID_MAX] = {0}, right[RECORD_BUILD_ID_MAX] = {0};
 
-	memcpy(left, a, MIN(a_bytes, (uint8_t)sizeof(left)));
-	memcpy(right, b, MIN(b_bytes, (uint8_t)sizeof(right)));
-	return a_bytes > 0 && b_bytes > 0 && memcmp(left, right, sizeof(left)) == 0;
+	memcpy(left, recorded->build_id, MIN(recorded->build_id_bytes, (uint8_t)sizeof(left)));
+	memcpy(right, id, MIN(bytes, (uint8_t)sizeof(right)));
+	return recorded->build_id_bytes > 0 && bytes > 0 && memcmp(left, right, sizeof(left)) == 0;
 }
 
 /* Is the file that REPLY, with its table, tells of the recorded one, as far as that can be known? */
@@ -45,15 +45,15 @@ static bool accepts_table(struct resolver *s, const struct loader_reply *reply)
 	const struct module *m = procs_module(s->procs, reply->module);
 	const char *path = m->raw_path ? m->raw_path : m->path; /* the vDSO has no file */
 	const struct recording_build_id *recorded = build_id_of(s, path);
+	struct recording_build_id mapped = {.build_id_bytes = m->build_id_bytes};
 
 	if (reply->status != LOADER_OK && reply->status != LOADER_NO_CODE)
 		return true; /* bad in any case, and that is said */
-	if (m->reported_build_id)
-		return is_same_build(m->build_id, m->build_id_bytes, reply->build_id,
-				     reply->build_id_bytes);
+	memcpy(mapped.build_id, m->build_id, sizeof(mapped.build_id));
+	if (m->reported_build_id) /* by its mapping */
+		recorded = &mapped;
 	if (recorded)
-		return is_same_build(recorded->build_id, recorded->build_id_bytes, reply->build_id,
-				     reply->build_id_bytes);
+		return is_build(recorded, reply->build_id, reply->build_id_bytes);
 	s->nr_unverified += m->raw_path != NULL;
 	return true;
 }
@@ -98,8 +98,7 @@ static bool is_own_kernel(const struct resolver *s)
 	if (recorded)
 		return fd >= 0 && read_all(fd, NOTES_BYTES_MAX, &notes, &len) == 0 &&
 		       build_id_of_notes((const uint8_t *)notes, len, &own) &&
-		       is_same_build(own.build_id, own.build_id_bytes, recorded->build_id,
-				     recorded->build_id_bytes);
+		       is_build(recorded, own.build_id, own.build_id_bytes);
 	return info->release[0] && info->hostname[0] && uname(&uts) == 0 &&
 	       strcmp(info->release, uts.release) == 0 && strcmp(info->hostname, uts.nodename) == 0;
 }
@@ -216,8 +215,7 @@ static bool accepts_kernel(struct resolver *s, const struct loader_reply *reply)
 
 	if (reply->status == LOADER_OK &&
 	    (is_kallsyms || !recorded ||
-	     is_same_build(recorded->build_id, recorded->build_id_bytes, reply->build_id,
-			   reply->build_id_bytes)))
+	     is_build(recorded, reply->build_id, reply->build_id_bytes)))
 		return true;
 	if (s->files[LOADER_KERNEL].state == FILE_DONE) {
 		loader_drop_module(s->loader, LOADER_KERNEL);
