@@ -9,9 +9,8 @@
 
 #include <assert.h>
 
-/* Give a ring's space back in pieces while copying out of it. */
-#define PEEK_BYTES_MAX 8192 /* of a mapping: its path has at most 4096 */
-#define RELEASE_BYTES  (64u << 10)
+#define PEEK_BYTES_MAX 8192	   /* of a mapping: its path has at most 4096 */
+#define RELEASE_BYTES  (64u << 10) /* a ring's space is given back in pieces of this */
 
 /* What this layer itself has to know of a record. */
 static void account(struct drain *drain, struct event_ring *ring, bool is_sideband,

@@ -24,9 +24,7 @@
 #define MISC_MMAP_BUILD_ID    (1u << 14)
 #define MISC_FORK_EXEC	      (1u << 13)
 #define CONTEXT_USER_DEFERRED ((uint64_t)-640)
-/* From here on types are what tools write into files, without a trailer. */
-#define RECORD_TYPE_TOOLS 64
-#define CONTEXT_FIRST	  ((uint64_t)-4095)
+#define CONTEXT_FIRST	      ((uint64_t)-4095)
 
 #define TRAILER_FIELDS                                                                 \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \

@@ -20,7 +20,6 @@
 #define ENTRIES_MAX (1u << 20)
 
 #define HEADER_BYTES	     sizeof(struct perf_event_header)
-#define RECORD_TYPE_TOOLS    64
 #define RECORD_TYPE_MAX	     65535 /* no tool has larger ones: what follows is no record */
 #define RUBBISH_MAX	     4096
 #define COMPRESSED2_DATA_OFF 16
