@@ -466,6 +466,8 @@ int module_ready(struct module *module, const void *blob, size_t len)
 	entry->modules->tables_bytes += len;
 	entry->blob = blob;
 	entry->blob_bytes = len;
+	if (entry->request == REQUEST_QUEUED)
+		queue_remove(entry->modules, entry);
 	entry->request = REQUEST_DONE;
 	module->unwind.table = table;
 	module->unwind.has_table = true;
