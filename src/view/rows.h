@@ -3,7 +3,6 @@
 #ifndef ST_VIEW_ROWS_H
 #define ST_VIEW_ROWS_H
 
-#include "src/base/sort.h"
 #include "src/view/view.h"
 
 /* Rows that stand for no function of the snapshot (func SNAPSHOT_NONE). */
@@ -62,9 +61,6 @@ struct view_scratch {
 
 	struct sibling *siblings;
 	size_t nr_siblings, cap_siblings;
-	struct sibling *sorted; /* room to sort siblings in */
-	struct by_weight *order, *spare;
-	size_t cap_sorted, cap_order, cap_spare;
 	struct level *levels;
 	size_t nr_levels, cap_levels;
 	struct path_item *paths;

@@ -74,54 +74,26 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a > b ? -1 : a < b; /* heaviest first */
 }
 
-static int compare_texts(const void *left, const void *right, void *arg)
+/* By what was asked for, then the heaviest first; the key decides between equals. */
+static int compare_siblings(const void *left, const void *right, void *arg)
 {
 	const struct view_scratch *w = arg;
 	const struct sibling *a = left, *b = right;
-	int order;
+	int order = 0;
 
 	if (w->query->sort == VIEW_SORT_OBJECT)
 		order = strcmp(rows_object(w->snapshot, a->func),
 			       rows_object(w->snapshot, b->func));
-	else
+	else if (w->query->sort == VIEW_SORT_NAME)
 		order = strcmp(rows_name(w->snapshot, a->func, a->key),
 			       rows_name(w->snapshot, b->func, b->key));
+	else if (w->query->sort == VIEW_SORT_SELF)
+		order = compare_u64(a->self, b->self);
 	if (order == 0)
 		order = compare_u64(a->total, b->total);
 	if (order == 0)
 		order = compare_u64(a->self, b->self);
 	return order ? order : (a->key < b->key ? -1 : a->key > b->key);
-}
-
-static int sort_siblings_by_weight(struct view_scratch *w, struct sibling *siblings, uint32_t nr)
-{
-	bool by_self = w->query->sort == VIEW_SORT_SELF;
-
-	if (vec_reserve(&w->sorted, &w->cap_sorted, nr, UINT32_MAX) < 0 ||
-	    vec_reserve(&w->order, &w->cap_order, nr, UINT32_MAX) < 0 ||
-	    vec_reserve(&w->spare, &w->cap_spare, nr, UINT32_MAX) < 0)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < nr; i++) {
-		const struct sibling *s = &siblings[i];
-
-		w->order[i] = (struct by_weight){.weight = by_self ? s->self : s->total,
-						 .weight2 = by_self ? s->total : s->self,
-						 .key = s->key,
-						 .id = i};
-	}
-	sort_by_weight(w->order, w->spare, nr);
-	memcpy(w->sorted, siblings, nr * sizeof(*siblings));
-	for (uint32_t i = 0; i < nr; i++)
-		siblings[i] = w->sorted[w->order[i].id];
-	return 0;
-}
-
-static int sort_siblings(struct view_scratch *w, struct sibling *siblings, uint32_t nr)
-{
-	if (w->query->sort == VIEW_SORT_SELF || w->query->sort == VIEW_SORT_TOTAL)
-		return sort_siblings_by_weight(w, siblings, nr);
-	qsort_r(siblings, nr, sizeof(*siblings), compare_texts, w);
-	return 0;
 }
 
 int rows_finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent_key)
@@ -139,8 +111,8 @@ int rows_finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent
 	}
 	other.self = other.total;
 	w->nr_siblings = nr;
-	if (nr - first > 1 && sort_siblings(w, w->siblings + first, (uint32_t)(nr - first)) < 0)
-		return -ENOMEM;
+	if (nr - first > 1)
+		qsort_r(w->siblings + first, nr - first, sizeof(*w->siblings), compare_siblings, w);
 	return other.total ? rows_add_sibling(w, other) : 0;
 }
 
@@ -395,9 +367,6 @@ void view_done(struct view *view)
 		free(w->folded);
 		free(w->folded_of);
 		free(w->siblings);
-		free(w->sorted);
-		free(w->order);
-		free(w->spare);
 		free(w->levels);
 		free(w->paths);
 		free(w->self);
