@@ -15,8 +15,8 @@
 
 #define RECORD_BYTES_MAX    65536 /* header.size is a u16 */
 #define RECORD_BUILD_ID_MAX 20
-#define RECORD_TYPE_TOOLS \
-	64 /* from here on types are what tools write into files, without a trailer */
+/* From here on types are what tools write into files, without a trailer. */
+#define RECORD_TYPE_TOOLS 64
 
 enum record_kind {
 	RECORD_SAMPLE,
