@@ -109,9 +109,8 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 	engine->own_pids[engine->nr_own_pids++] = broker_pid(broker);
 	engine->own_tasks = config->own_tasks;
 	snprintf(engine->target, sizeof(engine->target), "%s", config->target);
-	if (config->fetch_hosts)
-		snprintf(engine->fetch_hosts, sizeof(engine->fetch_hosts), "%s",
-			 config->fetch_hosts);
+	snprintf(engine->fetch_hosts, sizeof(engine->fetch_hosts), "%s",
+		 config->fetch_hosts ? config->fetch_hosts : "");
 	r = config->recording ? open_recorded(engine, config, err) : open_live(engine, config, err);
 	if (r < 0)
 		goto fail;

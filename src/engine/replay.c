@@ -185,28 +185,13 @@ static void look_whether_over(struct engine *engine, struct channel *channel, ui
 	r->is_held = false; /* reading was stopped at it */
 	engine->is_over =
 		profile_nr_unnamed(engine->profile) == 0 || time_ns >= r->settled_ns + NAMES_MAX_NS;
-	if (engine->is_over) { /* the picture of the whole tells of the cost of the whole */
-		engine->cost.next_ns = 0;
-		cost_update(engine, now_ns());
-	}
+	if (!engine->is_over)
+		return;
+	engine->cost.next_ns = 0; /* the snapshot of the whole has the cost of the whole */
+	cost_update(engine, now_ns());
 	/* Main cannot know when that is. Single samples are only handed over when they are asked for. */
-	if (engine->is_over && !engine->samples)
+	if (!engine->samples)
 		engine_post(engine, channel, time_ns);
-}
-
-/* How long to wait for answers, commands, or more of a pipe. */
-static uint64_t wait_ns(const struct engine *engine, bool is_busy)
-{
-	if (is_busy)
-		return 0;
-	return engine->is_over ? IDLE_NS : WAIT_NS;
-}
-
-/* Names are asked for with patience, except where nothing else is left to do. */
-static void speed_up_names(struct engine *engine)
-{
-	if (!engine->is_over && (is_full(engine) || source_is_over(engine->source)))
-		resolve_names_now(engine->resolver);
 }
 
 static void replay_run(struct engine *engine, struct channel *channel)
@@ -216,12 +201,16 @@ static void replay_run(struct engine *engine, struct channel *channel)
 
 	while (!leave) {
 		bool was_over = source_is_over(engine->source);
-		struct woken woken =
-			engine_wait(engine, channel, now_ns() + wait_ns(engine, is_busy),
-				    !engine->replay.is_held && !was_over);
 		uint64_t time_ns = now_ns();
+		struct woken woken;
 
-		speed_up_names(engine);
+		if (!is_busy) /* wait for answers, commands, or more of a pipe */
+			time_ns += engine->is_over ? IDLE_NS : WAIT_NS;
+		woken = engine_wait(engine, channel, time_ns, !engine->replay.is_held && !was_over);
+		time_ns = now_ns();
+		/* Names are asked for with patience, except where nothing else is left to do. */
+		if (!engine->is_over && (is_full(engine) || was_over))
+			resolve_names_now(engine->resolver);
 		resolve_step(engine->resolver, time_ns, woken.by_broker, woken.by_loader);
 		while (woken.by_command && !leave && channel_receive(channel, &command))
 			leave = !engine_handle(engine, channel, &command, time_ns);
