@@ -58,8 +58,6 @@ static bool is_before(const struct by_weight *a, const struct by_weight *b)
 {
 	if (a->weight != b->weight)
 		return a->weight > b->weight;
-	if (a->weight2 != b->weight2)
-		return a->weight2 > b->weight2;
 	return a->key < b->key;
 }
 

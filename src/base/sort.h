@@ -16,7 +16,7 @@ void sort_keys(struct sort_key *keys, struct sort_key *spare, size_t nr);
 
 /* The order that all rows stand in: the heaviest first. */
 struct by_weight {
-	uint64_t weight, weight2;
+	uint64_t weight;
 	uint64_t key; /* decides between those of equal weights: the smaller first */
 	uint32_t id;  /* the caller's */
 };
