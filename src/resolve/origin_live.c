@@ -50,9 +50,10 @@ void resolve_ask_scan(struct resolver *s, bool first)
 {
 	struct broker_file_request scan = {.kind = BROKER_SCAN, .tag = first ? OF_FIRST_SCAN : 0};
 	struct broker_file_request kallsyms = {.kind = BROKER_KALLSYMS, .tag = LOADER_KERNEL};
+	uint64_t time_ns = now_ns(); /* before it is asked for: what it shows is at least as new */
 
 	if (resolve_ask(s, &scan) == 0)
-		*(first ? &s->scan_ns : &s->rescan_ns) = now_ns();
+		*(first ? &s->scan_ns : &s->rescan_ns) = time_ns;
 	if (first && resolver_file(s, LOADER_KERNEL) && resolve_ask(s, &kallsyms) == 0)
 		s->files[LOADER_KERNEL].state = FILE_OPENING;
 }
