@@ -85,7 +85,7 @@ int debugdata_unpack(const void *data, size_t len, void **ret, size_t *ret_len)
 int debugdata_open(const struct elf_file *file, void **ret_image, struct elf_file *ret)
 {
 	struct cfi_section section = elf_file_section(file, ".gnu_debugdata", DEBUGDATA_PACKED_MAX);
-	size_t len;
+	size_t len = 0;
 	int r = -ENOENT;
 
 	if (section.data)
