@@ -398,38 +398,19 @@ static int start_thread(struct session *s, struct err *err)
 
 /* --- the write key --- */
 
-static int render(void *context, FILE *stream, const struct snapshot *snapshot,
-		  const struct view *view, const struct view_query *query, bool ascii)
+static void report_name(const struct snapshot *snapshot, char *out, size_t size)
 {
-	(void)context;
-	return out_text(stream, snapshot, view, query, ascii);
-}
-
-static int render_as(void *context, FILE *stream, const struct snapshot *snapshot,
-		     const struct view_query *query, const char *name)
-{
-	(void)context;
-	return out_by_name(stream, snapshot, query, name);
-}
-
-static void report_name(void *context, const struct snapshot *snapshot, char *out, size_t size)
-{
-	(void)context;
 	out_report_name(snapshot_text(snapshot, snapshot->hostname), snapshot->wall_ns, out, size);
 }
 
 static int save(void *context, const char *name, const void *data, size_t len, struct err *err)
 {
-	struct session *s = context;
-
-	return report_writer_save(s->writer, name, data, len, err);
+	return report_writer_save(context, name, data, len, err);
 }
 
 static int save_poll(void *context, struct err *err)
 {
-	struct session *s = context;
-
-	return report_writer_poll(s->writer, err);
+	return report_writer_poll(context, err);
 }
 
 /* --- run and end --- */
@@ -455,12 +436,11 @@ static int run_screen(struct session *s, struct err *err)
 		.delay_ns = s->options->delay_ns,
 		.window_ns = s->options->window_ns,
 		.no_color = s->options->no_color,
-		.render = render,
-		.render_as = render_as,
+		.render = out_text,
+		.render_as = out_by_name,
 		.report_name = report_name,
 		.save = save,
 		.save_poll = save_poll,
-		.context = s,
 	};
 
 	s->writer = report_writer_new(s->writer_sock);
@@ -468,6 +448,7 @@ static int run_screen(struct session *s, struct err *err)
 		err_set(err, -ENOMEM, "no memory");
 		return 1;
 	}
+	config.context = s->writer;
 	return ui_run(&config, s->channel, err);
 }
 

@@ -447,12 +447,11 @@ static void *engine(void *context)
 
 /* --- the report --- */
 
-static int render(void *context, FILE *stream, const struct snapshot *snapshot,
-		  const struct view *view, const struct view_query *query, bool ascii)
+static int render(FILE *stream, const struct snapshot *snapshot, const struct view *view,
+		  const struct view_query *query, bool ascii)
 {
 	char indent[512], name[1024];
 
-	(void)context;
 	fprintf(stream, "view %s of %s, %u rows\n", view_name(query->kind),
 		snapshot_text(snapshot, snapshot->hostname), view->nr_rows);
 	for (uint32_t i = 0; i < view->nr_rows; i++) {
@@ -464,12 +463,11 @@ static int render(void *context, FILE *stream, const struct snapshot *snapshot,
 }
 
 /* Names that end in .kept: what was on the screen when the key was pressed. */
-static int render_as(void *context, FILE *stream, const struct snapshot *snapshot,
-		     const struct view_query *query, const char *name)
+static int render_as(FILE *stream, const struct snapshot *snapshot, const struct view_query *query,
+		     const char *name)
 {
 	const char *ending = strrchr(name, '.');
 
-	(void)context;
 	if (!ending || strcmp(ending, ".kept") != 0)
 		return -ENOENT;
 	fprintf(stream, "kept %s %llu %s\n", view_name(query->kind),
@@ -477,9 +475,8 @@ static int render_as(void *context, FILE *stream, const struct snapshot *snapsho
 	return ferror(stream) ? -EIO : 0;
 }
 
-static void report_name(void *context, const struct snapshot *snapshot, char *out, size_t size)
+static void report_name(const struct snapshot *snapshot, char *out, size_t size)
 {
-	(void)context;
 	snprintf(out, size, "stacktop-%s-20261121-170448.txt",
 		 snapshot_text(snapshot, snapshot->hostname));
 }

@@ -29,11 +29,11 @@ struct ui_config {
 	 * save: write a report of LEN bytes (copied) to NAME, as typed or the offered one. 0 when
 	 * done, -errno with a message, -EINPROGRESS: save_poll will tell, in the same way.
 	 */
-	int (*render)(void *context, FILE *stream, const struct snapshot *snapshot,
-		      const struct view *view, const struct view_query *query, bool ascii);
-	int (*render_as)(void *context, FILE *stream, const struct snapshot *snapshot,
+	int (*render)(FILE *stream, const struct snapshot *snapshot, const struct view *view,
+		      const struct view_query *query, bool ascii);
+	int (*render_as)(FILE *stream, const struct snapshot *snapshot,
 			 const struct view_query *query, const char *name);
-	void (*report_name)(void *context, const struct snapshot *snapshot, char *out, size_t size);
+	void (*report_name)(const struct snapshot *snapshot, char *out, size_t size);
 	int (*save)(void *context, const char *name, const void *data, size_t len, struct err *err);
 	int (*save_poll)(void *context, struct err *err);
 	void *context;

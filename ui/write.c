@@ -36,11 +36,10 @@ static int render(struct ui *ui, const char *name)
 	if (!stream)
 		return -errno;
 	if (name)
-		ret = config->render_as(config->context, stream, report->snapshot, &report->query,
-					name);
+		ret = config->render_as(stream, report->snapshot, &report->query, name);
 	else
-		ret = config->render(config->context, stream, ui->snapshot, &ui_list(ui)->view,
-				     &report->query, ui->screen.ascii);
+		ret = config->render(stream, ui->snapshot, &ui_list(ui)->view, &report->query,
+				     ui->screen.ascii);
 	if (fclose(stream) != 0 && ret == 0)
 		ret = -errno;
 	if (ret < 0) {
@@ -80,7 +79,7 @@ void write_begin(struct ui *ui)
 		return;
 	}
 	if (config->report_name)
-		config->report_name(config->context, ui->snapshot, name, sizeof(name));
+		config->report_name(ui->snapshot, name, sizeof(name));
 	prompt_open(&ui->prompt, PROMPT_SAVE, name);
 }
 
