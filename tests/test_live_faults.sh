@@ -255,7 +255,7 @@ wait_for 20 all_gone "$main" || fail 'does not end beside a stopped broker'
 wait_for 20 all_gone "$broker" || fail 'a stopped broker stays behind'
 pass 'broker stopped and killed'
 
-# --- the same on a screen: keys are obeyed, the way out is open --------------------------------
+# --- the same on a screen: keys are handled, the way out is open --------------------------------
 
 if command -v tmux >/dev/null; then
 	term_start 100x30 "$STACKTOP" -d 0.3 --window 5

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The README and the manual list the keys that the screen obeys, in the same order, and no others. */
+/* The README and the manual list the keys that the screen handles, in the same order, and no others. */
 #include "config.h"
 
 #include "src/base/cleanup.h"

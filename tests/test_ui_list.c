@@ -286,7 +286,7 @@ static void keys_of_other_releases_are_silent(void **state)
 	assert_int_equal(keys_request(INT32_MIN, true), REQUEST_NONE);
 }
 
-/* What help shows as a key is obeyed, and stands there once. */
+/* Each key that help shows does something, and stands there once. */
 static void keys_in_the_help_do_something(void **state)
 {
 	bool seen[128] = {false};

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The screen over a recording: how far it is read, breaking that off, choosing
-# an event, and keys that a recording cannot obey.
+# an event, and keys that a recording has no use for.
 
 . "${top_srcdir:-.}/tests/ui_lib.sh"
 
@@ -80,7 +80,7 @@ for size in 80x24 200x50 40x10; do
 	see_not 'reading'
 	see 'cut in the middle of a record'
 	[ "$size" = 40x10 ] || see 'v:events'
-	has_not 'freeze' || fail "a key is offered that a recording cannot obey"
+	has_not 'freeze' || fail "a key is offered that a recording has no use for"
 	refusals
 	key q
 	see_end 0

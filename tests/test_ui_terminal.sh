@@ -102,7 +102,7 @@ poor_terminals() {
 	see_end 1
 }
 
-# Without an answer from the engine keys are obeyed all the same.
+# Without an answer from the engine keys are handled all the same.
 silent_engine() {
 	begin 80x24 "$fake" --silent --log "$work/log"
 	see 'collecting ...'

@@ -371,7 +371,7 @@ static void set_mode(struct fake *fake, enum stack_mode mode)
 	fake->window_start_ns = now_ns();
 }
 
-static void obey_recording(struct fake *fake, const struct command *command)
+static void handle_recorded(struct fake *fake, const struct command *command)
 {
 	switch (command->kind) {
 	case COMMAND_EVENT:
@@ -387,7 +387,7 @@ static void obey_recording(struct fake *fake, const struct command *command)
 	}
 }
 
-static void obey(struct fake *fake, const struct command *command)
+static void handle(struct fake *fake, const struct command *command)
 {
 	static const char *const names[] = {
 		[COMMAND_SNAPSHOT] = "snapshot",
@@ -406,7 +406,7 @@ static void obey(struct fake *fake, const struct command *command)
 	if (fake->silent)
 		return;
 	if (fake->recording && command->kind != COMMAND_SNAPSHOT) {
-		obey_recording(fake, command);
+		handle_recorded(fake, command);
 		return;
 	}
 	switch (command->kind) {
@@ -440,7 +440,7 @@ static void *engine(void *context)
 	while (!fake->stop) {
 		poll(&fd, 1, 100);
 		while (channel_receive(fake->channel, &command))
-			obey(fake, &command);
+			handle(fake, &command);
 	}
 	return NULL;
 }

@@ -80,7 +80,7 @@ static void zero(struct ui *ui)
 {
 	ui_command(ui, COMMAND_ZERO, 0);
 	if (!is_recording(ui))
-		ui_hurry(ui);
+		ui_await_samples(ui);
 }
 
 /* Out of everything that was begun: the search, the row that was chosen. */

@@ -78,7 +78,7 @@ static void choose(struct ui *ui)
 		return;
 	ui_command(ui, COMMAND_EVENT, ui->snapshot->recording.events[ui->event_at].choice);
 	ui->stop_asked = false;
-	ui_hurry(ui);
+	ui_await_samples(ui);
 }
 
 void events_key(struct ui *ui, enum request request)

@@ -278,8 +278,8 @@ static const char *why_empty(const struct ui *ui)
 
 	if (s && s->recording.is_recording)
 		return s->recording.is_reading ? "reading ..." : "no samples of this event";
-	return ui->now_ns - ui->hurry_ns < COLLECTING_NS ? "collecting ..."
-							 : "no samples in this window";
+	return ui->now_ns - ui->awaiting_since_ns < COLLECTING_NS ? "collecting ..."
+								  : "no samples in this window";
 }
 
 static void draw_rows(struct ui *ui, int line, int nr)

@@ -81,9 +81,9 @@ void ui_show(struct ui *ui, enum view_kind kind)
 	ui_build(ui);
 }
 
-void ui_hurry(struct ui *ui)
+void ui_await_samples(struct ui *ui)
 {
-	ui->hurry_ns = ui->now_ns;
+	ui->awaiting_since_ns = ui->now_ns;
 	ui->first_samples_ns = 0;
 	ui->next_ask_ns = ui->now_ns;
 }

@@ -79,10 +79,10 @@ struct ui {
 	bool stop_asked;
 	uint64_t reading_from_ns, reading_from_bytes;
 
-	uint64_t next_ask_ns;	   /* when a snapshot is due */
-	uint64_t asked_ns;	   /* when one was asked for that has not come, 0: none */
-	uint64_t hurry_ns;	   /* since when first samples are waited for */
-	uint64_t first_samples_ns; /* when these were on the screen, 0: not yet */
+	uint64_t next_ask_ns;	    /* when a snapshot is due */
+	uint64_t asked_ns;	    /* when one was asked for that has not come, 0: none */
+	uint64_t awaiting_since_ns; /* since when first samples are waited for */
+	uint64_t first_samples_ns;  /* when these were on the screen, 0: not yet */
 };
 
 /* --- state.c --- */
@@ -95,7 +95,7 @@ void ui_ask(struct ui *ui);
 /* Send a command, and ask for a snapshot that shows its effect. */
 void ui_command(struct ui *ui, enum command_kind kind, uint64_t value);
 /* Ask often until there are samples again: at the start, after a switch. */
-void ui_hurry(struct ui *ui);
+void ui_await_samples(struct ui *ui);
 /* The list on the screen; what its rows are made from. */
 struct list *ui_list(struct ui *ui);
 struct view_query ui_query(const struct ui *ui, const struct fold *fold);

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define EARLY_NS	(100 * NS_PER_MSEC) /* between snapshots until the first samples, */
-#define HURRY_NS	(3 * NS_PER_SEC)    /* for so long: perhaps there are none to come */
+#define AWAITING_NS	(3 * NS_PER_SEC)    /* for so long: perhaps there are none to come */
 #define YOUNG_DELAY_NS	(250 * NS_PER_MSEC) /* and with the first ones, */
 #define YOUNG_NS	(1 * NS_PER_SEC)    /* for so long */
 #define UNANSWERED_NS	(1 * NS_PER_SEC)    /* then an unanswered request is repeated */
@@ -44,7 +44,7 @@ static uint64_t interval_ns(const struct ui *ui)
 {
 	uint64_t delay_ns = MAX(ui->config->delay_ns, (uint64_t)DELAY_MIN_NS);
 
-	if (!ui->first_samples_ns && ui->now_ns - ui->hurry_ns < HURRY_NS)
+	if (!ui->first_samples_ns && ui->now_ns - ui->awaiting_since_ns < AWAITING_NS)
 		return MIN(delay_ns, (uint64_t)EARLY_NS);
 	if (ui->first_samples_ns && ui->now_ns - ui->first_samples_ns < YOUNG_NS)
 		return MIN(delay_ns, (uint64_t)YOUNG_DELAY_NS);
@@ -93,7 +93,7 @@ static void take_over(struct ui *ui, struct snapshot *snapshot)
 
 	if (ui->snapshot && ui->snapshot->settings.mode != now->mode) {
 		ui->is_switched = true;
-		ui_hurry(ui);
+		ui_await_samples(ui);
 	}
 	if (window_covered_s(snapshot) >= now->window_s * WINDOW_FULL)
 		ui->is_switched = false;
@@ -258,7 +258,7 @@ static int ui_init(struct ui *ui, const struct ui_config *config, struct channel
 		.now_ns = now_ns(),
 		.is_dirty = true,
 	};
-	ui_hurry(ui);
+	ui_await_samples(ui);
 	/* Down a call tree one looks for the heavy branches, whatever they do themselves. */
 	if (config->sort == VIEW_SORT_SELF)
 		ui->sorts[VIEW_TREE] = VIEW_SORT_TOTAL;

@@ -39,7 +39,7 @@ struct cfi_input {
 	uint64_t entry;			/* e_entry: made a root where nothing covers it */
 	/* of the functions that a C library defines under these names; 0: it does not */
 	uint64_t exit_vaddr, pthread_exit_vaddr;
-	/* Told of text that is not looked at again, from time to time; or NULL. */
+	/* Called from time to time with the text that will not be read again; or NULL. */
 	void (*text_was_read)(const uint8_t *text, size_t bytes);
 };
 

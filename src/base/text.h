@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Text of other people's programs. Names of processes, symbols and paths are
- * sanitized here once, where they enter; nobody downstream checks again. The
+ * sanitized here once, where they enter; later code does not check again. The
  * width functions lay text out in terminal columns.
  */
 #ifndef ST_BASE_TEXT_H

@@ -83,7 +83,7 @@ struct recorded {
 	size_t nr_parts, cap_parts;
 	uint64_t kernel_text; /* where its symbol _text (or _stext) was; 0: not known */
 	struct recording_build_id kernel_id; /* as its mapping tells, if it does */
-	struct resolve_recording resolve;    /* what the resolver is told */
+	struct resolve_recording resolve;    /* for the resolver */
 	char trouble[ERR_TEXT_MAX];
 };
 

@@ -2,7 +2,7 @@
 /*
  * Files of this machine: known by what processes have mapped, opened as soon
  * as they are mapped, by the broker from a process that maps them. What is
- * mapped is read from /proc where no records told it. The kernel's names are
+ * mapped is read from /proc where no record has shown it. The kernel's names are
  * in /proc/kallsyms.
  */
 #include "config.h"
