@@ -42,18 +42,18 @@
 #define RING_PAGES_MAX (1u << 16) /* 256 MB of 4 KB pages */
 #define OPEN_SECONDS   2
 
-struct ring {
+struct broker_ring {
 	void *data;
 	size_t bytes;
 };
 
 struct rings {
-	struct ring *kept; /* mapped here until the client has them */
+	struct broker_ring *kept; /* mapped here until the client has them */
 	size_t nr_kept, cap_kept;
 	bool may_lock; /* has CAP_IPC_LOCK */
 };
 
-struct server {
+struct broker_server {
 	struct broker_config config;
 	struct server_socks socks;
 	pid_t self, client;
@@ -62,14 +62,14 @@ struct server {
 	struct children children;
 	int fetcher_sock; /* until it is handed over, else -1 */
 	pid_t fetcher;
-	struct pool *pool;
+	struct worker_pool *pool;
 };
 
 /* --- files, on the worker threads ------------------------------------------ */
 
 static bool is_own(void *context, pid_t pid)
 {
-	const struct server *server = context;
+	const struct broker_server *server = context;
 
 	return pid == server->self || pid == server->client || children_has(&server->children, pid);
 }
@@ -83,7 +83,7 @@ static int open_kallsyms(void)
 }
 
 /* A process may have ended before its turn came. */
-static int open_mapped(struct server *server, const struct broker_file_request *request)
+static int open_mapped(struct broker_server *server, const struct broker_file_request *request)
 {
 	int fd = files_open_mapped(request), left;
 
@@ -93,7 +93,7 @@ static int open_mapped(struct server *server, const struct broker_file_request *
 	return left < 0 ? fd : left;
 }
 
-static int open_file(struct server *server, const struct broker_file_request *request)
+static int open_file(struct broker_server *server, const struct broker_file_request *request)
 {
 	if (server->config.is_recorded && request->kind != BROKER_KALLSYMS)
 		return files_open_recorded(server->config.root_fd, request);
@@ -211,7 +211,7 @@ static int map_ring(struct rings *rings, int fd, uint64_t ring_pages)
 		munmap(data, bytes);
 		return 0;
 	}
-	rings->kept[rings->nr_kept++] = (struct ring){.data = data, .bytes = bytes};
+	rings->kept[rings->nr_kept++] = (struct broker_ring){.data = data, .bytes = bytes};
 	return 0;
 }
 
@@ -244,7 +244,7 @@ static void rings_clear(struct rings *rings)
 /* --- control ---------------------------------------------------------------- */
 
 /* At the start, once: later the broker and what it forks could not reach the network. */
-static int start_fetcher(struct server *server)
+static int start_fetcher(struct broker_server *server)
 {
 	const struct broker_config *config = &server->config;
 
@@ -255,7 +255,7 @@ static int start_fetcher(struct server *server)
 			      config->fetcher_main, &server->fetcher_sock, &server->fetcher);
 }
 
-static int hand_over_fetcher(struct server *server, int *ret_fd, pid_t *ret_pid)
+static int hand_over_fetcher(struct broker_server *server, int *ret_fd, pid_t *ret_pid)
 {
 	if (server->fetcher_sock < 0)
 		return -ENOENT;
@@ -277,7 +277,7 @@ static int usage(struct control_reply *reply)
 }
 
 /* Fills REPLY; a descriptor to send along or -1. */
-static int control_answer(struct server *server, const struct control_request *request,
+static int control_answer(struct broker_server *server, const struct control_request *request,
 			  struct control_reply *reply)
 {
 	int fd = -1, r = 0;
@@ -314,7 +314,7 @@ static int control_answer(struct server *server, const struct control_request *r
 }
 
 /* False: the client is gone. */
-static bool on_control(struct server *server)
+static bool on_control(struct broker_server *server)
 {
 	struct control_request request;
 	struct control_reply reply = {0};
@@ -329,7 +329,7 @@ static bool on_control(struct server *server)
 	return msg_send(server->socks.control, &reply, sizeof(reply), fd, MSG_DONTWAIT) == 0;
 }
 
-static bool on_files(struct server *server)
+static bool on_files(struct broker_server *server)
 {
 	struct broker_file_request request;
 	AUTO_CLOSE int fd = -1;
@@ -343,7 +343,7 @@ static bool on_files(struct server *server)
 	return true;
 }
 
-static void on_child(struct server *server)
+static void on_child(struct broker_server *server)
 {
 	struct signalfd_siginfo info;
 
@@ -354,7 +354,7 @@ static void on_child(struct server *server)
 
 /* --- start and end ---------------------------------------------------------- */
 
-static void serve(struct server *server)
+static void serve(struct broker_server *server)
 {
 	bool is_alive = true;
 
@@ -427,7 +427,7 @@ int broker_main(const struct broker_config *config, const struct server_socks *s
 {
 	const int keep[] = {socks->control, socks->files, socks->life,
 			    config->is_recorded ? config->root_fd : -1};
-	static struct server server; /* worker threads use it until the process ends */
+	static struct broker_server server; /* worker threads use it until the process ends */
 
 	server.config = *config;
 	server.socks = *socks;

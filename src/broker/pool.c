@@ -22,11 +22,11 @@
 #define STACK_BYTES (512 * 1024)
 
 struct worker {
-	struct pool *pool;
+	struct worker_pool *pool;
 	uint64_t since_ns; /* when its request began; 0: idle, or waiting for the client to read */
 };
 
-struct pool {
+struct worker_pool {
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t wake;
 	pool_work_fn work;
@@ -54,7 +54,7 @@ int pool_reply(int sock, struct broker_file_reply *reply, int flags)
 	return r;
 }
 
-static void answer(struct pool *pool, struct worker *worker,
+static void answer(struct worker_pool *pool, struct worker *worker,
 		   const struct broker_file_request *request)
 {
 	struct broker_file_reply reply;
@@ -75,7 +75,7 @@ static void answer(struct pool *pool, struct worker *worker,
 static void *worker_main(void *arg)
 {
 	struct worker *worker = arg;
-	struct pool *pool = worker->pool;
+	struct worker_pool *pool = worker->pool;
 	struct broker_file_request request;
 	sigset_t all;
 
@@ -100,7 +100,7 @@ static void *worker_main(void *arg)
 }
 
 /* With the lock held. */
-static int add_worker(struct pool *pool)
+static int add_worker(struct worker_pool *pool)
 {
 	struct worker *worker = &pool->workers[pool->nr_workers];
 	pthread_attr_t attr;
@@ -122,9 +122,9 @@ static int add_worker(struct pool *pool)
 	return 0;
 }
 
-struct pool *pool_new(pool_work_fn work, void *context, int sock)
+struct worker_pool *pool_new(pool_work_fn work, void *context, int sock)
 {
-	struct pool *pool = calloc(1, sizeof(*pool));
+	struct worker_pool *pool = calloc(1, sizeof(*pool));
 
 	if (!pool)
 		return NULL;
@@ -144,7 +144,7 @@ struct pool *pool_new(pool_work_fn work, void *context, int sock)
 	return pool;
 }
 
-bool pool_has_room(struct pool *pool)
+bool pool_has_room(struct worker_pool *pool)
 {
 	bool has_room;
 
@@ -154,7 +154,7 @@ bool pool_has_room(struct pool *pool)
 	return has_room;
 }
 
-void pool_add(struct pool *pool, const struct broker_file_request *request)
+void pool_add(struct worker_pool *pool, const struct broker_file_request *request)
 {
 	pthread_mutex_lock(&pool->lock);
 	assert(pool->nr_queued < POOL_QUEUE_MAX);
@@ -165,7 +165,7 @@ void pool_add(struct pool *pool, const struct broker_file_request *request)
 }
 
 /* With the lock held: how many threads have been at one request for at least LIMIT_NS. */
-static uint32_t count_busy(const struct pool *pool, uint64_t time_ns, uint64_t limit_ns)
+static uint32_t count_busy(const struct worker_pool *pool, uint64_t time_ns, uint64_t limit_ns)
 {
 	uint32_t n = 0;
 
@@ -178,7 +178,7 @@ static uint32_t count_busy(const struct pool *pool, uint64_t time_ns, uint64_t l
 }
 
 /* With the lock held: refuse what waits, as far as the client reads. */
-static void refuse_queued(struct pool *pool)
+static void refuse_queued(struct worker_pool *pool)
 {
 	while (pool->nr_queued > 0) {
 		struct broker_file_reply reply;
@@ -195,7 +195,7 @@ static void refuse_queued(struct pool *pool)
 	}
 }
 
-int pool_tick(struct pool *pool, uint64_t time_ns)
+int pool_tick(struct worker_pool *pool, uint64_t time_ns)
 {
 	bool waits;
 

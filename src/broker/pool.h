@@ -17,23 +17,23 @@
 #define POOL_THREADS_MAX 16
 #define POOL_QUEUE_MAX	 64
 
-struct pool;
+struct worker_pool;
 
 /* What threads run for each request; it fills everything in REPLY but kind and tag. */
 typedef void (*pool_work_fn)(void *context, const struct broker_file_request *request,
 			     struct broker_file_reply *reply);
 
 /* Start the threads, which answer on SOCK. NULL: no memory or no threads. */
-struct pool *pool_new(pool_work_fn work, void *context, int sock);
+struct worker_pool *pool_new(pool_work_fn work, void *context, int sock);
 /* There is room in the queue. */
-bool pool_has_room(struct pool *pool);
+bool pool_has_room(struct worker_pool *pool);
 /* Queue one request (there must be room). */
-void pool_add(struct pool *pool, const struct broker_file_request *request);
+void pool_add(struct worker_pool *pool, const struct broker_file_request *request);
 /*
  * Look after what waits: more threads, or -EBUSY. Returns in how many
  * milliseconds to call again, -1: not until the next pool_add.
  */
-int pool_tick(struct pool *pool, uint64_t time_ns);
+int pool_tick(struct worker_pool *pool, uint64_t time_ns);
 
 /* Send a reply with its descriptor, which is closed here. FLAGS: 0 or MSG_DONTWAIT. 0 or -errno. */
 int pool_reply(int sock, struct broker_file_reply *reply, int flags);

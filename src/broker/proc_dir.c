@@ -136,12 +136,12 @@ static pid_t parse_pid(const char *name)
 	return name[0] < '1' || name[0] > '9' || *end || value > INT32_MAX ? 0 : (pid_t)value;
 }
 
-struct scan {
+struct proc_scan {
 	struct broker_process *processes;
 	size_t nr, cap;
 };
 
-static int scan_add(struct scan *scan, int proc, pid_t pid)
+static int scan_add(struct proc_scan *scan, int proc, pid_t pid)
 {
 	struct broker_process *process;
 	struct proc_stat stat;
@@ -168,7 +168,7 @@ static int scan_add(struct scan *scan, int proc, pid_t pid)
 
 int proc_scan(bool (*is_own)(void *context, pid_t pid), void *context)
 {
-	struct scan scan = {0};
+	struct proc_scan scan = {0};
 	struct dirent *entry;
 	DIR *proc = opendir("/proc");
 	int r = 0;

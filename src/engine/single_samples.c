@@ -24,7 +24,7 @@ struct kept_frame {
 	struct profile_frame place;
 };
 
-struct kept {
+struct kept_sample {
 	uint64_t kept_ns;
 	struct snap_sample head; /* its text offsets are filled in when it is taken */
 	char comm[16];
@@ -36,7 +36,7 @@ struct thread_name {
 };
 
 struct samples {
-	struct kept *samples;
+	struct kept_sample *samples;
 	size_t nr_samples, cap_samples, max_samples;
 	struct kept_frame *frames;
 	size_t nr_frames, cap_frames;
@@ -156,24 +156,24 @@ bool samples_add(struct samples *s, const struct record *record, const struct pr
 		 const struct samples_stack *stack)
 {
 	const char *comm = thread_comm(s, record->tid);
-	struct kept *kept;
+	struct kept_sample *kept;
 
 	if (samples_are_full(s) ||
 	    vec_reserve(&s->samples, &s->cap_samples, s->nr_samples + 1, s->max_samples) < 0 ||
 	    vec_reserve(&s->frames, &s->cap_frames, s->nr_frames + stack->nr, SIZE_MAX) < 0)
 		return false;
 	kept = &s->samples[s->nr_samples++];
-	*kept = (struct kept){.kept_ns = now_ns(),
-			      .head = {
-				      .pid = (int32_t)record->pid,
-				      .tid = (int32_t)record->tid,
-				      .cpu = record->cpu,
-				      .time_ns = record->time_ns,
-				      .period = record->sample.period,
-				      .end = stack->end,
-				      .first_frame = (uint32_t)s->nr_frames,
-				      .nr_frames = stack->nr,
-			      }};
+	*kept = (struct kept_sample){.kept_ns = now_ns(),
+				     .head = {
+					     .pid = (int32_t)record->pid,
+					     .tid = (int32_t)record->tid,
+					     .cpu = record->cpu,
+					     .time_ns = record->time_ns,
+					     .period = record->sample.period,
+					     .end = stack->end,
+					     .first_frame = (uint32_t)s->nr_frames,
+					     .nr_frames = stack->nr,
+				     }};
 	/* As the kernel knows it: threads have no other name, and perf shows that. */
 	snprintf(kept->comm, sizeof(kept->comm), "%.15s", comm ? comm : process->comm);
 	for (uint32_t i = 0; i < stack->nr; i++)

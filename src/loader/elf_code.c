@@ -26,7 +26,7 @@
 #define PLT_BYTES_MAX	  (64u << 20)
 #define SYMBOLS_BYTES_MAX (16u << 20)
 
-struct code {
+struct code_input {
 	struct cfi_input input;
 	struct cfi_segment segments[CFI_SEGMENTS_MAX];
 	/* the file in .gnu_debugdata, if frame information is taken from it */
@@ -59,7 +59,7 @@ static void code_map_segment(const struct elf_file *file, struct cfi_segment *se
 		segment->text = (const uint8_t *)data + lead;
 }
 
-static void code_unmap(struct code *code)
+static void code_unmap(struct code_input *code)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(code->segments); i++) {
 		const struct cfi_segment *segment = &code->segments[i];
@@ -155,7 +155,7 @@ static void text_drop(const uint8_t *text, size_t bytes)
 }
 
 /* Android, for one, keeps .debug_frame in the small file that is packed into .gnu_debugdata. */
-static void debug_frame_unpack(const struct elf_file *file, struct code *code)
+static void debug_frame_unpack(const struct elf_file *file, struct code_input *code)
 {
 	if (debugdata_open(file, &code->image, &code->inner) < 0)
 		return;
@@ -197,7 +197,7 @@ static void exits_find(const struct elf_file *file, struct cfi_input *input)
 	}
 }
 
-static void code_find(const struct elf_file *file, bool is_return_addrs, struct code *code)
+static void code_find(const struct elf_file *file, bool is_return_addrs, struct code_input *code)
 {
 	static const char *const plt_names[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
 	struct cfi_input *input = &code->input;
@@ -228,7 +228,7 @@ static void code_find(const struct elf_file *file, bool is_return_addrs, struct 
 int elf_code_compile(const struct elf_file *file, bool is_return_addrs, void **ret_blob,
 		     size_t *ret_len)
 {
-	AUTO_FREE struct code *code = NULL;
+	AUTO_FREE struct code_input *code = NULL;
 	struct cfi_stats stats;
 	int r;
 

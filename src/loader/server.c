@@ -37,7 +37,7 @@ struct attached {
 	uint32_t nr_debug;
 };
 
-struct server {
+struct loader_server {
 	struct cache cache;
 	struct attached attached;
 	struct protocol_request request;
@@ -75,7 +75,7 @@ static void attached_add(struct attached *attached, const struct protocol_reques
 }
 
 /* The memory file for all names, FD, is here to stay: without it no request for names can be served. */
-static int names_map(struct server *server, uint64_t bytes, int fd)
+static int names_map(struct loader_server *server, uint64_t bytes, int fd)
 {
 	void *map = MAP_FAILED;
 
@@ -110,7 +110,7 @@ static enum loader_status status_of(int error)
 }
 
 /* Fill the attached memory file (sized by the client) with DATA, for good. */
-static int output_fill(struct server *server, const void *data, size_t len)
+static int output_fill(struct loader_server *server, const void *data, size_t len)
 {
 	int fd = server->attached.output;
 	void *map;
@@ -140,7 +140,7 @@ static void reply_describe(struct protocol_reply *reply, const struct elf_file *
  * Keep the table that was just answered with: a private mapping of the
  * answer shares its memory with the engine.
  */
-static void entry_keep_output(struct server *server, struct cache_entry *entry, size_t len)
+static void entry_keep_output(struct loader_server *server, struct cache_entry *entry, size_t len)
 {
 	void *map = mmap(NULL, len, PROT_READ, MAP_PRIVATE, server->attached.output, 0);
 
@@ -151,7 +151,7 @@ static void entry_keep_output(struct server *server, struct cache_entry *entry, 
 	madvise(map, len, MADV_DONTNEED);
 }
 
-static int serve_table(struct server *server, bool is_return_addrs)
+static int serve_table(struct loader_server *server, bool is_return_addrs)
 {
 	AUTO_FREE void *blob = NULL;
 	struct elf_file file;
@@ -189,7 +189,7 @@ static bool debug_file_open(int fd, const struct elf_file *file, struct elf_file
 	return false;
 }
 
-static int symbols_add_debugdata(struct server *server, struct symbols *symbols,
+static int symbols_add_debugdata(struct loader_server *server, struct symbols *symbols,
 				 const struct elf_file *file, const struct table *table)
 {
 	AUTO_FREE void *image = NULL;
@@ -205,7 +205,7 @@ static int symbols_add_debugdata(struct server *server, struct symbols *symbols,
 	return r;
 }
 
-static int symbols_collect(struct server *server, struct symbols *symbols,
+static int symbols_collect(struct loader_server *server, struct symbols *symbols,
 			   const struct elf_file *file, const struct table *table)
 {
 	int r = symbols_add(symbols, file, 0, file, table);
@@ -269,7 +269,8 @@ static int entry_take_symbols(struct cache_entry *entry, struct symbols *symbols
 }
 
 /* Fill ENTRY from FILE: the table if it is not there yet, then the symbols. */
-static int entry_load(struct server *server, struct cache_entry *entry, const struct elf_file *file)
+static int entry_load(struct loader_server *server, struct cache_entry *entry,
+		      const struct elf_file *file)
 {
 	struct symbols *symbols;
 	void *blob;
@@ -293,7 +294,7 @@ static int entry_load(struct server *server, struct cache_entry *entry, const st
 	return entry_take_symbols(entry, symbols, r, file);
 }
 
-static int entry_need_symbols(struct server *server, struct cache_entry *entry,
+static int entry_need_symbols(struct loader_server *server, struct cache_entry *entry,
 			      const struct cache_files *files)
 {
 	struct cache_stamp stamps[CACHE_FILES_MAX];
@@ -330,7 +331,7 @@ static int vmlinux_load(struct cache_entry *entry, const struct elf_file *file)
 	return entry_take_symbols(entry, symbols, r, file);
 }
 
-static int kernel_load(struct server *server, struct cache_entry *entry)
+static int kernel_load(struct loader_server *server, struct cache_entry *entry)
 {
 	uint64_t text = server->request.kernel_text, image;
 	struct elf_file file;
@@ -354,7 +355,7 @@ static int kernel_load(struct server *server, struct cache_entry *entry)
 	return 0;
 }
 
-static int serve_names(struct server *server, bool is_kernel)
+static int serve_names(struct loader_server *server, bool is_kernel)
 {
 	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
 	struct cache_files files = files_of(&server->attached);
@@ -385,7 +386,7 @@ static void reply_account(struct protocol_reply *reply)
 	reply->rss_bytes = statm_rss_bytes(SANDBOX_STATM_FD);
 }
 
-static void serve(struct server *server)
+static void serve(struct loader_server *server)
 {
 	struct protocol_request *request = &server->request;
 	struct attached *attached = &server->attached;
@@ -415,7 +416,7 @@ static void serve(struct server *server)
 	reply_account(&server->reply);
 }
 
-static int server_run(struct server *server, int sock)
+static int server_run(struct loader_server *server, int sock)
 {
 	for (;;) {
 		AUTO_CLOSE int fd = -1;
@@ -478,7 +479,7 @@ static void set_last_words(void)
 int loader_main(int sock)
 {
 	struct protocol_hello hello = {.version = PROTOCOL_VERSION};
-	struct server *server = calloc(1, sizeof(*server));
+	struct loader_server *server = calloc(1, sizeof(*server));
 	int r;
 
 	if (!server)

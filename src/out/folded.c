@@ -17,7 +17,7 @@
 #define DEPTH_MAX (1u << 20) /* of a stack; a bound that no tree in memory reaches */
 
 /* A share whose process has given way to the first one of the same name. */
-struct line {
+struct folded_line {
 	uint32_t process, node;
 	uint64_t weight;
 };
@@ -27,7 +27,7 @@ struct folded {
 	const struct snapshot *snapshot;
 	const struct snap_process **order; /* by name */
 	uint32_t *first; /* of each process: the first one of its name in that order */
-	struct line *lines;
+	struct folded_line *lines;
 	uint32_t *path;
 	size_t cap_path;
 };
@@ -58,7 +58,7 @@ static void place_names(struct folded *f)
 
 static int compare_lines(const void *left, const void *right)
 {
-	const struct line *a = left, *b = right;
+	const struct folded_line *a = left, *b = right;
 
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
@@ -72,9 +72,9 @@ static uint32_t make_lines(struct folded *f)
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < s->nr_shares; i++)
-		f->lines[i] = (struct line){.process = f->first[s->shares[i].process],
-					    .node = s->shares[i].node,
-					    .weight = s->shares[i].weight};
+		f->lines[i] = (struct folded_line){.process = f->first[s->shares[i].process],
+						   .node = s->shares[i].node,
+						   .weight = s->shares[i].weight};
 	if (s->nr_shares > 1)
 		qsort(f->lines, s->nr_shares, sizeof(*f->lines), compare_lines);
 	for (uint32_t i = 0; i < s->nr_shares; i++) {
@@ -106,7 +106,7 @@ static void put_name(FILE *stream, const char *name)
 		putc_unlocked('-', stream);
 }
 
-static int put_line(struct folded *f, const struct line *line)
+static int put_line(struct folded *f, const struct folded_line *line)
 {
 	const struct snapshot *s = f->snapshot;
 	uint32_t nr = 0;

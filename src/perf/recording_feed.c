@@ -15,7 +15,7 @@
 
 /* --- the pool --- */
 
-int pool_init(struct pool *pool)
+int pool_init(struct chunk_pool *pool)
 {
 	void *base = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -24,20 +24,20 @@ int pool_init(struct pool *pool)
 		return -ENOMEM;
 	/* Each record is touched in a few far places. Where there are none, small pages do. */
 	madvise(base, REGION_BYTES, MADV_HUGEPAGE);
-	*pool = (struct pool){.base = base, .nr_free = POOL_CHUNKS_ALL};
+	*pool = (struct chunk_pool){.base = base, .nr_free = POOL_CHUNKS_ALL};
 	for (uint32_t i = 0; i < POOL_CHUNKS_ALL; i++)
 		pool->free[i] = (uint16_t)(POOL_CHUNKS_ALL - 1 - i);
 	return 0;
 }
 
-void pool_done(struct pool *pool)
+void pool_done(struct chunk_pool *pool)
 {
 	if (pool->base)
 		munmap(pool->base, REGION_BYTES);
-	*pool = (struct pool){0};
+	*pool = (struct chunk_pool){0};
 }
 
-static uint32_t take_any(struct pool *pool)
+static uint32_t take_any(struct chunk_pool *pool)
 {
 	uint32_t chunk;
 
@@ -51,12 +51,12 @@ static uint32_t take_any(struct pool *pool)
 	return chunk;
 }
 
-uint32_t pool_take(struct pool *pool)
+uint32_t pool_take(struct chunk_pool *pool)
 {
 	return pool->nr_used >= POOL_CHUNKS ? POOL_NONE : take_any(pool);
 }
 
-void pool_drop(struct pool *pool, uint32_t chunk)
+void pool_drop(struct chunk_pool *pool, uint32_t chunk)
 {
 	assert(pool->refs[chunk] > 0);
 	if (--pool->refs[chunk] > 0)
@@ -65,7 +65,7 @@ void pool_drop(struct pool *pool, uint32_t chunk)
 	pool->free[pool->nr_free++] = (uint16_t)chunk;
 }
 
-uint64_t pool_offset(const struct pool *pool, uint32_t word)
+uint64_t pool_offset(const struct chunk_pool *pool, uint32_t word)
 {
 	uint32_t chunk = pool_chunk_of(word);
 	size_t in_chunk = (size_t)(pool_at(pool, word) - pool_data(pool, chunk));
@@ -73,14 +73,14 @@ uint64_t pool_offset(const struct pool *pool, uint32_t word)
 	return pool->offset[chunk] + (pool->is_derived[chunk] ? 0 : in_chunk);
 }
 
-void pool_forget(struct pool *pool, struct reorder_index *index)
+void pool_forget(struct chunk_pool *pool, struct reorder_index *index)
 {
 	for (size_t i = 0; i < index->next; i++)
 		pool_drop(pool, pool_chunk_of(index->entries[i].word));
 	reorder_index_forget(index);
 }
 
-void pool_compact(struct pool *pool, struct reorder_index *index)
+void pool_compact(struct chunk_pool *pool, struct reorder_index *index)
 {
 	uint32_t to = POOL_NONE;
 	size_t used = 0;

@@ -24,7 +24,7 @@
 #define POOL_CHUNKS_ALL	 (2 * POOL_CHUNKS) /* while what is needed moves together */
 #define POOL_NONE	 UINT32_MAX
 
-struct pool {
+struct chunk_pool {
 	uint8_t *base;
 	uint32_t nr_used;		     /* chunks that are not free */
 	uint32_t refs[POOL_CHUNKS_ALL];	     /* records that are needed, and one for a user */
@@ -35,21 +35,21 @@ struct pool {
 };
 
 /* Returns 0 or -ENOMEM. A pool that is zeroed may be done too. */
-int pool_init(struct pool *pool);
-void pool_done(struct pool *pool);
+int pool_init(struct chunk_pool *pool);
+void pool_done(struct chunk_pool *pool);
 
 /* A chunk for one user, or POOL_NONE when POOL_CHUNKS are in use. The one freed last comes first. */
-uint32_t pool_take(struct pool *pool);
+uint32_t pool_take(struct chunk_pool *pool);
 /* A reference less: at 0 it is free. */
-void pool_drop(struct pool *pool, uint32_t chunk);
+void pool_drop(struct chunk_pool *pool, uint32_t chunk);
 
-static inline uint8_t *pool_data(const struct pool *pool, uint32_t chunk)
+static inline uint8_t *pool_data(const struct chunk_pool *pool, uint32_t chunk)
 {
 	return pool->base + (size_t)chunk * POOL_CHUNK_BYTES;
 }
 
 /* A byte of the pool as what struct reorder_entry keeps, and back. */
-static inline uint32_t pool_word(const struct pool *pool, const uint8_t *p)
+static inline uint32_t pool_word(const struct chunk_pool *pool, const uint8_t *p)
 {
 	return (uint32_t)((size_t)(p - pool->base) / 8);
 }
@@ -59,23 +59,23 @@ static inline uint32_t pool_chunk_of(uint32_t word)
 	return word / (POOL_CHUNK_BYTES / 8);
 }
 
-static inline uint8_t *pool_at(const struct pool *pool, uint32_t word)
+static inline uint8_t *pool_at(const struct chunk_pool *pool, uint32_t word)
 {
 	return pool->base + (size_t)word * 8;
 }
 
 /* Where in the file the record at WORD comes from. */
-uint64_t pool_offset(const struct pool *pool, uint32_t word);
+uint64_t pool_offset(const struct chunk_pool *pool, uint32_t word);
 
 /* Drop the records of INDEX that were handed out. */
-void pool_forget(struct pool *pool, struct reorder_index *index);
+void pool_forget(struct chunk_pool *pool, struct reorder_index *index);
 /* Move all records of INDEX together, in order, so that the chunks they held become free. */
-void pool_compact(struct pool *pool, struct reorder_index *index);
+void pool_compact(struct chunk_pool *pool, struct reorder_index *index);
 
 /* --- feeds --- */
 
 struct feed {
-	struct pool *pool;
+	struct chunk_pool *pool;
 	/* Up to BYTES to ROOM: how many, 0 at the end, or -errno (-EAGAIN: nothing yet). */
 	ssize_t (*fill)(void *context, uint8_t *room, size_t bytes);
 	void *context;

@@ -66,7 +66,7 @@ struct recording {
 	/* recording_taken() and its newest_ns when its turn began */
 	uint64_t slice_from, slice_from_ns;
 	struct recording_head head;
-	struct pool pool;
+	struct chunk_pool pool;
 	struct reorder_index index;
 	struct feed raw, inflated;
 	bool is_inflating; /* the record at raw's place is given to inflate */

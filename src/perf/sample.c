@@ -29,7 +29,7 @@
 	 PERF_SAMPLE_STACK_USER)
 
 /* Where the user stack lies in a sample. */
-struct place {
+struct stack_place {
 	uint64_t off;	/* of its bytes */
 	uint64_t valid; /* bytes that the kernel wrote */
 	uint64_t sp;	/* 0: not known */
@@ -37,7 +37,7 @@ struct place {
 
 /* False: there is none, or its sizes cannot be. */
 static bool find_stack(const struct ring *ring, uint64_t pos, uint32_t size,
-		       const struct record_format *format, struct place *ret)
+		       const struct record_format *format, struct stack_place *ret)
 {
 	uint64_t off = CALLCHAIN_OFF, nr, stack_size;
 
@@ -76,7 +76,7 @@ struct sample_extent sample_measure(const struct ring *ring, uint64_t pos, uint3
 {
 	struct sample_extent extent = {.head_bytes = size};
 	uint64_t wanted = COPY_LIMIT_NONE, head_bytes;
-	struct place stack;
+	struct stack_place stack;
 
 	if (size >= TIME_OFF + WORD)
 		extent.time_ns = ring_u64(ring, pos + TIME_OFF);

@@ -34,7 +34,7 @@ enum request_state {
 	REQUEST_DONE,	/* came, or never will */
 };
 
-struct entry {
+struct module_entry {
 	struct module module;
 	struct modules *modules;     /* whose it is */
 	struct module_request where; /* the newest place */
@@ -49,7 +49,7 @@ struct entry {
 };
 
 struct modules {
-	struct entry **entries; /* by id; an entry never moves */
+	struct module_entry **entries; /* by id; an entry never moves */
 	size_t nr_entries, cap_entries;
 	struct u64map by_identity; /* hash to the newest id with it */
 	uint32_t first, last;	   /* the queue */
@@ -77,7 +77,7 @@ static void unmap(const void *data, size_t bytes)
 		munmap((void *)(uintptr_t)data, bytes);
 }
 
-static void release_table(struct entry *entry)
+static void release_table(struct module_entry *entry)
 {
 	struct unwind_module *unwind = &entry->module.unwind;
 
@@ -91,7 +91,7 @@ static void release_table(struct entry *entry)
 	entry->blob_bytes = 0;
 }
 
-static void release_return_addrs(struct entry *entry)
+static void release_return_addrs(struct module_entry *entry)
 {
 	struct unwind_module *unwind = &entry->module.unwind;
 
@@ -103,7 +103,7 @@ static void release_return_addrs(struct entry *entry)
 	entry->return_addrs_bytes = 0;
 }
 
-static void entry_free(struct entry *entry)
+static void entry_free(struct module_entry *entry)
 {
 	if (!entry)
 		return;
@@ -114,10 +114,10 @@ static void entry_free(struct entry *entry)
 	free(entry);
 }
 
-static struct entry *modules_add(struct modules *modules, const char *name, const char *path,
-				 enum stack_end state)
+static struct module_entry *modules_add(struct modules *modules, const char *name, const char *path,
+					enum stack_end state)
 {
-	struct entry *entry = calloc(1, sizeof(*entry));
+	struct module_entry *entry = calloc(1, sizeof(*entry));
 
 	if (!entry)
 		return NULL;
@@ -169,9 +169,10 @@ uint32_t modules_count(const struct modules *modules)
 	return (uint32_t)modules->nr_entries;
 }
 
-static struct entry *entry_of(struct module *module)
+static struct module_entry *entry_of(struct module *module)
 {
-	struct entry *entry = (struct entry *)((char *)module - offsetof(struct entry, module));
+	struct module_entry *entry =
+		(struct module_entry *)((char *)module - offsetof(struct module_entry, module));
 
 	assert(entry->modules->entries[module->unwind.id] == entry);
 	return entry;
@@ -179,7 +180,7 @@ static struct entry *entry_of(struct module *module)
 
 /* --- the queue: a list through the entries, newest first --- */
 
-static void queue_remove(struct modules *modules, struct entry *entry)
+static void queue_remove(struct modules *modules, struct module_entry *entry)
 {
 	assert(entry->request == REQUEST_QUEUED);
 	if (entry->prev != NO_ENTRY)
@@ -193,7 +194,7 @@ static void queue_remove(struct modules *modules, struct entry *entry)
 	entry->prev = entry->next = NO_ENTRY;
 }
 
-static void queue_push(struct modules *modules, struct entry *entry)
+static void queue_push(struct modules *modules, struct module_entry *entry)
 {
 	uint32_t id = entry->module.unwind.id;
 
@@ -212,7 +213,7 @@ static void queue_push(struct modules *modules, struct entry *entry)
 
 bool modules_next_request(struct modules *modules, struct module_request *ret)
 {
-	struct entry *entry;
+	struct module_entry *entry;
 
 	if (modules->first == NO_ENTRY)
 		return false;
@@ -226,7 +227,7 @@ bool modules_next_request(struct modules *modules, struct module_request *ret)
 
 void modules_request_again(struct modules *modules, const struct module_request *request)
 {
-	struct entry *entry = modules->entries[request->module];
+	struct module_entry *entry = modules->entries[request->module];
 
 	if (entry->request == REQUEST_QUEUED)
 		queue_remove(modules, entry);
@@ -279,8 +280,8 @@ static bool is_same(const struct module *module, const struct mapping *mapping)
 		mapping->ino_generation == 0);
 }
 
-static struct entry *modules_find(const struct modules *modules, uint64_t hash,
-				  const struct mapping *mapping)
+static struct module_entry *modules_find(const struct modules *modules, uint64_t hash,
+					 const struct mapping *mapping)
 {
 	uint32_t id = u64map_get(&modules->by_identity, hash);
 
@@ -292,9 +293,9 @@ static struct entry *modules_find(const struct modules *modules, uint64_t hash,
 }
 
 /* The one module of all files above the bound. */
-static struct entry *modules_more(struct modules *modules)
+static struct module_entry *modules_more(struct modules *modules)
 {
-	struct entry *entry;
+	struct module_entry *entry;
 
 	if (modules->more != NO_ENTRY)
 		return modules->entries[modules->more];
@@ -307,10 +308,10 @@ static struct entry *modules_more(struct modules *modules)
 	return entry;
 }
 
-static struct entry *modules_add_file(struct modules *modules, uint64_t hash,
-				      const struct mapping *mapping)
+static struct module_entry *modules_add_file(struct modules *modules, uint64_t hash,
+					     const struct mapping *mapping)
 {
-	struct entry *entry;
+	struct module_entry *entry;
 	struct module *module;
 	uint32_t same = u64map_get(&modules->by_identity, hash);
 	char name[sizeof(module->name)], path[PATH_SIZE];
@@ -346,7 +347,7 @@ static struct entry *modules_add_file(struct modules *modules, uint64_t hash,
 }
 
 /* Is the file to be opened (again) because of a new mapping? */
-static bool needs_opening(struct entry *entry)
+static bool needs_opening(struct module_entry *entry)
 {
 	if (entry->request == REQUEST_FAILED && entry->nr_skip > 0) {
 		entry->nr_skip--;
@@ -359,7 +360,7 @@ static bool needs_opening(struct entry *entry)
 
 bool modules_would_request(const struct modules *modules, const struct mapping *mapping)
 {
-	const struct entry *entry;
+	const struct module_entry *entry;
 
 	if (mapping_kind(mapping) != MAPPING_FILE)
 		return false;
@@ -379,7 +380,7 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 		[MAPPING_VSYSCALL] = PROC_MODULE_VSYSCALL,
 	};
 	enum mapping_kind kind = mapping_kind(mapping);
-	struct entry *entry;
+	struct module_entry *entry;
 	uint64_t hash;
 
 	if (kind != MAPPING_FILE)
@@ -420,7 +421,7 @@ void module_retire(struct module *module)
 	entry_of(module)->is_retired = true;
 }
 
-static size_t bytes_of(const struct entry *entry)
+static size_t bytes_of(const struct module_entry *entry)
 {
 	return entry->blob_bytes + entry->return_addrs_bytes;
 }
@@ -429,12 +430,12 @@ static size_t bytes_of(const struct entry *entry)
  * Make room for BYTES more of ENTRY. A program can be made so that its table is larger than those of
  * all others together: the largest one goes, and does not come back. False: that would be ENTRY itself.
  */
-static bool make_room(const struct entry *entry, size_t bytes)
+static bool make_room(const struct module_entry *entry, size_t bytes)
 {
 	struct modules *modules = entry->modules;
 
 	while (modules->tables_bytes + bytes > TABLES_BYTES_MAX) {
-		struct entry *largest = modules->entries[0];
+		struct module_entry *largest = modules->entries[0];
 
 		for (size_t i = 1; i < modules->nr_entries; i++)
 			if (bytes_of(modules->entries[i]) > bytes_of(largest))
@@ -453,7 +454,7 @@ static bool make_room(const struct entry *entry, size_t bytes)
 
 int module_ready(struct module *module, const void *blob, size_t len)
 {
-	struct entry *entry = entry_of(module);
+	struct module_entry *entry = entry_of(module);
 	struct table table;
 	int r = table_open(blob, len, &table);
 
@@ -478,7 +479,7 @@ int module_ready(struct module *module, const void *blob, size_t len)
 
 int module_return_addrs_ready(struct module *module, const void *blob, size_t len)
 {
-	struct entry *entry = entry_of(module);
+	struct module_entry *entry = entry_of(module);
 	struct return_addrs return_addrs;
 	int r = return_addrs_open(blob, len, &return_addrs);
 
@@ -497,15 +498,16 @@ int module_return_addrs_ready(struct module *module, const void *blob, size_t le
 	return 0;
 }
 
-static bool may_retry(const struct entry *entry)
+static bool may_retry(const struct module_entry *entry)
 {
 	return entry->request == REQUEST_FAILED && entry->nr_fails <= RETRIES_MAX;
 }
 
 bool modules_may_retry(const struct module *module, struct module_request *ret)
 {
-	const struct entry *entry =
-		(const struct entry *)((const char *)module - offsetof(struct entry, module));
+	const struct module_entry *entry =
+		(const struct module_entry *)((const char *)module -
+					      offsetof(struct module_entry, module));
 
 	*ret = entry->where;
 	return may_retry(entry);
@@ -514,7 +516,7 @@ bool modules_may_retry(const struct module *module, struct module_request *ret)
 void modules_fail(struct modules *modules, struct module *module, enum stack_end state,
 		  const char *why, bool retry)
 {
-	struct entry *entry = entry_of(module);
+	struct module_entry *entry = entry_of(module);
 
 	if (module->unwind.has_table)
 		return;
@@ -541,7 +543,7 @@ bool modules_are_heavy(const struct modules *modules)
 }
 
 /* The table alone: it is compiled again in milliseconds. Return addresses were asked for once. */
-static void drop_table(struct entry *entry)
+static void drop_table(struct module_entry *entry)
 {
 	struct unwind_module *unwind = &entry->module.unwind;
 
@@ -554,7 +556,7 @@ static void drop_table(struct entry *entry)
 void modules_drop_unmapped(struct modules *modules)
 {
 	for (size_t i = PROC_MODULE_FIRST; i < modules->nr_entries; i++) {
-		struct entry *entry = modules->entries[i];
+		struct module_entry *entry = modules->entries[i];
 
 		if (!entry->module.is_mapped && entry->blob)
 			drop_table(entry);
@@ -562,7 +564,7 @@ void modules_drop_unmapped(struct modules *modules)
 }
 
 /* There is a file, and it cannot be used: code of another machine and of a JIT is none of these. */
-static bool is_bad(const struct entry *entry)
+static bool is_bad(const struct module_entry *entry)
 {
 	enum stack_end state = entry->module.unwind.state;
 
@@ -573,7 +575,7 @@ static bool is_bad(const struct entry *entry)
 void modules_stats(const struct modules *modules, struct procs_stats *ret)
 {
 	for (size_t i = PROC_MODULE_FIRST; i < modules->nr_entries; i++) {
-		const struct entry *entry = modules->entries[i];
+		const struct module_entry *entry = modules->entries[i];
 
 		ret->modules++;
 		ret->modules_bad += is_bad(entry);

@@ -42,7 +42,7 @@ struct space_store {
 	uint32_t cap;
 };
 
-struct place {
+struct space_place {
 	uint32_t part, i;
 };
 
@@ -238,7 +238,7 @@ static bool part_merge(struct space *space, uint32_t p, uint32_t max)
 }
 
 /* Room for a splice at a place: a larger part, or two of it. */
-static int make_room(struct space *space, const struct place *at)
+static int make_room(struct space *space, const struct space_place *at)
 {
 	uint32_t nr, cap, p = at->part;
 	int r;
@@ -288,23 +288,23 @@ static int space_own(struct space **space)
 
 /* --- places --- */
 
-static bool is_end(const struct space *space, struct place at)
+static bool is_end(const struct space *space, struct space_place at)
 {
 	return at.part >= space->nr_parts || at.i >= space->parts[at.part].nr_maps;
 }
 
 /* From the end of a part to the beginning of the next one. */
-static struct place normal(const struct space *space, struct place at)
+static struct space_place normal(const struct space *space, struct space_place at)
 {
 	if (at.part + 1 < space->nr_parts && at.i == space->parts[at.part].nr_maps)
-		return (struct place){at.part + 1, 0};
+		return (struct space_place){at.part + 1, 0};
 	return at;
 }
 
 /* The first map that ends above ADDR. */
-static struct place find(const struct space *space, uint64_t addr)
+static struct space_place find(const struct space *space, uint64_t addr)
 {
-	struct place at = {0};
+	struct space_place at = {0};
 
 	if (space->nr_parts == 0)
 		return at;
@@ -314,22 +314,22 @@ static struct place find(const struct space *space, uint64_t addr)
 }
 
 /* The place before AT; false: there is none. */
-static bool before(const struct space *space, struct place at, struct place *ret)
+static bool before(const struct space *space, struct space_place at, struct space_place *ret)
 {
 	if (at.i > 0)
-		*ret = (struct place){at.part, at.i - 1};
+		*ret = (struct space_place){at.part, at.i - 1};
 	else if (at.part > 0)
-		*ret = (struct place){at.part - 1, space->parts[at.part - 1].nr_maps - 1};
+		*ret = (struct space_place){at.part - 1, space->parts[at.part - 1].nr_maps - 1};
 	return at.i > 0 || at.part > 0;
 }
 
-static const struct unwind_map *map_at(const struct space *space, struct place at)
+static const struct unwind_map *map_at(const struct space *space, struct space_place at)
 {
 	assert(!is_end(space, at));
 	return &space->parts[at.part].maps[at.i];
 }
 
-static uint64_t *time_at(const struct space *space, struct place at)
+static uint64_t *time_at(const struct space *space, struct space_place at)
 {
 	return &space->stores[at.part].times_ns[at.i];
 }
@@ -344,7 +344,7 @@ static bool goes_on(const struct unwind_map *a, const struct unwind_map *b)
 
 /* What replaces the elements [first, last) of a space. */
 struct splice {
-	struct place first, last;
+	struct space_place first, last;
 	uint32_t nr_old, nr; /* elements before and after */
 	struct unwind_map
 		maps[3]; /* what is left of one cut at its end, the new one, one cut at its start */
@@ -379,14 +379,14 @@ static void tidy(struct space *space, uint32_t p)
 
 static void space_splice(struct space *space, const struct splice *splice)
 {
-	struct place first = splice->first, last = splice->last;
+	struct space_place first = splice->first, last = splice->last;
 
 	if (first.part != last.part) {
 		part_replace(space, last.part, 0, last.i, (struct elements){0});
 		if (space->parts[last.part].nr_maps == 0)
 			last.part++;
 		parts_drop(space, first.part + 1, last.part);
-		last = (struct place){first.part, space->parts[first.part].nr_maps};
+		last = (struct space_place){first.part, space->parts[first.part].nr_maps};
 	}
 	part_replace(space, first.part, first.i, last.i,
 		     (struct elements){splice->maps, splice->times_ns, splice->nr});
@@ -401,7 +401,7 @@ static void space_splice(struct space *space, const struct splice *splice)
 static void splice_plan(const struct space *space, uint64_t start, uint64_t end,
 			const struct unwind_map *map, uint64_t time_ns, struct splice *ret)
 {
-	struct place first = find(space, start), last = first, inner = first, prev;
+	struct space_place first = find(space, start), last = first, inner = first, prev;
 	struct unwind_map piece;
 	bool is_over;
 
@@ -476,7 +476,7 @@ static void space_join_jit(struct space *space)
 /* All that is new goes into the first part that it touches. */
 static bool lacks_room(const struct space *space, const struct splice *splice)
 {
-	struct place first = splice->first, last = splice->last;
+	struct space_place first = splice->first, last = splice->last;
 	uint32_t nr;
 
 	if (space->nr_parts == 0)
@@ -524,7 +524,7 @@ static int space_put(struct space **space, uint64_t start, uint64_t end,
 /* Where [start, end) is already mapped as MAP says, the time of that; else NULL. */
 static uint64_t *space_has(const struct space *space, const struct unwind_map *map)
 {
-	struct place at = find(space, map->start);
+	struct space_place at = find(space, map->start);
 	const struct unwind_map *old;
 
 	if (is_end(space, at))
