@@ -29,9 +29,9 @@ struct thread {
 	uint32_t nr_own, nr_older;
 	bool is_dropped; /* more was older than there is room for */
 	uint64_t newest_slot;
-	struct lbr_entry
-		own[LBR_SLOTS_MAX]; /* the last sample's entries; 0: nothing to stitch to */
-	uint64_t older[OLDER];	    /* sites outside of them */
+	/* the last sample's entries; 0: nothing to stitch to */
+	struct lbr_entry own[LBR_SLOTS_MAX];
+	uint64_t older[OLDER]; /* sites outside of them */
 };
 
 struct lbr {

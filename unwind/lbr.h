@@ -33,8 +33,8 @@ struct lbr_sample {
 	uint32_t process, tid;
 	const struct lbr_entry *entries; /* the branch stack, innermost first */
 	uint64_t nr;
-	uint64_t
-		newest_slot; /* the hardware's slot of the first; LBR_NO_SLOT: not known, nothing is stitched */
+	/* the hardware's slot of the first; LBR_NO_SLOT: not known, nothing is stitched */
+	uint64_t newest_slot;
 };
 
 /*

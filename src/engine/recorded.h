@@ -34,8 +34,8 @@ struct choices {
 	const struct recording_info *info; /* borrowed */
 	struct choices_joined joined[CHOICE_JOINED_MAX];
 	uint32_t nr_joined;
-	uint8_t joined_of
-		[RECORDING_EVENTS_MAX]; /* of an event: where in joined, from 1 on; 0: none */
+	/* of an event: where in joined, from 1 on; 0: none */
+	uint8_t joined_of[RECORDING_EVENTS_MAX];
 };
 
 /* Look which events are to be joined; again when more have come (pipe mode). */

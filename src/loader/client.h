@@ -67,13 +67,13 @@ enum loader_reply_kind { LOADER_REPLY_TABLE, LOADER_REPLY_RETURN_ADDRS, LOADER_R
 
 struct loader_name {
 	uint64_t off; /* as asked */
-	uint64_t
-		func_off; /* where its function begins: file offset, or kernel address; UINT64_MAX: unknown */
+	/* where its function begins: file offset, or kernel address; UINT64_MAX: unknown */
+	uint64_t func_off;
 	uint64_t func_vaddr; /* the same as the file's own address (for object+0x1a40) */
 	uint64_t from, last; /* all offsets of the function for which the answer is the same */
 	const char *name;    /* demangled, sanitized; NULL: known by its FDE or not at all */
-	const char *
-		object; /* kernel: the kernel module's name without brackets, "" for the kernel proper; else NULL */
+	/* kernel: the kernel module's name without brackets, "" for the kernel proper; else NULL */
+	const char *object;
 };
 
 struct loader_reply {

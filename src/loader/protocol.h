@@ -70,8 +70,8 @@ struct protocol_request {
 	uint64_t file_key; /* names one open file for all time: what the loader keeps goes by it */
 	uint64_t cpu_max_ns; /* then the loader gives up: LOADER_LATE; 0: without a bound */
 	uint64_t output_max; /* bytes of the memory file for the answer */
-	uint64_t
-		kernel_text; /* KERNEL_NAMES: where _text was, see loader_set_kernel_text(); 0: where it is */
+	/* KERNEL_NAMES: where _text was, see loader_set_kernel_text(); 0: where it is */
+	uint64_t kernel_text;
 	uint64_t offs[LOADER_NAMES_MAX];
 };
 

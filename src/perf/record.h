@@ -109,8 +109,8 @@ struct record {
 	};
 };
 
-#define RECORD_READ_LOST \
-	(1u << 4) /* PERF_FORMAT_LOST: younger than the oldest headers to build with */
+/* PERF_FORMAT_LOST: younger than the oldest headers to build with */
+#define RECORD_READ_LOST (1u << 4)
 
 /* What is needed to decode the records of one event. */
 struct record_format {

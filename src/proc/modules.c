@@ -537,7 +537,7 @@ void modules_fail(struct modules *modules, struct module *module, enum stack_end
 
 /* --- tables of files that are not mapped --- */
 
-bool modules_are_heavy(const struct modules *modules)
+bool modules_exceed_limit(const struct modules *modules)
 {
 	return modules->tables_bytes > MODULES_BYTES_MAX;
 }

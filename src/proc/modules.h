@@ -14,9 +14,9 @@
 #include <sys/types.h>
 
 #define MODULES_MAX 65536u /* a machine that configures and builds all day meets thousands */
-#define MODULES_BYTES_MAX \
-	(32u << 20) /* of tables, before those of files that no process maps are dropped */
-#define TABLES_BYTES_MAX (256u << 20) /* of all tables: beyond it the largest goes, for good */
+/* of tables, before those of files that no process maps are dropped */
+#define MODULES_BYTES_MAX (32u << 20)
+#define TABLES_BYTES_MAX  (256u << 20) /* of all tables: beyond it the largest goes, for good */
 
 struct modules;
 
@@ -39,7 +39,7 @@ uint32_t modules_count(const struct modules *modules);
 void modules_stats(const struct modules *modules, struct procs_stats *ret);
 
 /* Do the tables take so much that those of files that are not mapped should go? */
-bool modules_are_heavy(const struct modules *modules);
+bool modules_exceed_limit(const struct modules *modules);
 /* Drop them, by is_mapped. */
 void modules_drop_unmapped(struct modules *modules);
 

@@ -263,7 +263,7 @@ void procs_sweep(struct procs *procs, uint64_t time_ns)
 {
 	processes_sweep(&procs->processes, time_ns);
 	/* A recording's are not mapped anew. */
-	if (!procs->is_recorded && modules_are_heavy(procs->modules)) {
+	if (!procs->is_recorded && modules_exceed_limit(procs->modules)) {
 		mark_mapped(procs, true);
 		modules_drop_unmapped(procs->modules);
 	}

@@ -32,9 +32,9 @@ struct procs {
 	struct ksyms ksyms;
 	struct space_budget budget;
 	struct space *empty;
-	struct space
-		*bare; /* what every program has from its exec on without a record: [vsyscall] */
-	pid_t *queue;  /* processes whose maps are requested: those from QUEUE_HEAD on */
+	/* what every program has from its exec on without a record: [vsyscall] */
+	struct space *bare;
+	pid_t *queue; /* processes whose maps are requested: those from QUEUE_HEAD on */
 	size_t cap_queue, queue_head, nr_queue;
 	bool is_recorded;
 	uint64_t nr_losses;

@@ -346,8 +346,8 @@ static bool goes_on(const struct unwind_map *a, const struct unwind_map *b)
 struct splice {
 	struct space_place first, last;
 	uint32_t nr_old, nr; /* elements before and after */
-	struct unwind_map
-		maps[3]; /* what is left of one cut at its end, the new one, one cut at its start */
+	/* what is left of one cut at its end, the new one, one cut at its start */
+	struct unwind_map maps[3];
 	uint64_t times_ns[3];
 };
 

@@ -65,8 +65,8 @@ struct resolve_config {
 	struct procs *procs;
 	struct broker *broker;
 	struct loader_client *loader;
-	const struct resolve_recording
-		*recording; /* NULL: files are those that processes map now */
+	/* NULL: files are those that processes map now */
+	const struct resolve_recording *recording;
 	const struct resolve_ops *ops;
 	void *context;		 /* of OPS */
 	const char *fetch_hosts; /* whom the fetcher asks, for people; "": there is no fetcher */
