@@ -105,8 +105,6 @@ echo "$(wc -l <"$tmp/includes") includes keep to the table"
 cat >"$tmp/known" <<EOF
 perf: recording_streams recording_take
 proc: procs requests
-unwind: aarch64 fp step_run_x86_64 walk x86_64
-unwind: synth synth_aarch64 synth_x86_64
 view: callers view
 EOF
 

@@ -32,6 +32,7 @@
 struct compile {
 	const struct cfi_input *input;
 	lower_fn *lower;
+	synth_fn *search;
 	struct cfi_frames eh, debug, synth;
 	struct table_builder *builder;
 	struct cfa_run run;
@@ -207,7 +208,7 @@ static int collect(struct compile *c, struct cfi_frames *ret)
 	c->eh.fdes = NULL;
 	r = merge(ret, &c->debug, (uint32_t)c->eh.nr_cies);
 	if (r == 0)
-		r = synth_find(c->input, ret->fdes, ret->nr_fdes, &c->synth);
+		r = synth_find(c->input, c->search, ret->fdes, ret->nr_fdes, &c->synth);
 	if (r == 0)
 		r = make_disjoint(&c->synth);
 	if (r < 0)
@@ -416,7 +417,9 @@ int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 		struct cfi_stats *ret_stats)
 {
 	bool is_x86_64 = input->machine == TABLE_MACHINE_X86_64;
-	struct compile c = {.input = input, .lower = is_x86_64 ? lower_x86_64 : lower_aarch64};
+	struct compile c = {.input = input,
+			    .lower = is_x86_64 ? lower_x86_64 : lower_aarch64,
+			    .search = is_x86_64 ? synth_x86_64 : synth_aarch64};
 	struct cfi_frames ranges = {0};
 	uint64_t starts[TABLE_STARTS];
 	int r;

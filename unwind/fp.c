@@ -12,24 +12,6 @@
 
 #define FALSE_FRAMES_MAX 3u /* after the last true one, before the chain ends */
 
-const struct unwind_map *unwind_frame_of(const struct unwind_space *space, uint64_t pc,
-					 bool is_return, const struct unwind_map *hint,
-					 struct unwind_frame *frame)
-{
-	uint64_t at = pc - is_return;
-	const struct unwind_map *map = hint;
-
-	if (!map || at - map->start >= map->end - map->start)
-		map = unwind_map_of(space, at);
-	*frame = (struct unwind_frame){
-		.pc = pc,
-		.off = map ? pc - map->start + map->file_off : pc,
-		.module = map && map->module ? map->module->id : UNWIND_NO_MODULE,
-		.is_return = is_return,
-	};
-	return map;
-}
-
 /* ROOT if the outermost frame is that of a root by its table, PENDING while that is missing, else CUT. */
 static enum stack_end end_of(const struct unwind_map *map, const struct unwind_frame *frame,
 			     enum stack_end cut)

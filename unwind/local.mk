@@ -11,6 +11,7 @@ libunwind_st_a_SOURCES = \
 	unwind/fp.c \
 	unwind/lbr.c unwind/lbr.h \
 	unwind/lower.c unwind/lower.h unwind/lower_aarch64.c unwind/lower_x86_64.c \
+	unwind/map_search.c \
 	unwind/return_addrs.c unwind/return_addrs_build.c unwind/return_addrs_format.h \
 	unwind/slow_path.c \
 	unwind/starts.c \

@@ -88,10 +88,9 @@ int synth_entry(const struct cfi_input *input, const struct synth_gap *gap,
 	return synth_add(f, entry, end, entry, SYNTH_ROOT);
 }
 
-int synth_find(const struct cfi_input *input, const struct cfi_fde *covered, size_t nr_covered,
-	       struct cfi_frames *frames)
+int synth_find(const struct cfi_input *input, synth_fn *search, const struct cfi_fde *covered,
+	       size_t nr_covered, struct cfi_frames *frames)
 {
-	synth_fn *search = input->machine == TABLE_MACHINE_AARCH64 ? synth_aarch64 : synth_x86_64;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < input->nr_segments; i++) {

@@ -51,12 +51,12 @@ const uint8_t *synth_search(const uint8_t *p, size_t left, const uint8_t *patter
 void synth_rule(enum synth_rule kind, struct build_rule *ret);
 
 /*
- * Append to FRAMES->fdes what is recognised in code that COVERED (NR of them,
+ * Append to FRAMES->fdes what SEARCH recognises in code that COVERED (NR of them,
  * sorted, disjoint) leaves open: sorted, disjoint, insns NULL, cie an enum
  * synth_rule. Returns 0, -ENOMEM or -E2BIG.
  */
-int synth_find(const struct cfi_input *input, const struct cfi_fde *covered, size_t nr_covered,
-	       struct cfi_frames *frames);
+int synth_find(const struct cfi_input *input, synth_fn *search, const struct cfi_fde *covered,
+	       size_t nr_covered, struct cfi_frames *frames);
 
 /*
  * The functions of a C library in which every thread begins: the one that calls main and
