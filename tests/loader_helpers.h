@@ -124,7 +124,7 @@ static inline void test_warm_up(struct loader_client *client)
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	assert_int_equal(loader_add_module(client, UINT32_MAX - 1, fd), 0);
-	assert_int_equal(loader_want_table(client, UINT32_MAX - 1), 0);
+	assert_int_equal(loader_request_table(client, UINT32_MAX - 1), 0);
 	test_reply(client, &reply);
 	assert_int_equal(reply.status, LOADER_NOT_ELF);
 	loader_drop_module(client, UINT32_MAX - 1);
@@ -145,7 +145,7 @@ static inline struct loader_name test_name(struct loader_client *client, uint32_
 {
 	struct loader_reply reply;
 
-	assert_int_equal(loader_want_names(client, module, &off, 1), 0);
+	assert_int_equal(loader_request_names(client, module, &off, 1), 0);
 	test_reply(client, &reply);
 	assert_int_equal(reply.kind, LOADER_REPLY_NAMES);
 	assert_int_equal(reply.module, module);

@@ -94,10 +94,10 @@ static void stop_in_request(struct fixture *f)
 	test_warm_up(f->client);
 	test_add(f->client, BAD, "/proc/self/exe");
 	assert_int_equal(kill(loader_pid(f->client), SIGSTOP), 0);
-	assert_int_equal(loader_want_table(f->client, BAD), 0);
+	assert_int_equal(loader_request_table(f->client, BAD), 0);
 	loader_tick(f->client, test_now(f->client));
-	assert_int_equal(loader_want_table(f->client, BAD), 0);
-	assert_int_equal(loader_want_names(f->client, BAD, (const uint64_t[]){4096}, 1), 0);
+	assert_int_equal(loader_request_table(f->client, BAD), 0);
+	assert_int_equal(loader_request_names(f->client, BAD, (const uint64_t[]){4096}, 1), 0);
 }
 
 /* All three answers about BAD say STATUS, further ones too, and no loader sees it again. */
@@ -117,7 +117,7 @@ static void assert_bad(struct fixture *f, enum loader_status status)
 			assert_null(reply.names[0].name);
 		}
 	}
-	assert_int_equal(loader_want_return_addrs(f->client, BAD), 0);
+	assert_int_equal(loader_request_return_addrs(f->client, BAD), 0);
 	test_reply(f->client, &reply);
 	assert_int_equal(reply.kind, LOADER_REPLY_RETURN_ADDRS);
 	assert_int_equal(reply.status, status);
@@ -210,7 +210,7 @@ static void a_stuck_file_system_is_left_behind(void **state)
 	assert_int_equal(kill(daemon, SIGUSR2), 0);
 	f->spawner.never_waits = true;
 	loader_client_set_deadline(f->client, 300 * NS_PER_MSEC);
-	assert_int_equal(loader_want_table(f->client, BAD), 0);
+	assert_int_equal(loader_request_table(f->client, BAD), 0);
 	test_reply(f->client, &reply);
 	assert_int_equal(reply.status, LOADER_TIMED_OUT);
 	loader_client_set_deadline(f->client, LOADER_DEADLINE_NS);
@@ -246,7 +246,7 @@ static void a_debug_file_is_suspected_before_its_module(void **state)
 	test_warm_up(f->client);
 	assert_int_equal(loader_add_debug(f->client, GOOD, open("/proc/self/exe", O_RDONLY)), 0);
 	assert_int_equal(kill(loader_pid(f->client), SIGSTOP), 0);
-	assert_int_equal(loader_want_names(f->client, GOOD, &off, 1), 0);
+	assert_int_equal(loader_request_names(f->client, GOOD, &off, 1), 0);
 	loader_tick(f->client, test_now(f->client));
 	loader_tick(f->client, test_now(f->client) + LOADER_DEADLINE_NS);
 	test_reply(f->client, &reply);
@@ -261,9 +261,9 @@ static void a_dropped_module_is_answered_once(void **state)
 
 	test_warm_up(f->client);
 	test_add(f->client, BAD, "/proc/self/exe");
-	assert_int_equal(loader_want_table(f->client, BAD), 0);
+	assert_int_equal(loader_request_table(f->client, BAD), 0);
 	loader_tick(f->client, test_now(f->client)); /* this one is with the loader now */
-	assert_int_equal(loader_want_return_addrs(f->client, BAD), 0);
+	assert_int_equal(loader_request_return_addrs(f->client, BAD), 0);
 	loader_drop_module(f->client, BAD);
 	for (int i = 0; i < 2; i++) {
 		test_reply(f->client, &reply);
@@ -271,7 +271,7 @@ static void a_dropped_module_is_answered_once(void **state)
 		assert_int_equal(reply.status, LOADER_FAILED);
 		assert_int_equal(reply.blob_fd, -1);
 	}
-	assert_int_equal(loader_want_table(f->client, BAD), -ENOENT);
+	assert_int_equal(loader_request_table(f->client, BAD), -ENOENT);
 	assert_good_still_works(f);
 	assert_int_equal(restarts_of(f), 0);
 }
@@ -290,7 +290,7 @@ static void too_few_descriptors_are_told(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	few = (struct rlimit){.rlim_cur = (rlim_t)lowest, .rlim_max = before.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-	assert_int_equal(loader_want_table(f->client, GOOD), 0);
+	assert_int_equal(loader_request_table(f->client, GOOD), 0);
 	test_reply(f->client, &reply);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(reply.status, LOADER_NO_FILES);
@@ -306,8 +306,8 @@ static void without_a_loader_everything_is_answered(void **state)
 	uint64_t time_ns = start_ns;
 
 	f->spawner.main = NULL;
-	assert_int_equal(loader_want_table(f->client, GOOD), 0);
-	assert_int_equal(loader_want_return_addrs(f->client, GOOD), 0);
+	assert_int_equal(loader_request_table(f->client, GOOD), 0);
+	assert_int_equal(loader_request_return_addrs(f->client, GOOD), 0);
 	while (!loader_next_reply(f->client, &reply)) {
 		loader_tick(f->client, time_ns);
 		time_ns += NS_PER_MSEC;
@@ -347,7 +347,7 @@ static void feed(struct fixture *f, const uint8_t *data, size_t len, unsigned in
 	struct table table;
 
 	assert_int_equal(loader_add_module(f->client, BAD, memfd_sealed("image", data, len)), 0);
-	assert_int_equal(loader_want_table(f->client, BAD), 0);
+	assert_int_equal(loader_request_table(f->client, BAD), 0);
 	test_reply(f->client, &reply);
 	outcomes[reply.status]++;
 	if (reply.blob_fd >= 0) {
@@ -359,11 +359,11 @@ static void feed(struct fixture *f, const uint8_t *data, size_t len, unsigned in
 		munmap((void *)(uintptr_t)blob, bytes);
 		close(reply.blob_fd);
 	}
-	assert_int_equal(loader_want_return_addrs(f->client, BAD), 0);
+	assert_int_equal(loader_request_return_addrs(f->client, BAD), 0);
 	test_reply(f->client, &reply);
 	if (reply.blob_fd >= 0)
 		close(reply.blob_fd);
-	assert_int_equal(loader_want_names(f->client, BAD, &off, 1), 0);
+	assert_int_equal(loader_request_names(f->client, BAD, &off, 1), 0);
 	test_reply(f->client, &reply);
 	assert_int_equal(reply.nr_names, 1);
 	loader_drop_module(f->client, BAD);
@@ -660,9 +660,9 @@ static void a_file_that_is_the_end_of_loaders_is_bad(void **state)
 		loaders_lie(f, (enum lie)lie);
 		test_add(f->client, BAD, "/proc/self/exe");
 		if (lie >= LIE_TABLE_UNCUT)
-			assert_int_equal(loader_want_table(f->client, BAD), 0);
+			assert_int_equal(loader_request_table(f->client, BAD), 0);
 		else
-			assert_int_equal(loader_want_names(f->client, BAD, &off, 1), 0);
+			assert_int_equal(loader_request_names(f->client, BAD, &off, 1), 0);
 		test_reply(f->client, &reply);
 		assert_int_equal(reply.nr_names, lie < LIE_TABLE_UNCUT);
 		/* The first of two replies is good; the second one ends it. */
@@ -684,7 +684,7 @@ static void a_loader_that_never_speaks_blames_no_file(void **state)
 
 	for (int lie = LIE_NO_HELLO; lie <= LIE_WRONG_HELLO; lie++) {
 		loaders_lie(f, (enum lie)lie);
-		assert_int_equal(loader_want_table(f->client, GOOD), 0);
+		assert_int_equal(loader_request_table(f->client, GOOD), 0);
 		while (f->spawner.nr_killed < 2) {
 			loader_tick(f->client, test_now(f->client));
 			assert_false(loader_next_reply(f->client, &reply));

@@ -196,13 +196,13 @@ static void a_batch_is_answered_in_its_order(void **state)
 	test_add(f->client, MODULE, "/proc/self/exe");
 	for (uint32_t i = 0; i < LOADER_NAMES_MAX; i++)
 		offs[i] = i % 2 ? local.off : global.off;
-	assert_int_equal(loader_want_names(f->client, MODULE, offs, LOADER_NAMES_MAX), 0);
+	assert_int_equal(loader_request_names(f->client, MODULE, offs, LOADER_NAMES_MAX), 0);
 	test_reply(f->client, &reply);
 	assert_int_equal(reply.status, LOADER_OK);
 	assert_int_equal(reply.nr_names, LOADER_NAMES_MAX);
 	for (uint32_t i = 0; i < LOADER_NAMES_MAX; i++)
 		assert_string_equal(reply.names[i].name, i % 2 ? "known_local" : "known_global");
-	assert_int_equal(loader_want_names(f->client, MODULE, NULL, 0), 0);
+	assert_int_equal(loader_request_names(f->client, MODULE, NULL, 0), 0);
 	test_reply(f->client, &reply);
 	assert_int_equal(reply.nr_names, 0);
 }
@@ -222,7 +222,7 @@ static void want_table(struct fixture *f, struct loader_reply *ret, struct table
 	const void *blob;
 	size_t len;
 
-	assert_int_equal(loader_want_table(f->client, MODULE), 0);
+	assert_int_equal(loader_request_table(f->client, MODULE), 0);
 	test_reply(f->client, ret);
 	assert_int_equal(ret->kind, LOADER_REPLY_TABLE);
 	assert_int_equal(ret->status, LOADER_OK);
@@ -312,7 +312,7 @@ static void calls_are_found(void **state)
 	struct stat st;
 
 	test_add(f->client, MODULE, "/proc/self/exe");
-	assert_int_equal(loader_want_return_addrs(f->client, MODULE), 0);
+	assert_int_equal(loader_request_return_addrs(f->client, MODULE), 0);
 	test_reply(f->client, &reply);
 	assert_int_equal(reply.kind, LOADER_REPLY_RETURN_ADDRS);
 	assert_int_equal(reply.status, LOADER_OK);
@@ -419,7 +419,7 @@ static void another_machine_has_names_only(void **state)
 	copy_self(f, "foreign", "");
 	patch(f, "foreign", offsetof(Elf64_Ehdr, e_machine), &machine, sizeof(machine));
 	test_add(f->client, MODULE, in_dir(f, "foreign"));
-	assert_int_equal(loader_want_table(f->client, MODULE), 0);
+	assert_int_equal(loader_request_table(f->client, MODULE), 0);
 	test_reply(f->client, &reply);
 	assert_int_equal(reply.status, LOADER_NO_CODE);
 	assert_int_equal(reply.blob_fd, -1);
@@ -435,7 +435,7 @@ static void what_is_not_elf_is_called_so(void **state)
 		static const char *const paths[] = {"/etc/passwd", "/dev/null", "/"};
 
 		test_add(f->client, MODULE, paths[i]);
-		assert_int_equal(loader_want_table(f->client, MODULE), 0);
+		assert_int_equal(loader_request_table(f->client, MODULE), 0);
 		test_reply(f->client, &reply);
 		assert_int_equal(reply.status, LOADER_NOT_ELF);
 		assert_true(test_name(f->client, MODULE, 4096).func_off == UINT64_MAX);
@@ -452,7 +452,7 @@ static void what_was_cut_short_is_called_damaged(void **state)
 	test_run("head -c 1024 /proc/%d/exe >%s/short", getpid(), dir);
 	snprintf(path, sizeof(path), "%s/short", dir);
 	test_add(f->client, MODULE, path);
-	assert_int_equal(loader_want_table(f->client, MODULE), 0);
+	assert_int_equal(loader_request_table(f->client, MODULE), 0);
 	test_reply(f->client, &reply);
 	assert_int_equal(reply.status, LOADER_NOT_ELF);
 	test_run("rm -rf %s", dir);

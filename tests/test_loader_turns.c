@@ -92,7 +92,7 @@ static void want(struct loader_client *client, uint32_t module, unsigned int ms,
 	if (is_others)
 		assert_int_equal(fchown(fd, OTHER_UID, (gid_t)-1), 0);
 	assert_int_equal(loader_add_module(client, module, fd), 0);
-	assert_int_equal(loader_want_table(client, module), 0);
+	assert_int_equal(loader_request_table(client, module), 0);
 }
 
 static struct loader_reply next(struct loader_client *client)
@@ -147,7 +147,7 @@ static void what_takes_for_ever_is_bad(void **state)
 	assert_int_equal(stats.restarts, 0);
 	assert_int_equal(stats.late, 0);
 	assert_true(stats.cpu_ns <= 2 * LOADER_DEADLINE_NS);
-	assert_int_equal(loader_want_table(client, FIRST_SLOW), 0);
+	assert_int_equal(loader_request_table(client, FIRST_SLOW), 0);
 	assert_int_equal(next(client).status, LOADER_TIMED_OUT);
 }
 
@@ -216,7 +216,7 @@ static void a_file_of_one_gap_is_given_up_in_time(void **state)
 	test_warm_up(client);
 	assert_int_equal(loader_add_module(client, 1, made_file(&elf)), 0);
 	made_free(&elf);
-	assert_int_equal(loader_want_table(client, 1), 0);
+	assert_int_equal(loader_request_table(client, 1), 0);
 	do { /* what has been used by the time that others get their turn */
 		loader_tick(client, test_now(client));
 		assert_false(loader_next_reply(client, &reply));

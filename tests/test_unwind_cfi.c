@@ -488,7 +488,7 @@ static void expect_pending_or_jit(void)
 	assert_int_equal(result.end, STACK_END_PENDING);
 	assert_int_equal(result.end_module, 2);
 	assert_true(other.needs_return_addrs);
-	assert_true(other.wants_table); /* else nobody reads the file */
+	assert_true(other.needs_table); /* else nobody reads the file */
 	other = (struct unwind_module){.id = 2, .state = STACK_END_JIT};
 	unwind_dwarf(&two, &regs, &stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_JIT);

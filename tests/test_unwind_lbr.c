@@ -375,7 +375,7 @@ static void frames_of_call_sites(void **state)
 	(void)state;
 	unwind_lbr(&space, ips, 4, STACK_END_LBR, frames, &result);
 	assert_int_equal(result.end, STACK_END_PENDING);
-	assert_true(module.wants_table);
+	assert_true(module.needs_table);
 	make_module(&module, &blob);
 	unwind_lbr(&space, ips, 4, STACK_END_LBR_DEPTH, frames, &result);
 	assert_int_equal(result.end, STACK_END_ROOT);

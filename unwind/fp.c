@@ -22,7 +22,7 @@ static enum stack_end end_of(const struct unwind_map *map, const struct unwind_f
 
 	if (!module)
 		return cut;
-	module->wants_table = true;
+	module->needs_table = true;
 	if (!module->has_table)
 		return module->state == STACK_END_PENDING ? STACK_END_PENDING : cut;
 	rule = table_find(&module->table, frame->off - frame->is_return);
@@ -70,7 +70,7 @@ static void end_at_start(const struct unwind_space *space, const struct unwind_f
 
 		if (!module)
 			continue;
-		module->wants_table = true;
+		module->needs_table = true;
 		if (!module->has_table && module->state != STACK_END_PENDING)
 			continue;
 		if (module->has_table &&

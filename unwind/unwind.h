@@ -93,7 +93,7 @@ struct unwind_module {
 	uint32_t id;
 	bool has_table;		 /* table is valid */
 	bool has_return_addrs;	 /* return_addrs is valid */
-	bool wants_table;	 /* set by unwinding: a stack leads into this file */
+	bool needs_table;	 /* set by unwinding: a stack leads into this file */
 	bool needs_return_addrs; /* set by unwinding: an unverified frame-pointer step needs them */
 	bool return_addrs_failed; /* there will be none */
 	/* without a table: PENDING (one will come), NO_FILE, BAD_FILE, JIT, ARCH ... */

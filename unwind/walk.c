@@ -97,7 +97,7 @@ static int check_guess(struct walk *w, const struct step_guess *guess)
 		if (module->return_addrs_failed)
 			return (int)STACK_END_NO_CFI;
 		/* The table as well: a file is read for both, and the way goes on through it. */
-		module->wants_table = module->needs_return_addrs = true;
+		module->needs_table = module->needs_return_addrs = true;
 		return end_at(w, STACK_END_PENDING, module);
 	}
 	off = guess->pc - map->start + map->file_off;
@@ -276,7 +276,7 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 	if (!module)
 		return end_at(w, STACK_END_JIT, NULL);
 	if (!module->has_table) {
-		module->wants_table = true;
+		module->needs_table = true;
 		return end_at(w, module->state, module);
 	}
 	if (module->table.machine != w->arch->machine)

@@ -378,17 +378,18 @@ static int request_put(struct loader_client *c, enum loader_reply_kind kind, uin
 	return 0;
 }
 
-int loader_want_table(struct loader_client *c, uint32_t module)
+int loader_request_table(struct loader_client *c, uint32_t module)
 {
 	return request_put(c, LOADER_REPLY_TABLE, module, NULL, 0);
 }
 
-int loader_want_return_addrs(struct loader_client *c, uint32_t module)
+int loader_request_return_addrs(struct loader_client *c, uint32_t module)
 {
 	return request_put(c, LOADER_REPLY_RETURN_ADDRS, module, NULL, 0);
 }
 
-int loader_want_names(struct loader_client *c, uint32_t module, const uint64_t *offs, uint32_t nr)
+int loader_request_names(struct loader_client *c, uint32_t module, const uint64_t *offs,
+			 uint32_t nr)
 {
 	assert(nr <= LOADER_NAMES_MAX);
 	return request_put(c, LOADER_REPLY_NAMES, module, offs, nr);

@@ -124,11 +124,11 @@ int loader_open_again(struct loader_client *client, uint32_t module, int fd);
 void loader_drop_module(struct loader_client *client, uint32_t module);
 
 /* Queue requests. Each gets exactly one reply, whatever happens. 0 or -ENOMEM, -ENOENT. */
-int loader_want_table(struct loader_client *client, uint32_t module);
-int loader_want_return_addrs(struct loader_client *client, uint32_t module);
+int loader_request_table(struct loader_client *client, uint32_t module);
+int loader_request_return_addrs(struct loader_client *client, uint32_t module);
 /* OFFS: file offsets (already minus 1 for return addresses), at most LOADER_NAMES_MAX, copied. */
-int loader_want_names(struct loader_client *client, uint32_t module, const uint64_t *offs,
-		      uint32_t nr);
+int loader_request_names(struct loader_client *client, uint32_t module, const uint64_t *offs,
+			 uint32_t nr);
 
 /* To poll for POLLIN; -1 while no loader runs. Changes after a restart. */
 int loader_client_fd(const struct loader_client *client);

@@ -81,7 +81,7 @@ static bool may_come(struct resolver *s, uint32_t module, struct file *file)
 		 * Names come after the table, with what it tells of debug files: also where
 		 * unwinding needs none, and the file is not even open yet.
 		 */
-		procs_module(s->procs, module)->unwind.wants_table = true;
+		procs_module(s->procs, module)->unwind.needs_table = true;
 		s->has_requests = true;
 	}
 	if (file->state == FILE_DONE && !file->is_open && !resolve_is_lost(s, module) &&
@@ -104,7 +104,7 @@ static void ask_names(struct resolver *s, uint32_t module, uint64_t *offs, uint3
 		return;
 	assert(nr <= LOADER_NAMES_MAX);
 	if (file && file->state == FILE_DONE && resolve_is_open(s, module)) {
-		r = loader_want_names(s->loader, module, offs, nr);
+		r = loader_request_names(s->loader, module, offs, nr);
 		if (r == 0) {
 			s->nr_batches++;
 			return;

@@ -137,7 +137,7 @@ static void ask_return_addrs_of(struct resolver *s, uint32_t id)
 		return;
 	}
 	file->return_addrs_asked = true;
-	if (loader_want_return_addrs(s->loader, id) < 0)
+	if (loader_request_return_addrs(s->loader, id) < 0)
 		m->return_addrs_failed = true;
 }
 
@@ -149,13 +149,13 @@ static void ask_requests_of(struct resolver *s, uint32_t id)
 	bool was_dropped =
 		file->state >= FILE_DEBUG && !m->has_table && m->state == STACK_END_PENDING;
 
-	if ((file->state == FILE_UNSEEN || was_dropped) && m->wants_table && s->origin->open)
+	if ((file->state == FILE_UNSEEN || was_dropped) && m->needs_table && s->origin->open)
 		s->origin->open(s, id);
 	if (file->state == FILE_DONE && file->reopens && resolve_is_open(s, id))
 		resolve_file_done(s, id);
-	if (file->state == FILE_OPEN && m->wants_table && resolve_is_open(s, id)) {
+	if (file->state == FILE_OPEN && m->needs_table && resolve_is_open(s, id)) {
 		file->state = FILE_TABLE;
-		if (loader_want_table(s->loader, id) < 0)
+		if (loader_request_table(s->loader, id) < 0)
 			resolve_file_failed(s, id, STACK_END_BAD_FILE, "out of memory", false);
 	}
 	if (file->state >= FILE_DEBUG && m->needs_return_addrs && !file->return_addrs_asked)

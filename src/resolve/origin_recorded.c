@@ -242,7 +242,7 @@ static void recorded_open(struct resolver *s, uint32_t id)
 	} else if (id == PROC_MODULE_VDSO) {
 		open_vdso(s);
 	} else if (id >= PROC_MODULE_FIRST) {
-		procs_module(s->procs, id)->unwind.wants_table = true;
+		procs_module(s->procs, id)->unwind.needs_table = true;
 		s->has_requests = true;
 		open_file(s, id);
 	}

@@ -116,7 +116,7 @@ bool resolve_is_working(const struct resolver *s)
 	for (uint32_t id = PROC_MODULE_VDSO; id < procs_nr_modules(s->procs); id++) {
 		const struct unwind_module *m = &procs_module(s->procs, id)->unwind;
 
-		if (m->wants_table && !m->has_table && m->state == STACK_END_PENDING)
+		if (m->needs_table && !m->has_table && m->state == STACK_END_PENDING)
 			return true;
 		if (m->needs_return_addrs && m->has_table && !m->has_return_addrs &&
 		    !m->return_addrs_failed)

@@ -194,10 +194,10 @@ static void fuzz_client(struct reader *in)
 	must(client);
 	for (uint32_t module = 0; module < 3; module++) {
 		must(loader_add_module(client, module, memory_file("x", 1)) == 0);
-		loader_want_names(client, module, offs, ARRAY_SIZE(offs));
+		loader_request_names(client, module, offs, ARRAY_SIZE(offs));
 		if (module != LOADER_KERNEL) {
-			loader_want_table(client, module);
-			loader_want_return_addrs(client, module);
+			loader_request_table(client, module);
+			loader_request_return_addrs(client, module);
 		}
 	}
 	for (int i = 0; i < ACTIONS_MAX && reader_left(in) > 0; i++) {
