@@ -8,13 +8,6 @@ set -u
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
 
-# FILE FUNCTION: what is left of these. A function that is gone leaves the list; nothing is added.
-sort >"$tmp/known" <<EOF
-src/loader/client.c loader_client_set_deadline
-src/loader/client.c loader_pid
-src/loader/kallsyms.c kallsyms_count
-EOF
-
 # Words of CC, CPPFLAGS and LIBS are meant to split.
 export tmp CC CPPFLAGS top_srcdir
 # shellcheck disable=SC2016
@@ -29,6 +22,6 @@ LC_ALL=C $CC @"$tmp/objects" -Wl,--gc-sections,--print-gc-sections -o "$tmp/stac
 }
 grep -q "removing unused section" "$tmp/said" || { echo "this linker does not print what it leaves out"; exit 77; }
 sed -n "s|.*unused section '\.text\.\([^']*\)' in file '$tmp/\(.*\)\.o'.*|\2 \1|p" "$tmp/said" | sort >"$tmp/found"
-diff "$tmp/known" "$tmp/found" >"$tmp/diff" && exit 0
-sed -n 's/^> /unused: /p; s/^< /used or gone, take it from the list: /p' "$tmp/diff"
+[ -s "$tmp/found" ] || exit 0
+sed 's/^/unused: /' "$tmp/found"
 exit 1

@@ -83,7 +83,7 @@ struct loader_client {
 	int output;
 	uint64_t serial, last_key;
 
-	uint64_t time_ns, deadline_ns, deadline_at_ns, start_at_ns, backoff_ns;
+	uint64_t time_ns, deadline_at_ns, start_at_ns, backoff_ns;
 	uint32_t starts_failed;
 	uint64_t output_max;
 	uint64_t kernel_text;
@@ -410,7 +410,6 @@ struct loader_client *loader_client_new(const struct loader_spawner *spawner)
 	}
 	c->spawner = *spawner;
 	c->sock = c->output = -1;
-	c->deadline_ns = LOADER_DEADLINE_NS;
 	c->backoff_ns = RESTART_FIRST_NS;
 	c->output_max = TABLE_BYTES_MAX;
 	/* Sizing a memory file above the limit is a deadly signal. */
@@ -419,11 +418,6 @@ struct loader_client *loader_client_new(const struct loader_spawner *spawner)
 	queue_init(&c->waiting);
 	queue_init(&c->answered);
 	return c;
-}
-
-void loader_client_set_deadline(struct loader_client *c, uint64_t deadline_ns)
-{
-	c->deadline_ns = deadline_ns;
 }
 
 static void loader_stop(struct loader_client *c)
@@ -500,7 +494,7 @@ static void loader_start(struct loader_client *c)
 	}
 	c->sock = sock;
 	c->pid = pid;
-	c->deadline_at_ns = c->time_ns + c->deadline_ns;
+	c->deadline_at_ns = c->time_ns + LOADER_DEADLINE_NS;
 }
 
 /*
@@ -704,7 +698,7 @@ static void send_next(struct loader_client *c)
 	}
 	c->outstanding = request;
 	c->output = steal_fd(&output);
-	c->deadline_at_ns = c->time_ns + c->deadline_ns;
+	c->deadline_at_ns = c->time_ns + LOADER_DEADLINE_NS;
 }
 
 void loader_tick(struct loader_client *c, uint64_t time_ns)
@@ -843,11 +837,6 @@ bool loader_next_reply(struct loader_client *c, struct loader_reply *ret)
 int loader_client_fd(const struct loader_client *c)
 {
 	return c->sock;
-}
-
-pid_t loader_pid(const struct loader_client *c)
-{
-	return c->pid;
 }
 
 /* Files, not requests: a file may wait for its table and for its return addresses. */

@@ -94,8 +94,6 @@ struct loader_reply {
 
 struct loader_client *loader_client_new(const struct loader_spawner *spawner);
 struct loader_client *loader_client_free(struct loader_client *client); /* kills the loader */
-/* Other than LOADER_DEADLINE_NS per request. */
-void loader_client_set_deadline(struct loader_client *client, uint64_t deadline_ns);
 
 /*
  * Make MODULE known by its open file; FD is owned by the client from now on,
@@ -149,6 +147,5 @@ struct loader_stats {
 	uint32_t queued;
 };
 void loader_stats(const struct loader_client *client, struct loader_stats *ret);
-pid_t loader_pid(const struct loader_client *client); /* 0: none */
 
 #endif

@@ -61,11 +61,6 @@ uint64_t kallsyms_image(const struct kallsyms *k)
 	return k->image;
 }
 
-size_t kallsyms_count(const struct kallsyms *k)
-{
-	return k->nr;
-}
-
 size_t kallsyms_bytes(const struct kallsyms *k)
 {
 	return sizeof(*k) + k->cap * sizeof(*k->all) + k->cap_text;

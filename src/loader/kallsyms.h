@@ -28,7 +28,6 @@ bool kallsyms_find(const struct kallsyms *kallsyms, uint64_t address,
 
 /* Where the kernel's image begins: the address of _text, else of _stext; 0: not known. */
 uint64_t kallsyms_image(const struct kallsyms *kallsyms);
-size_t kallsyms_count(const struct kallsyms *kallsyms);
 size_t kallsyms_bytes(const struct kallsyms *kallsyms);
 
 #endif
