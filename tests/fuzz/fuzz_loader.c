@@ -250,7 +250,7 @@ static void client_send(int sock, struct reader *in)
 
 static void fuzz_server(struct reader *in)
 {
-	static struct server server;
+	static struct loader_server server;
 	int pair[2];
 
 	make_pair(pair);
