@@ -103,7 +103,6 @@ echo "$(wc -l <"$tmp/includes") includes keep to the table"
 
 # The circles that are left, LAYER: FILE FILE ... Who unties one, or renames a file of one, mends its line; no line is added.
 cat >"$tmp/known" <<EOF
-perf: recording_streams recording_take
 proc: procs requests
 view: callers view
 EOF

@@ -94,11 +94,12 @@ struct recording {
  */
 int recording_take(struct recording *rec);
 /* Bytes that recording_take() has gone through, since the start. */
-uint64_t recording_taken(const struct recording *rec);
+static inline uint64_t recording_taken(const struct recording *rec)
+{
+	return rec->raw.nr_bytes + rec->inflated.nr_bytes;
+}
 /* Reading ends for the reason E: -ENODATA at the end of the bytes. */
 void recording_finish(struct recording *rec, int e);
-/* The file that is read ends for the reason E: tell what is wrong with that, if anything. */
-void recording_tell_end(struct recording *rec, int e);
 
 /* --- recording_streams.c --- */
 
@@ -107,11 +108,8 @@ ssize_t recording_fill_raw(void *recording, uint8_t *room, size_t bytes);
 ssize_t recording_fill_inflated(void *recording, uint8_t *room, size_t bytes);
 /* The stream's own, made when it is needed. Returns 0 or as inflate_new does. */
 int recording_need_inflate(struct recording *rec);
-/*
- * Reading stopped for the reason E: SLICE_OVER, or how the file ended. Go on with
- * the file whose settled time is the least. Returns 0, -ENODATA when all are over, or -ENOMEM.
- */
-int recording_next_stream(struct recording *rec, int e);
+/* Go on with the file whose settled time is the least. Returns 0, -ENODATA when all are over, or -ENOMEM. */
+int recording_next_stream(struct recording *rec);
 /* Returns 0, or -E2BIG or -ENOMEM with a message: then the file is not closed. */
 int recording_add_stream(struct recording *rec, const struct recording_stream *stream,
 			 struct err *err);

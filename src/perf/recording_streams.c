@@ -118,31 +118,27 @@ static void enter_stream(struct recording *rec, struct recording_stream *stream)
 	name_stream(rec);
 }
 
-int recording_next_stream(struct recording *rec, int e)
+int recording_next_stream(struct recording *rec)
 {
-	struct recording_stream *behind = NULL;
+	struct recording_stream *oldest = NULL;
+	int e = leave_stream(rec);
 
-	if (e != SLICE_OVER) {
-		recording_tell_end(rec, e);
-		rec->stream->is_over = true;
-	}
-	e = leave_stream(rec);
 	if (e < 0)
 		return e;
 	for (size_t i = 0; i < rec->nr_streams; i++) {
 		struct recording_stream *stream = &rec->streams[i];
 
-		if (!stream->is_over && (!behind || stream->settled_ns < behind->settled_ns))
-			behind = stream;
+		if (!stream->is_over && (!oldest || stream->settled_ns < oldest->settled_ns))
+			oldest = stream;
 	}
-	if (!behind)
+	if (!oldest)
 		return -ENODATA;
-	assert(behind->settled_ns <= behind->newest_ns);
-	if (behind->settled_ns > rec->horizon_ns) {
-		rec->horizon_ns = behind->settled_ns;
+	assert(oldest->settled_ns <= oldest->newest_ns);
+	if (oldest->settled_ns > rec->horizon_ns) {
+		rec->horizon_ns = oldest->settled_ns;
 		rec->horizon_moved = true;
 	}
-	enter_stream(rec, behind);
+	enter_stream(rec, oldest);
 	return 0;
 }
 

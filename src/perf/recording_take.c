@@ -298,11 +298,6 @@ static int skip_outside(struct recording *rec)
 	return 0;
 }
 
-uint64_t recording_taken(const struct recording *rec)
-{
-	return rec->raw.nr_bytes + rec->inflated.nr_bytes;
-}
-
 /*
  * Take records from FEED until this part is long enough. Returns 1 then,
  * -ENODATA at its end, -EAGAIN when nothing more is there yet, -ENOBUFS when
@@ -337,23 +332,9 @@ static int take_part(struct recording *rec, struct feed *feed)
 	return 1;
 }
 
-int recording_take(struct recording *rec)
-{
-	rec->until_bytes = recording_taken(rec) + PART_BYTES;
-	for (;;) {
-		int r = take_part(rec, &rec->raw);
-
-		if (rec->nr_streams == 1 || r == 1 || r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM)
-			return r;
-		r = recording_next_stream(rec, r);
-		if (r < 0)
-			return r;
-	}
-}
-
 /* --- the end --- */
 
-static void tell_cut(struct recording *rec)
+static void report_cut(struct recording *rec)
 {
 	uint64_t at = rec->raw.offset;
 	bool is_other = rec->stream != rec->streams; /* than the one with the header */
@@ -380,10 +361,11 @@ static void tell_cut(struct recording *rec)
 			at, rec->head.data_off + rec->head.data_bytes - at);
 }
 
-void recording_tell_end(struct recording *rec, int e)
+/* The file that is read ends for the reason E: report what is wrong with that, if anything. */
+static void report_end(struct recording *rec, int e)
 {
 	if (e == -ENODATA)
-		tell_cut(rec);
+		report_cut(rec);
 	else if (rec->trouble.code == 0)
 		err_set(&rec->trouble, e, "%s: at offset %" PRIu64 ": %s", rec->name,
 			rec->raw.offset, strerror(-e));
@@ -395,7 +377,7 @@ void recording_finish(struct recording *rec, int e)
 {
 	rec->is_over = true;
 	if (rec->nr_streams == 1 || e != -ENODATA)
-		recording_tell_end(rec, e);
+		report_end(rec, e);
 	if (rec->head.info.is_directory && rec->nr_streams == 1) {
 		rec->is_bad = true;
 		if (rec->trouble.code == 0)
@@ -417,4 +399,22 @@ void recording_finish(struct recording *rec, int e)
 	if (rec->trouble.code == 0 && rec->head.info.trailing_bytes > 0)
 		err_set(&rec->trouble, -ENODATA, "%s: %" PRIu64 " bytes after the end are ignored",
 			rec->name, rec->head.info.trailing_bytes);
+}
+
+int recording_take(struct recording *rec)
+{
+	rec->until_bytes = recording_taken(rec) + PART_BYTES;
+	for (;;) {
+		int r = take_part(rec, &rec->raw);
+
+		if (rec->nr_streams == 1 || r == 1 || r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM)
+			return r;
+		if (r != SLICE_OVER) {
+			report_end(rec, r);
+			rec->stream->is_over = true;
+		}
+		r = recording_next_stream(rec);
+		if (r < 0)
+			return r;
+	}
 }
