@@ -3,8 +3,7 @@ libview_a_SOURCES = \
 	src/view/callers.c \
 	src/view/columns.c \
 	src/view/header.c \
-	src/view/hide.c \
-	src/view/rows.h \
+	src/view/rows.c src/view/rows.h \
 	src/view/view.c src/view/view.h
 
 UNIT_TESTS += tests/test_view_rows tests/test_view_profile

@@ -74,8 +74,6 @@ int rows_choose_nodes(struct view_scratch *w);
 
 /* Append to scratch.siblings. 0 or -ENOMEM. */
 int rows_add_sibling(struct view_scratch *w, struct sibling sibling);
-/* Drop siblings from FIRST on that are too small (as one "[other]") and sort the others. 0 or -ENOMEM. */
-int rows_finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent_key);
 
 /* callers.c: add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
 int rows_callers(struct view_scratch *w, const struct sibling *item);

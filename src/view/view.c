@@ -40,34 +40,7 @@ const char *view_sort_name(int sort)
 	return sort < VIEW_SORT_COUNT ? sort_names[sort] : NULL;
 }
 
-/* --- functions without a place in the snapshot --- */
-
-uint64_t rows_func_key(const struct snapshot *s, uint32_t func)
-{
-	return func < s->nr_funcs ? s->funcs[func].key : ROWS_KEY_KERNEL;
-}
-
-const char *rows_name(const struct snapshot *s, uint32_t func, uint64_t key)
-{
-	if (func < s->nr_funcs)
-		return snapshot_text(s, s->funcs[func].name);
-	return key == ROWS_KEY_KERNEL ? "[kernel]" : "[other]";
-}
-
-const char *rows_object(const struct snapshot *s, uint32_t func)
-{
-	return func < s->nr_funcs ? snapshot_text(s, s->funcs[func].object) : "";
-}
-
 /* --- siblings --- */
-
-int rows_add_sibling(struct view_scratch *w, struct sibling sibling)
-{
-	if (vec_reserve(&w->siblings, &w->cap_siblings, w->nr_siblings + 1, UINT32_MAX) < 0)
-		return -ENOMEM;
-	w->siblings[w->nr_siblings++] = sibling;
-	return 0;
-}
 
 static int compare_u64(uint64_t a, uint64_t b)
 {
@@ -96,7 +69,8 @@ static int compare_siblings(const void *left, const void *right, void *arg)
 	return order ? order : (a->key < b->key ? -1 : a->key > b->key);
 }
 
-int rows_finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent_key)
+/* Drop siblings from FIRST on that are too small (as one "[other]") and sort the others. 0 or -ENOMEM. */
+static int finish_siblings(struct view_scratch *w, uint32_t first, uint64_t parent_key)
 {
 	struct sibling other = {.key = hash_u64(parent_key ^ 0x6f74686572u), .func = SNAPSHOT_NONE};
 	size_t nr = first;
@@ -259,7 +233,7 @@ static int push_level(struct view_scratch *w, const struct sibling *item,
 	struct sibling copy = item ? *item : (struct sibling){0}; /* siblings[] may move */
 
 	if (w->spec->rows(w, item ? &copy : NULL) < 0 ||
-	    rows_finish_siblings(w, level.first, copy.key) < 0 ||
+	    finish_siblings(w, level.first, copy.key) < 0 ||
 	    vec_reserve(&w->levels, &w->cap_levels, w->nr_levels + 1, UINT32_MAX) < 0)
 		return -ENOMEM;
 	level.next = level.first;

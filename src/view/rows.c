@@ -1,15 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The call tree without kernel frames: the weight of a kernel node goes to
- * the user function that entered the kernel; where there is none (kernel
- * threads), to one node "[kernel]".
- */
+/* What rows are made from: see rows.h. */
 #include "config.h"
 
-#include "src/base/vec.h"
 #include "src/view/rows.h"
 
+#include "src/base/vec.h"
+
 #include <errno.h>
+
+/* --- functions without a place in the snapshot --- */
+
+uint64_t rows_func_key(const struct snapshot *s, uint32_t func)
+{
+	return func < s->nr_funcs ? s->funcs[func].key : ROWS_KEY_KERNEL;
+}
+
+const char *rows_name(const struct snapshot *s, uint32_t func, uint64_t key)
+{
+	if (func < s->nr_funcs)
+		return snapshot_text(s, s->funcs[func].name);
+	return key == ROWS_KEY_KERNEL ? "[kernel]" : "[other]";
+}
+
+const char *rows_object(const struct snapshot *s, uint32_t func)
+{
+	return func < s->nr_funcs ? snapshot_text(s, s->funcs[func].object) : "";
+}
+
+/* --- siblings --- */
+
+int rows_add_sibling(struct view_scratch *w, struct sibling sibling)
+{
+	if (vec_reserve(&w->siblings, &w->cap_siblings, w->nr_siblings + 1, UINT32_MAX) < 0)
+		return -ENOMEM;
+	w->siblings[w->nr_siblings++] = sibling;
+	return 0;
+}
+
+/* --- nodes --- */
 
 static bool is_kernel(const struct snapshot *s, const struct snap_node *node)
 {
@@ -23,6 +51,11 @@ static uint32_t add_node(struct view_scratch *w, struct snap_node node)
 	return w->nr_nodes++;
 }
 
+/*
+ * The call tree without kernel frames: the weight of a kernel node goes to
+ * the user function that entered the kernel; where there is none (kernel
+ * threads), to one node "[kernel]".
+ */
 static void fold_nodes(struct view_scratch *w)
 {
 	const struct snapshot *s = w->snapshot;
