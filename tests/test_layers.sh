@@ -103,7 +103,6 @@ echo "$(wc -l <"$tmp/includes") includes keep to the table"
 
 # The circles that are left, LAYER: FILE FILE ... Who unties one, or renames a file of one, mends its line; no line is added.
 cat >"$tmp/known" <<EOF
-proc: procs requests
 EOF
 
 # LAYER FILE TYPE SYMBOL: what each object of each layer's library defines (T, D, ...) and uses (U).

@@ -265,3 +265,22 @@ int procs_apply(struct procs *procs, const struct record *record)
 		return 0;
 	}
 }
+
+struct process *procs_of_sample(struct procs *procs, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	struct process_entry *entry = processes_find(&procs->processes, pid);
+
+	(void)tid; /* threads share the process whatever their number */
+	if (!entry)
+		entry = procs_add_unknown(procs, pid, time_ns);
+	if (!entry)
+		entry = processes_find(&procs->processes, MORE_PID);
+	if (!entry)
+		entry = procs_add_unknown(procs, MORE_PID, time_ns);
+	if (!entry || processes_index(&procs->processes, entry) < 0)
+		return NULL;
+	entry->last_sample_ns = MAX(entry->last_sample_ns, time_ns);
+	if (unlikely(!entry->process.has_maps || entry->process.is_stale))
+		procs_request_maps(procs, entry);
+	return &entry->process;
+}

@@ -16,7 +16,6 @@
 #define COMM_BYTES_MAX 15 /* TASK_COMM_LEN without its NUL */
 
 #define SPACES_BYTES_MAX (48u << 20) /* over a million mappings; a desktop has some ten thousand */
-#define MORE_PID	 (-2)	     /* no task has it: stands for all above the bound */
 
 #define VSYSCALL_START 0xffffffffff600000ull /* x86-64; elsewhere nothing ever runs there */
 #define VSYSCALL_BYTES 0x1000ull
@@ -136,50 +135,6 @@ int procs_map(struct procs *procs, struct space **space, const struct mapping *m
 
 /* --- processes --- */
 
-/* A scan shows another process under a pid that is known: did we miss its fork? */
-static bool is_another(const struct process_entry *entry, uint64_t start_time)
-{
-	return entry->process.start_time != 0 && start_time != 0 &&
-	       entry->process.start_time != start_time;
-}
-
-int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *comm,
-	       bool is_kernel, uint64_t time_ns)
-{
-	struct process_entry *entry = processes_find(&procs->processes, pid);
-
-	if (entry && is_older(time_ns, entry->since_ns)) {
-		/* Forked, execed or made since the scan was asked for: the scan may show the program before it. */
-		entry->scanned_ns = time_ns;
-		return 0;
-	}
-	if (!entry || is_another(entry, start_time)) {
-		entry = processes_add(&procs->processes, pid, procs->empty, time_ns);
-		if (!entry)
-			return -ENOMEM;
-		procs_name(entry, comm, time_ns);
-	}
-	entry->scanned_ns = time_ns;
-	entry->process.start_time = start_time;
-	entry->process.is_kernel = is_kernel;
-	if (!is_older(time_ns, entry->named_ns))
-		procs_name(entry, comm, time_ns);
-	if (!entry->process.has_maps)
-		procs_request_maps(procs, entry);
-	return 0;
-}
-
-void procs_scanned(struct procs *procs, uint64_t time_ns)
-{
-	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
-		struct process_entry *entry = procs->processes.slots[i];
-
-		if (entry && entry->process.pid > 0 && entry->scanned_ns < time_ns &&
-		    MAX(entry->known_ns, entry->last_sample_ns) < time_ns)
-			processes_bury(&procs->processes, entry, time_ns);
-	}
-}
-
 static const char *no_pid_name(pid_t pid)
 {
 	if (pid == MORE_PID)
@@ -197,25 +152,6 @@ struct process_entry *procs_add_unknown(struct procs *procs, pid_t pid, uint64_t
 	procs_name(entry, pid > 0 ? "" : no_pid_name(pid), 0);
 	entry->process.is_kernel = pid <= 0;
 	return entry;
-}
-
-struct process *procs_of_sample(struct procs *procs, pid_t pid, pid_t tid, uint64_t time_ns)
-{
-	struct process_entry *entry = processes_find(&procs->processes, pid);
-
-	(void)tid; /* threads share the process whatever their number */
-	if (!entry)
-		entry = procs_add_unknown(procs, pid, time_ns);
-	if (!entry)
-		entry = processes_find(&procs->processes, MORE_PID);
-	if (!entry)
-		entry = procs_add_unknown(procs, MORE_PID, time_ns);
-	if (!entry || processes_index(&procs->processes, entry) < 0)
-		return NULL;
-	entry->last_sample_ns = MAX(entry->last_sample_ns, time_ns);
-	if (unlikely(!entry->process.has_maps || entry->process.is_stale))
-		procs_request_maps(procs, entry);
-	return &entry->process;
 }
 
 const struct process *procs_by_index(const struct procs *procs, uint32_t index)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define KSYMS_MAX 16384u
+#define MORE_PID  (-2) /* no task has it: stands for all above the bound */
 
 /* Kernel symbols that come and go while the kernel runs: /proc/kallsyms is read once and does not know them. */
 struct ksyms { /* sorted, not overlapping */

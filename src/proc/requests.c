@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What is to be read from outside, and what came of it: /proc/PID/maps of
+ * What is to be read from outside, and what came of it: scans of /proc, /proc/PID/maps of
  * processes that were there before us or whose records were lost, and files
  * that are mapped. The engine asks and answers; nothing is opened here.
  */
@@ -115,6 +115,52 @@ void procs_mark_stale(struct procs *procs, pid_t pid)
 		return;
 	entry->process.is_stale = true;
 	procs_request_maps(procs, entry);
+}
+
+/* --- what was read --- */
+
+/* A scan shows another process under a pid that is known: did we miss its fork? */
+static bool is_another(const struct process_entry *entry, uint64_t start_time)
+{
+	return entry->process.start_time != 0 && start_time != 0 &&
+	       entry->process.start_time != start_time;
+}
+
+int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *comm,
+	       bool is_kernel, uint64_t time_ns)
+{
+	struct process_entry *entry = processes_find(&procs->processes, pid);
+
+	if (entry && is_older(time_ns, entry->since_ns)) {
+		/* Forked, execed or made since the scan was asked for: the scan may show the program before it. */
+		entry->scanned_ns = time_ns;
+		return 0;
+	}
+	if (!entry || is_another(entry, start_time)) {
+		entry = processes_add(&procs->processes, pid, procs->empty, time_ns);
+		if (!entry)
+			return -ENOMEM;
+		procs_name(entry, comm, time_ns);
+	}
+	entry->scanned_ns = time_ns;
+	entry->process.start_time = start_time;
+	entry->process.is_kernel = is_kernel;
+	if (!is_older(time_ns, entry->named_ns))
+		procs_name(entry, comm, time_ns);
+	if (!entry->process.has_maps)
+		procs_request_maps(procs, entry);
+	return 0;
+}
+
+void procs_scanned(struct procs *procs, uint64_t time_ns)
+{
+	for (size_t i = 0; i < procs->processes.nr_slots; i++) {
+		struct process_entry *entry = procs->processes.slots[i];
+
+		if (entry && entry->process.pid > 0 && entry->scanned_ns < time_ns &&
+		    MAX(entry->known_ns, entry->last_sample_ns) < time_ns)
+			processes_bury(&procs->processes, entry, time_ns);
+	}
 }
 
 /* A space made of TEXT, with the mappings of later records on top. NULL: no memory. */
