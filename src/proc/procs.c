@@ -245,17 +245,7 @@ void procs_stats(const struct procs *procs, struct procs_stats *ret)
 /* The first symbol that ends above ADDR. */
 static size_t ksyms_search(const struct ksyms *ksyms, uint64_t addr)
 {
-	size_t low = 0, high = ksyms->nr_syms;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (ksyms->syms[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return search_first(ksyms->nr_syms, i, ksyms->syms[i].end > addr);
 }
 
 void procs_remove_ksymbol(struct procs *procs, uint64_t start, uint64_t len)
