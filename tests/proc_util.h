@@ -108,7 +108,7 @@ static inline void do_mmap(struct procs *procs, pid_t pid, uint64_t start, uint6
 /* The module at ADDR in the maps of PID, or PROC_MODULE_UNKNOWN. */
 static inline uint32_t module_at(struct procs *procs, pid_t pid, uint64_t addr, uint64_t time_ns)
 {
-	const struct unwind_space *space = process_space(procs_of_sample(procs, pid, pid, time_ns));
+	const struct unwind_space *space = process_space(procs_of_sample(procs, pid, time_ns));
 	const struct unwind_map *map = unwind_map_of(space, addr);
 
 	return map ? map->module->id : PROC_MODULE_UNKNOWN;

@@ -129,7 +129,7 @@ static const struct process *next_sample(struct stack_input *ret_input)
 	assert_int_equal(record_decode(&drain.formats[reordered.format], reordered.raw,
 				       reordered.bytes, &record),
 			 0);
-	process = procs_of_sample(engine->procs, PID, PID, record.time_ns);
+	process = procs_of_sample(engine->procs, PID, record.time_ns);
 	stack_input_of(&engine->stacks, process, &record, ret_input);
 	return process;
 }
@@ -147,7 +147,8 @@ static void expect_path(const struct stack_made *made, uint32_t nr_calls, uint64
 		/* The call itself, not what comes before or after it. */
 		assert_int_equal(engine->stacks.path[at].off % 16, 0);
 		if (at > 0)
-			assert_int_equal(engine->stacks.path[at].off, engine->stacks.path[at - 1].off + 16);
+			assert_int_equal(engine->stacks.path[at].off,
+					 engine->stacks.path[at - 1].off + 16);
 	}
 	if (leaf)
 		assert_int_equal(engine->stacks.path[at++].off, leaf - CODE);

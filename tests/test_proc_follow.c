@@ -45,18 +45,18 @@ static void fork_and_exec_make_another_process(void **state)
 	uint32_t shell, child;
 
 	have_shell(procs);
-	shell = procs_of_sample(procs, 10, 10, 110)->index;
+	shell = procs_of_sample(procs, 10, 110)->index;
 	do_fork(procs, 10, 20, 120);
-	child = procs_of_sample(procs, 20, 20, 121)->index;
+	child = procs_of_sample(procs, 20, 121)->index;
 	assert_int_not_equal(child, shell);
 	assert_string_equal(procs_by_index(procs, child)->comm, "sh");
 	assert_string_equal(name_at(procs, 20, 0x400000, 122), "sh");
 
 	do_exec(procs, 20, "gcc", 130);
 	do_mmap(procs, 20, 0x10000000, 0x1000, "/usr/bin/gcc", 300, 131);
-	assert_int_not_equal(procs_of_sample(procs, 20, 20, 140)->index, child);
-	assert_string_equal(procs_of_sample(procs, 20, 20, 140)->comm, "gcc");
-	assert_true(procs_of_sample(procs, 20, 20, 140)->has_maps);
+	assert_int_not_equal(procs_of_sample(procs, 20, 140)->index, child);
+	assert_string_equal(procs_of_sample(procs, 20, 140)->comm, "gcc");
+	assert_true(procs_of_sample(procs, 20, 140)->has_maps);
 	assert_int_equal(module_at(procs, 20, 0x400000, 141), PROC_MODULE_UNKNOWN);
 	assert_string_equal(name_at(procs, 20, 0x10000000, 141), "gcc");
 	/* What was counted for the child before its exec is the shell's still. */
@@ -83,7 +83,7 @@ static void exec_without_samples_keeps_one_entry(void **state)
 	assert_int_equal(stats.live_processes, 1);
 	assert_true(heap_bytes() < 100000);
 	/* The first index is still free: none of them had a sample. */
-	assert_int_equal(procs_of_sample(procs, 10, 10, 400)->index, 0);
+	assert_int_equal(procs_of_sample(procs, 10, 400)->index, 0);
 }
 
 static void rename_keeps_the_process(void **state)
@@ -92,9 +92,9 @@ static void rename_keeps_the_process(void **state)
 	uint32_t index;
 
 	have_shell(procs);
-	index = procs_of_sample(procs, 10, 10, 110)->index;
+	index = procs_of_sample(procs, 10, 110)->index;
 	do_comm(procs, 10, 10, "renamed\033[1m\n", false, 120);
-	assert_int_equal(procs_of_sample(procs, 10, 10, 121)->index, index);
+	assert_int_equal(procs_of_sample(procs, 10, 121)->index, index);
 	assert_string_equal(procs_by_index(procs, index)->comm, "renamed?[1m?");
 	do_comm(procs, 10, 11, "worker", false, 130); /* one thread's own name */
 	assert_string_equal(procs_by_index(procs, index)->comm, "renamed?[1m?");
@@ -112,12 +112,12 @@ static void threads_share_and_outlive_the_leader(void **state)
 	do_fork(procs, 10, 30, 110);
 	do_thread(procs, 30, 31, 111);
 	do_thread(procs, 30, 32, 112);
-	index = procs_of_sample(procs, 30, 31, 113)->index;
-	assert_int_equal(procs_of_sample(procs, 30, 30, 114)->index, index);
+	index = procs_of_sample(procs, 30, 113)->index;
+	assert_int_equal(procs_of_sample(procs, 30, 114)->index, index);
 	do_exit(procs, 30, 30, 120); /* the leader */
 	do_exit(procs, 30, 31, 121);
 	procs_sweep(procs, 1000);
-	assert_int_equal(procs_of_sample(procs, 30, 32, 2000)->index, index);
+	assert_int_equal(procs_of_sample(procs, 30, 2000)->index, index);
 	assert_false(procs_by_index(procs, index)->is_dead);
 	assert_string_equal(name_at(procs, 30, 0x400000, 2001), "sh");
 	do_exit(procs, 30, 32, 3000); /* the last thread */
@@ -134,17 +134,17 @@ static void threads_of_a_process_found_in_proc(void **state)
 	uint32_t index;
 
 	have_shell(procs); /* how many threads it has is not known */
-	index = procs_of_sample(procs, 10, 10, 110)->index;
+	index = procs_of_sample(procs, 10, 110)->index;
 	do_exit(procs, 10, 12, 120);
 	assert_false(procs_by_index(procs, index)->is_dead);
 	do_exit(procs, 10, 10, 130);
 	/* Samples keep it: other threads may live on. */
 	for (uint64_t t = 200; t < 2000; t += 100) {
-		assert_int_equal(procs_of_sample(procs, 10, 12, t)->index, index);
+		assert_int_equal(procs_of_sample(procs, 10, t)->index, index);
 		procs_sweep(procs, t - 50);
 	}
 	procs_sweep(procs, 5000);
-	assert_int_not_equal(procs_of_sample(procs, 10, 12, 6000)->index, index);
+	assert_int_not_equal(procs_of_sample(procs, 10, 6000)->index, index);
 }
 
 static void a_pid_used_again_is_another_process(void **state)
@@ -156,25 +156,25 @@ static void a_pid_used_again_is_another_process(void **state)
 	do_fork(procs, 10, 40, 110);
 	do_exec(procs, 40, "one", 111);
 	do_mmap(procs, 40, 0x1000, 0x1000, "/bin/one", 301, 112);
-	first = procs_of_sample(procs, 40, 40, 113)->index;
+	first = procs_of_sample(procs, 40, 113)->index;
 	do_exit(procs, 40, 40, 120);
 	do_fork(procs, 10, 40, 130); /* before the sweep */
 	do_exec(procs, 40, "two", 131);
-	second = procs_of_sample(procs, 40, 40, 132)->index;
+	second = procs_of_sample(procs, 40, 132)->index;
 	assert_int_not_equal(first, second);
 	assert_int_equal(module_at(procs, 40, 0x1000, 133), PROC_MODULE_UNKNOWN);
 	procs_sweep(procs, 10000);
 	assert_string_equal(procs_by_index(procs, first)->comm, "one");
 	assert_string_equal(procs_by_index(procs, second)->comm, "two");
-	assert_string_equal(procs_of_sample(procs, 40, 40, 10001)->comm, "two");
+	assert_string_equal(procs_of_sample(procs, 40, 10001)->comm, "two");
 	/* Without its exit record, too. */
 	do_fork(procs, 10, 40, 20000);
-	assert_int_not_equal(procs_of_sample(procs, 40, 40, 20001)->index, second);
+	assert_int_not_equal(procs_of_sample(procs, 40, 20001)->index, second);
 	assert_int_equal(live(procs), 2);
 	/* And when only /proc tells, by its start time. */
-	first = procs_of_sample(procs, 10, 10, 20002)->index;
+	first = procs_of_sample(procs, 10, 20002)->index;
 	procs_seen(procs, 10, 7777, "other", false, 30000);
-	assert_int_not_equal(procs_of_sample(procs, 10, 10, 30001)->index, first);
+	assert_int_not_equal(procs_of_sample(procs, 10, 30001)->index, first);
 	assert_string_equal(procs_by_index(procs, first)->comm, "sh");
 }
 
@@ -189,7 +189,7 @@ static void records_older_than_proc_change_nothing_it_showed(void **state)
 	do_mmap(procs, 10, 0x400000, 0x100000, "/bin/login", 900, 75);
 	do_mmap(procs, 10, 0x7f000000, 0x100000, LIBC, 200, 80);
 	do_mmap(procs, 10, 0x7f080000, 0x1000000, "/lib/old.so", 901, 85);
-	assert_string_equal(procs_of_sample(procs, 10, 10, 110)->comm, "sh");
+	assert_string_equal(procs_of_sample(procs, 10, 110)->comm, "sh");
 	assert_string_equal(name_at(procs, 10, 0x400000, 110), "sh");
 	assert_string_equal(name_at(procs, 10, 0x7f0fffff, 110), "libc.so.6");
 	/* Where /proc showed nothing an old mapping is better than none. */
@@ -199,7 +199,7 @@ static void records_older_than_proc_change_nothing_it_showed(void **state)
 	assert_string_equal(name_at(procs, 10, 0x7f000000, 121), "new.so");
 	assert_string_equal(name_at(procs, 10, 0x7f001000, 121), "libc.so.6");
 	do_exit(procs, 10, 10, 90);
-	assert_false(procs_of_sample(procs, 10, 10, 130)->is_dead);
+	assert_false(procs_of_sample(procs, 10, 130)->is_dead);
 }
 
 static void maps_text_keeps_what_came_after_it_was_asked_for(void **state)
@@ -231,7 +231,7 @@ static void maps_text_of_the_program_before_is_refused(void **state)
 	/* Asked after the exec, though its record comes later: the text is the new program's. */
 	procs_maps_text(procs, 10, shell_maps, sizeof(shell_maps) - 1, 300);
 	do_exec(procs, 10, "dash", 290);
-	assert_string_equal(procs_of_sample(procs, 10, 10, 310)->comm, "dash");
+	assert_string_equal(procs_of_sample(procs, 10, 310)->comm, "dash");
 	assert_string_equal(name_at(procs, 10, 0x400000, 310), "sh");
 }
 
@@ -256,8 +256,8 @@ static void fork_shares_maps_until_they_change(void **state)
 	for (pid_t pid = 100; pid < 110; pid++)
 		do_fork(procs, 10, pid, 200);
 	for (pid_t pid = 101; pid < 110; pid++)
-		assert_ptr_equal(process_space(procs_of_sample(procs, pid, pid, 201)),
-				 process_space(procs_of_sample(procs, 10, 10, 201)));
+		assert_ptr_equal(process_space(procs_of_sample(procs, pid, 201)),
+				 process_space(procs_of_sample(procs, 10, 201)));
 	do_mmap(procs, 105, 0x1000, 0x1000, "/lib/a.so", 500, 202);
 	assert_int_equal(module_at(procs, 10, 0x1000, 203), PROC_MODULE_UNKNOWN);
 	assert_int_equal(module_at(procs, 104, 0x1000, 203), PROC_MODULE_UNKNOWN);
@@ -314,7 +314,7 @@ static void anonymous_and_special_memory(void **state)
 	assert_int_equal(module_at(procs, 10, 0x7fff0000, 121), PROC_MODULE_VDSO);
 	assert_int_equal(module_at(procs, 10, 0xffffffffff600000, 121), PROC_MODULE_VSYSCALL);
 	/* Offsets in the vDSO are from its image's start, those of code without a file are addresses. */
-	space = process_space(procs_of_sample(procs, 10, 10, 122));
+	space = process_space(procs_of_sample(procs, 10, 122));
 	for (uint32_t i = 0; i < space->nr_maps; i++) {
 		if (space->maps[i].module->id == PROC_MODULE_VDSO)
 			assert_int_equal(space->maps[i].file_off, 0);
@@ -355,7 +355,7 @@ static void hostile_mappings_do_no_harm(void **state)
 static void unknown_processes_want_a_name_and_maps(void **state)
 {
 	struct procs *procs = *state;
-	const struct process *process = procs_of_sample(procs, 77, 78, 500);
+	const struct process *process = procs_of_sample(procs, 77, 500);
 	uint64_t start_time;
 	pid_t pid;
 
@@ -365,16 +365,16 @@ static void unknown_processes_want_a_name_and_maps(void **state)
 	assert_int_equal(pid, 77);
 	/* The scan was asked for before its first sample: it is this process all the same. */
 	procs_seen(procs, 77, 4444, "daemon", false, 490);
-	process = procs_of_sample(procs, 77, 77, 520);
+	process = procs_of_sample(procs, 77, 520);
 	assert_string_equal(process->comm, "daemon");
 	assert_int_equal(process->start_time, 4444);
 	procs_maps_text(procs, 77, shell_maps, sizeof(shell_maps) - 1, 495);
 	assert_string_equal(name_at(procs, 77, 0x400000, 530), "sh");
 	/* A child of a nameless one has its own number. */
-	procs_of_sample(procs, 80, 80, 600);
+	procs_of_sample(procs, 80, 600);
 	do_fork(procs, 80, 81, 610);
-	assert_string_equal(procs_of_sample(procs, 81, 81, 620)->comm, ":81");
-	assert_false(procs_of_sample(procs, 81, 81, 620)->has_maps);
+	assert_string_equal(procs_of_sample(procs, 81, 620)->comm, ":81");
+	assert_false(procs_of_sample(procs, 81, 620)->has_maps);
 }
 
 static void kernel_threads_have_no_maps_to_want(void **state)
@@ -386,14 +386,14 @@ static void kernel_threads_have_no_maps_to_want(void **state)
 	procs_seen(procs, 2, 1, "kthreadd", true, 100);
 	do_fork(procs, 2, 50, 110);
 	do_comm(procs, 50, 50, "kworker/u4:1", false, 111);
-	assert_true(procs_of_sample(procs, 50, 50, 120)->is_kernel);
-	assert_string_equal(procs_of_sample(procs, 0, 0, 120)->comm, "swapper");
-	assert_true(procs_of_sample(procs, 0, 0, 120)->is_kernel);
-	assert_string_equal(procs_of_sample(procs, -1, -1, 120)->comm, "[exiting]");
+	assert_true(procs_of_sample(procs, 50, 120)->is_kernel);
+	assert_string_equal(procs_of_sample(procs, 0, 120)->comm, "swapper");
+	assert_true(procs_of_sample(procs, 0, 120)->is_kernel);
+	assert_string_equal(procs_of_sample(procs, -1, 120)->comm, "[exiting]");
 	assert_false(procs_next_maps_request(procs, 200, &pid, &start_time));
 	/* A kernel thread that starts a program. */
 	do_exec(procs, 50, "modprobe", 210);
-	assert_false(procs_of_sample(procs, 50, 50, 220)->is_kernel);
+	assert_false(procs_of_sample(procs, 50, 220)->is_kernel);
 }
 
 static void a_scan_ends_what_it_does_not_show(void **state)
@@ -403,16 +403,16 @@ static void a_scan_ends_what_it_does_not_show(void **state)
 
 	have_shell(procs);
 	procs_seen(procs, 11, 1, "lost", false, 100);
-	lost = procs_of_sample(procs, 11, 11, 110)->index;
-	kept = procs_of_sample(procs, 10, 10, 110)->index;
-	procs_of_sample(procs, 0, 0, 110);
+	lost = procs_of_sample(procs, 11, 110)->index;
+	kept = procs_of_sample(procs, 10, 110)->index;
+	procs_of_sample(procs, 0, 110);
 	do_fork(procs, 10, 12, 250); /* after the scan was asked for */
 	procs_seen(procs, 10, 5555, "sh", false, 200);
 	procs_scanned(procs, 200);
 	assert_true(procs_by_index(procs, lost)->is_dead);
 	assert_false(procs_by_index(procs, kept)->is_dead);
-	assert_false(procs_of_sample(procs, 12, 12, 260)->is_dead);
-	assert_false(procs_of_sample(procs, 0, 0, 260)->is_dead);
+	assert_false(procs_of_sample(procs, 12, 260)->is_dead);
+	assert_false(procs_of_sample(procs, 0, 260)->is_dead);
 }
 
 static void names_of_the_dead_are_bounded(void **state)
@@ -428,7 +428,7 @@ static void names_of_the_dead_are_bounded(void **state)
 
 		do_fork(procs, 10, pid, t);
 		do_exec(procs, pid, "cc1", t);
-		last = procs_of_sample(procs, pid, pid, t)->index;
+		last = procs_of_sample(procs, pid, t)->index;
 		if (i == 0)
 			first = last;
 		do_exit(procs, pid, pid, t);
@@ -470,16 +470,16 @@ static void changes_of_mappings_are_bounded(void **state)
 	/* Others do not notice. */
 	do_mmap(procs, 10, 0x20000000, 0x1000, LIBC, 5, second + TIMES);
 	assert_string_equal(name_at(procs, 10, 0x20000000, second + TIMES), "libc.so.6");
-	assert_false(procs_of_sample(procs, 10, 10, second + TIMES)->is_stale);
+	assert_false(procs_of_sample(procs, 10, second + TIMES)->is_stale);
 	/* A sample asks for what has not been followed. What is skipped after the question stays doubtful. */
-	assert_true(procs_of_sample(procs, 20, 20, second + TIMES)->is_stale);
+	assert_true(procs_of_sample(procs, 20, second + TIMES)->is_stale);
 	assert_true(procs_next_maps_request(procs, second + TIMES, &pid, &start_time));
 	assert_int_equal(pid, 20);
 	do_mmap(procs, 20, 0x30000000, 0x1000, LIBC, 5, second + TIMES + 1);
 	assert_int_equal(
 		procs_maps_text(procs, 20, shell_maps, sizeof(shell_maps) - 1, second + TIMES + 2),
 		0);
-	assert_true(procs_of_sample(procs, 20, 20, second + TIMES)->is_stale);
+	assert_true(procs_of_sample(procs, 20, second + TIMES)->is_stale);
 	assert_int_equal(module_at(procs, 20, 0x10000000, second + TIMES), PROC_MODULE_UNKNOWN);
 	/* In the next second it is followed again. */
 	do_mmap(procs, 20, 0x10000000, 0x1000, LIBC, 5, second + 2 * NS_PER_SEC);
@@ -500,10 +500,10 @@ static void processes_are_bounded(void **state)
 	procs_stats(procs, &stats);
 	assert_int_equal(stats.live_processes, 131072);
 	assert_true(heap_bytes() < 48u << 20);
-	more = procs_of_sample(procs, 139998, 139998, 300)->index;
+	more = procs_of_sample(procs, 139998, 300)->index;
 	assert_string_equal(procs_by_index(procs, more)->comm, "[more]");
-	assert_int_equal(procs_of_sample(procs, 139999, 139999, 300)->index, more);
-	assert_string_equal(procs_of_sample(procs, 10, 10, 301)->comm, "sh");
+	assert_int_equal(procs_of_sample(procs, 139999, 300)->index, more);
+	assert_string_equal(procs_of_sample(procs, 10, 301)->comm, "sh");
 	do_exec(procs, 139999, "x", 302);
 	do_mmap(procs, 139999, 0x1000, 0x1000, LIBC, 5, 303);
 	/* When some end there is room again. */
@@ -511,7 +511,7 @@ static void processes_are_bounded(void **state)
 		do_exit(procs, pid, pid, 400);
 	procs_sweep(procs, 500);
 	do_fork(procs, 10, 139999, 510);
-	assert_string_equal(procs_of_sample(procs, 139999, 139999, 520)->comm, "sh");
+	assert_string_equal(procs_of_sample(procs, 139999, 520)->comm, "sh");
 }
 
 /* As a recursing python does: chunks of data, no munmap record. */
@@ -664,7 +664,7 @@ static void something_happens(struct procs *procs, uint64_t time_ns)
 			path == 1 || path == 2 ? 0 : 100 + pick(50), time_ns);
 		break;
 	default:
-		check_process(procs_of_sample(procs, pid, pid, time_ns));
+		check_process(procs_of_sample(procs, pid, time_ns));
 		break;
 	}
 }

@@ -109,7 +109,7 @@ static int tear_down(void **state)
 static void take_sample(struct fixture *f, const struct record *record)
 {
 	const struct process *process =
-		procs_of_sample(f->procs, (pid_t)record->pid, (pid_t)record->tid, record->time_ns);
+		procs_of_sample(f->procs, (pid_t)record->pid, record->time_ns);
 
 	if ((pid_t)record->pid != f->watched || record->sample.cpumode != 2)
 		return;

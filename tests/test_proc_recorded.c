@@ -42,7 +42,7 @@ static void map_build(struct procs *procs, pid_t pid, uint64_t start, const char
 
 static const struct module *sampled_module(struct procs *procs, pid_t pid, uint64_t pc)
 {
-	const struct process *process = procs_of_sample(procs, pid, pid, 0);
+	const struct process *process = procs_of_sample(procs, pid, 0);
 	const struct unwind_map *map = unwind_map_of(process_space(process), pc);
 
 	assert_non_null(map);
@@ -100,11 +100,11 @@ static void nothing_of_this_machine_is_asked(void **state)
 	uint64_t start_time;
 	pid_t pid;
 
-	procs_of_sample(procs, 4711, 4711, 1);
+	procs_of_sample(procs, 4711, 1);
 	do_mmap(procs, 4711, 0x1000, 0x1000, LIBC, 9, 2);
 	procs_mark_stale(procs, 4711);
 	procs_mark_all_stale(procs);
-	procs_of_sample(procs, 4711, 4711, 3);
+	procs_of_sample(procs, 4711, 3);
 	assert_false(procs_next_maps_request(procs, 1000 * NS_PER_SEC, &pid, &start_time));
 	assert_false(procs_next_module_request(procs, &want));
 }
@@ -121,10 +121,10 @@ static void a_second_reading_finds_the_same_files(void **state)
 	do_exec(procs, 10, "second", 3);
 	nr = procs_nr_modules(procs);
 	procs_restart(procs);
-	assert_string_equal(procs_of_sample(procs, 10, 10, 1)->comm, ":10");
+	assert_string_equal(procs_of_sample(procs, 10, 1)->comm, ":10");
 	do_exec(procs, 10, "first", 1);
 	do_mmap(procs, 10, 0x1000, 0x1000, LIBC, 9, 2);
-	assert_string_equal(procs_of_sample(procs, 10, 10, 2)->comm, "first");
+	assert_string_equal(procs_of_sample(procs, 10, 2)->comm, "first");
 	assert_int_equal(sampled_module(procs, 10, 0x1000)->unwind.id, id);
 	assert_int_equal(procs_nr_modules(procs), nr);
 }
@@ -138,23 +138,23 @@ static void long_names_are_whole(void **state)
 	do_exec(procs, 10, "long_process_na", 1);
 	do_mmap(procs, 10, 0x1000, 0x1000, "/opt/long_process_name_of_mine", 0, 2);
 	do_mmap(procs, 10, 0x3000, 0x1000, "/lib/libc.so.6", 0, 3);
-	process = procs_of_sample(procs, 10, 10, 4);
+	process = procs_of_sample(procs, 10, 4);
 	assert_string_equal(process->comm, "long_process_name_of_mine");
 	/* Another name, or one that was not cut, is what it is. */
 	do_exec(procs, 11, "script_of_mine.", 1);
 	do_mmap(procs, 11, 0x1000, 0x1000, "/usr/bin/python3", 0, 2);
-	assert_string_equal(procs_of_sample(procs, 11, 11, 4)->comm, "script_of_mine.");
+	assert_string_equal(procs_of_sample(procs, 11, 4)->comm, "script_of_mine.");
 	do_exec(procs, 12, "short", 1);
 	do_mmap(procs, 12, 0x1000, 0x1000, "/usr/bin/short_and_long", 0, 2);
-	assert_string_equal(procs_of_sample(procs, 12, 12, 4)->comm, "short");
+	assert_string_equal(procs_of_sample(procs, 12, 4)->comm, "short");
 	do_comm(procs, 10, 10, "renamed", false, 5);
-	assert_string_equal(procs_of_sample(procs, 10, 10, 6)->comm, "renamed");
+	assert_string_equal(procs_of_sample(procs, 10, 6)->comm, "renamed");
 	/* No longer than is kept of it. */
 	do_exec(procs, 13, "aaaaaaaaaaaaaaa", 1);
 	do_mmap(procs, 13, 0x1000, 0x1000,
 		"/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 		0, 2);
-	assert_in_range(strlen(procs_of_sample(procs, 13, 13, 4)->comm), 32, PROC_NAME_MAX - 1);
+	assert_in_range(strlen(procs_of_sample(procs, 13, 4)->comm), 32, PROC_NAME_MAX - 1);
 }
 
 int main(void)

@@ -486,7 +486,7 @@ static void new_processes_are_read_at_once_then_seldom(void **state)
 	assert_false(procs_next_maps_request(procs, 1001 * MS, &pid, &start_time));
 	/* Never readable, always sampled: ten samples a millisecond for a minute. */
 	for (uint64_t t = 1001; t < 61000; t++) {
-		procs_of_sample(procs, 10, 10, t * MS);
+		procs_of_sample(procs, 10, t * MS);
 		if (procs_next_maps_request(procs, t * MS, &pid, &start_time)) {
 			asked++;
 			procs_maps_text(procs, 10, NULL, 0, t * MS);
@@ -508,13 +508,13 @@ static void after_a_loss_only_sampled_processes_are_read(void **state)
 		procs_maps_text(procs, pid, text, sizeof(text) - 1, 100 * MS);
 	}
 	drop_maps_requests(procs, 100 * MS);
-	procs_of_sample(procs, 12, 12, 150 * MS);
+	procs_of_sample(procs, 12, 150 * MS);
 	assert_false(procs_next_maps_request(procs, 150 * MS, &pid, &start_time));
 	procs_mark_all_stale(procs);
 	assert_false(procs_next_maps_request(procs, 1000 * MS, &pid, &start_time));
-	procs_of_sample(procs, 13, 13, 1000 * MS);
-	procs_of_sample(procs, 15, 15, 1000 * MS);
-	procs_of_sample(procs, 13, 13, 1000 * MS);
+	procs_of_sample(procs, 13, 1000 * MS);
+	procs_of_sample(procs, 15, 1000 * MS);
+	procs_of_sample(procs, 13, 1000 * MS);
 	assert_true(procs_next_maps_request(procs, 1000 * MS, &pid, &start_time));
 	assert_int_equal(pid, 13);
 	assert_true(procs_next_maps_request(procs, 1000 * MS, &pid, &start_time));
@@ -524,12 +524,12 @@ static void after_a_loss_only_sampled_processes_are_read(void **state)
 	/* Another loss between question and answer: the answer does not settle it. */
 	procs_mark_all_stale(procs);
 	procs_maps_text(procs, 13, text, sizeof(text) - 1, 1000 * MS);
-	assert_true(procs_of_sample(procs, 13, 13, 1100 * MS)->is_stale);
+	assert_true(procs_of_sample(procs, 13, 1100 * MS)->is_stale);
 	assert_false(
 		procs_next_maps_request(procs, 1100 * MS, &pid, &start_time)); /* 250 ms apart */
 	assert_true(procs_next_maps_request(procs, 1300 * MS, &pid, &start_time));
 	procs_maps_text(procs, 13, text, sizeof(text) - 1, 1300 * MS);
-	assert_false(procs_of_sample(procs, 13, 13, 1400 * MS)->is_stale);
+	assert_false(procs_of_sample(procs, 13, 1400 * MS)->is_stale);
 	procs_stats(procs, &stats);
 	assert_int_equal(stats.maps_reread, 2);
 }
@@ -563,7 +563,7 @@ static void a_stale_process_is_read_again(void **state)
 	drop_maps_requests(procs, 100 * MS);
 	/* A program with code where no mapping is, at each sample of a minute. */
 	for (uint64_t t = 1000; t < 61000; t++) {
-		procs_of_sample(procs, 10, 10, t * MS);
+		procs_of_sample(procs, 10, t * MS);
 		procs_mark_stale(procs, 10);
 		if (procs_next_maps_request(procs, t * MS, &pid, &start_time)) {
 			asked++;
@@ -583,7 +583,7 @@ static void many_wanting_processes_are_all_served(void **state)
 	pid_t pid;
 
 	for (pid = 1; pid < 1000; pid++)
-		procs_of_sample(procs, pid, pid, 100 * MS);
+		procs_of_sample(procs, pid, 100 * MS);
 	for (t = 100; t < 110; t++)
 		while (procs_next_maps_request(procs, t * MS, &pid, &start_time)) {
 			assert_false(seen[pid]);

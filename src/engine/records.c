@@ -46,8 +46,8 @@ static void name_objects(struct engine *engine)
 
 struct process *engine_process_of(struct engine *engine, const struct record *record)
 {
-	struct process *process = procs_of_sample(engine->procs, (pid_t)record->pid,
-						  (pid_t)record->tid, record->time_ns);
+	struct process *process =
+		procs_of_sample(engine->procs, (pid_t)record->pid, record->time_ns);
 
 	if (!process)
 		engine->health.dropped++;

@@ -266,11 +266,10 @@ int procs_apply(struct procs *procs, const struct record *record)
 	}
 }
 
-struct process *procs_of_sample(struct procs *procs, pid_t pid, pid_t tid, uint64_t time_ns)
+struct process *procs_of_sample(struct procs *procs, pid_t pid, uint64_t time_ns)
 {
 	struct process_entry *entry = processes_find(&procs->processes, pid);
 
-	(void)tid; /* threads share the process whatever their number */
 	if (!entry)
 		entry = procs_add_unknown(procs, pid, time_ns);
 	if (!entry)

@@ -106,8 +106,8 @@ void procs_mark_all_stale(struct procs *procs);
 /* The maps of one process do not explain its sample (a pc in no mapping): read them again, rate-limited. */
 void procs_mark_stale(struct procs *procs, pid_t pid);
 
-/* The process of a sample; made on the spot (nameless, without maps, wanting them) if unknown. NULL: no memory. */
-struct process *procs_of_sample(struct procs *procs, pid_t pid, pid_t tid, uint64_t time_ns);
+/* The process of a sample; made on the spot (nameless, its maps requested) if unknown. NULL: no memory. */
+struct process *procs_of_sample(struct procs *procs, pid_t pid, uint64_t time_ns);
 /* Never NULL: beyond 65536 dead processes the oldest is forgotten and called "[exited]". */
 const struct process *procs_by_index(const struct procs *procs, uint32_t index);
 /*

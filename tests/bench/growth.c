@@ -249,8 +249,8 @@ static void take_regs(const struct record_sample *from, struct unwind_regs *ret)
 
 static void take_sample(struct bench *b, const struct record *record)
 {
-	struct process *process = procs_of_sample(b->samples.procs, (pid_t)record->pid,
-						  (pid_t)record->tid, record->time_ns);
+	struct process *process =
+		procs_of_sample(b->samples.procs, (pid_t)record->pid, record->time_ns);
 	const struct record_sample *s = &record->sample;
 	struct unwind_result result;
 	struct unwind_regs regs;

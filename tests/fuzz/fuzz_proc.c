@@ -25,8 +25,8 @@ static void maps(const char *text, size_t len)
 	}
 	must(procs && procs_seen(procs, 7, 1, text, false, 1) == 0);
 	use((uint64_t)procs_maps_text(procs, 7, text, len, 2));
-	if (procs_of_sample(procs, 7, 7, 3)) {
-		const struct unwind_space *space = process_space(procs_of_sample(procs, 7, 7, 3));
+	if (procs_of_sample(procs, 7, 3)) {
+		const struct unwind_space *space = process_space(procs_of_sample(procs, 7, 3));
 
 		const struct unwind_map *map = unwind_map_from(space, 0);
 

@@ -165,8 +165,7 @@ static int add_sample(struct samples *s, const struct record *record)
 
 	if (!from->regs || from->abi != RECORD_ABI_64 || from->stack_bytes == 0)
 		return 0;
-	process =
-		procs_of_sample(s->procs, (pid_t)record->pid, (pid_t)record->tid, record->time_ns);
+	process = procs_of_sample(s->procs, (pid_t)record->pid, record->time_ns);
 	if (!process || vec_reserve(&s->all, &s->cap, s->nr + 1, SIZE_MAX / sizeof(*to)) < 0)
 		return -ENOMEM;
 	to = &s->all[s->nr];
