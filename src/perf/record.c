@@ -81,6 +81,7 @@ static void read_group(struct reader *r, uint64_t read_format, struct record_sam
 	members = read_words(r, nr * per_event);
 	if (!members || !(read_format & PERF_FORMAT_GROUP) || !(read_format & PERF_FORMAT_ID))
 		return;
+	assert(nr <= UINT16_MAX);
 	sample->group = members;
 	sample->nr_group = (uint16_t)nr; /* of a record that has at most 64 KiB */
 	sample->group_words = (uint8_t)per_event;
@@ -249,6 +250,7 @@ static void decode_trailer(const struct record_format *format, struct reader *r,
 	}
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		record->id = reader_u64(&trailer);
+	assert(reader_left(&trailer) == 0);
 }
 
 /* For a record that does not have the mapping's protection. */

@@ -85,6 +85,7 @@ static void account(struct recording *rec, const struct record *record, uint32_t
 {
 	struct recording_info *info = &rec->head.info;
 
+	assert(event < info->nr_events);
 	switch (record->kind) {
 	case RECORD_SAMPLE:
 		info->events[event].nr_samples++;
@@ -146,6 +147,7 @@ static uint64_t counted(struct recording_group *group, uint64_t key, uint64_t va
 			return value;
 		group->last[group->nr_last++] = 0;
 	}
+	assert(at < group->nr_last);
 	before = group->last[at];
 	group->last[at] = value;
 	return value >= before ? value - before : value;

@@ -177,6 +177,7 @@ int recording_events_add_id(struct recording_events *events, uint64_t id, uint32
 void recording_events_name(struct recording_events *events, uint32_t event, const char *name,
 			   size_t len)
 {
+	assert(event < events->nr);
 	len = strnlen(name, len);
 	if (len > 0)
 		text_sanitize(name, len, events->events[event].name,
@@ -214,6 +215,7 @@ uint64_t recording_events_time(const struct recording_events *events, uint32_t e
 	bool is_task = header->type == PERF_RECORD_FORK || header->type == PERF_RECORD_EXIT;
 	size_t off = 0;
 
+	assert(event < events->nr);
 	if (header->type == PERF_RECORD_SAMPLE)
 		off = place->time_off;
 	else if (place->time_back && place->time_back + HEADER_BYTES <= header->size)

@@ -7,6 +7,7 @@
 #include "src/base/vec.h"
 #include "src/perf/recording_head.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -185,10 +186,12 @@ int recording_features_build_id(struct recording_head *head, struct reader *r, b
 		return -EBADMSG;
 	build_id.is_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 	build_id.build_id_bytes = build_id_bytes(room, misc);
+	assert(build_id.build_id_bytes <= sizeof(build_id.build_id));
 	memcpy(build_id.build_id, room, build_id.build_id_bytes);
 	build_id.path = (const char *)r->p;
 	path_room = (size_t)(start + bytes - r->p);
 	reader_skip(r, path_room);
+	assert(r->p == start + bytes); /* where the next one begins */
 	return keep_build_id(head, &build_id, strnlen(build_id.path, path_room));
 }
 

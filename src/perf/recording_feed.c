@@ -44,6 +44,7 @@ static uint32_t take_any(struct chunk_pool *pool)
 	if (pool->nr_free == 0)
 		return POOL_NONE;
 	chunk = pool->free[--pool->nr_free];
+	assert(pool->refs[chunk] == 0 && pool->nr_used + pool->nr_free + 1 == POOL_CHUNKS_ALL);
 	pool->nr_used++;
 	pool->refs[chunk] = 1;
 	pool->offset[chunk] = 0;

@@ -10,6 +10,7 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -129,6 +130,7 @@ ssize_t recording_file_fill(void *context, uint8_t *room, size_t bytes)
 	size_t want = (size_t)MIN((uint64_t)bytes, file->end - file->next);
 	ssize_t n;
 
+	assert(file->next <= file->end);
 	if (want == 0 || file->next > INT64_MAX - want)
 		return 0;
 	n = file->is_regular ? result_of(pread(file->fd, room, want, (off_t)file->next))

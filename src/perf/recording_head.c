@@ -12,6 +12,7 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -67,6 +68,7 @@ static void name_tracepoint(struct recording_head *head, uint32_t event,
 {
 	const struct recording_event *known = &head->events.events[event];
 
+	assert(event < head->events.nr);
 	if (known->type == PERF_TYPE_TRACEPOINT && known->config == tracepoint->id)
 		recording_events_name(&head->events, event, tracepoint->name,
 				      sizeof(tracepoint->name));
@@ -100,6 +102,7 @@ static int add_event(struct recording_head *head, const uint8_t *attr, size_t by
 
 	if (event < 0)
 		return event;
+	assert((size_t)event + 1 == head->events.nr && *ret_bytes <= bytes);
 	sync_events(head);
 	for (size_t i = 0; i < head->nr_tracepoints; i++)
 		name_tracepoint(head, (uint32_t)event, &head->tracepoints[i]);
@@ -391,6 +394,7 @@ static int load_file(struct recording_head *head, struct recording_file *file, c
 		load_features(head, file, &header, name);
 	file->next = header.data.off;
 	file->end = header.data.bytes == 0 ? UINT64_MAX : data_end;
+	assert(file->next <= file->end);
 	return 0;
 }
 

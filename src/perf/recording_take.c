@@ -217,6 +217,7 @@ static void end_round(struct recording *rec)
 {
 	if (rec->nr_streams > 1)
 		return;
+	assert(rec->round_ns <= rec->stream->newest_ns);
 	/* What is written in one round is younger than all that the round before the last has seen. */
 	rec->horizon_ns = MAX(rec->horizon_ns, rec->round_ns);
 	rec->horizon_moved = true;
@@ -288,6 +289,7 @@ static int skip_outside(struct recording *rec)
 		feed_take(&rec->raw, here);
 		rec->stream->skip -= here;
 		passed = recording_file_skip(&rec->stream->file, rec->stream->skip);
+		assert(passed <= rec->stream->skip);
 		if (passed > 0)
 			feed_jump(&rec->raw, passed);
 		rec->stream->skip -= passed;
