@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Starting a command: see launch.h. Up to three processes: ourselves, the
- * command, and for a command behind a screen, or of root's, a keeper that does
+ * command, and for a command beside a screen, or of root's, a keeper that does
  * nothing but wait for our words and our end: we may have given up the right to
  * signal the command, and may be killed.
  *
@@ -96,7 +96,7 @@ static int find_program(const char *name)
 	}
 }
 
-/* sudo made these root's: a command that runs as the user again wants the user's. */
+/* sudo made these root's: a command that runs as the user again needs the user's. */
 static void restore_home(const struct identity *who)
 {
 	const struct passwd *user = who->by_sudo ? getpwuid(who->uid) : NULL;

@@ -52,7 +52,7 @@ void launch_signal(const struct launch *launch, int signal);
  */
 bool launch_reap(struct launch *launch, bool wait, int *ret_status, struct err *err);
 
-/* A command behind a screen that still runs is ended; one in batch mode is left alone. */
+/* A command beside a screen that still runs is ended; one in batch mode is left alone. */
 struct launch *launch_free(struct launch *launch);
 
 #endif

@@ -140,7 +140,7 @@ static int set_stack_bytes(struct options *o, const char *word, struct err *err)
 
 	if (r < 0)
 		return r;
-	o->stack_bytes = (uint32_t)bytes & ~7u; /* the kernel wants a multiple of 8 */
+	o->stack_bytes = (uint32_t)bytes & ~7u; /* the kernel takes multiples of 8 */
 	return 0;
 }
 

@@ -50,7 +50,7 @@ static int open_existing(const char *name)
 		return -errno;
 	if (S_ISLNK(st.st_mode))
 		return open_link(name);
-	/* Whoever has put a FIFO there wants to read: another user's may not be written to. */
+	/* A FIFO hands the report to its reader: another user's may not be written to. */
 	if (!S_ISCHR(st.st_mode) &&
 	    (!S_ISFIFO(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0)))
 		return -EEXIST;

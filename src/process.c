@@ -84,7 +84,7 @@ static void run_away(int signal_nr)
 }
 
 /*
- * The scheduler shares out CPUs among sessions before it looks at niceness, so
+ * The scheduler shares out CPUs among sessions before it weighs niceness, so
  * on a busy machine a nice value does not bring the engine to its rings in
  * time; a real-time priority does, with a limit that takes it from a runaway.
  */

@@ -20,7 +20,7 @@ struct list {
 	uint64_t key;	      /* of the row under the cursor */
 	/*
 	 * The person has chosen a row. Until then the cursor stays on the first row,
-	 * whatever item that is: who only watches wants the top of the list.
+	 * whatever item that is: a person who only watches sees the top of the list.
 	 */
 	bool is_chosen;
 	int name_columns; /* widest name that was on the screen so far */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Interned strings: one text blob, an array of offsets into it, and a hash
- * map from text hash to id. Hash collisions of 64 bits are told apart by
+ * map from text hash to id. Hash collisions of 64 bits are resolved by
  * comparing the text and probing with a changed hash.
  */
 #include "config.h"

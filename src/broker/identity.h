@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whose work this is: the invoking user behind sudo, and how privileges are given up for good. */
+/* Whose work this is: the user who called sudo, and how privileges are given up for good. */
 #ifndef ST_BROKER_IDENTITY_H
 #define ST_BROKER_IDENTITY_H
 

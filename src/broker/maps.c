@@ -2,7 +2,7 @@
 /*
  * The kernel answers for one address, or its text is read line by line: see
  * maps.h. Only the path at the end of a line is a target's choice, and nothing
- * behind the inode is looked at.
+ * after the inode is parsed.
  */
 #include "config.h"
 

@@ -17,7 +17,7 @@
 
 #define LIVE_STACK_BYTES_MIN	 4096u
 #define LIVE_STACK_BYTES_DEFAULT 16384u
-#define LIVE_STACK_BYTES_MAX	 65528u /* the kernel wants < 65535 and a multiple of 8 */
+#define LIVE_STACK_BYTES_MAX	 65528u /* the kernel takes < 65535 and multiples of 8 */
 
 /*
  * How events get opened. open() is perf_event_open(2) with PERF_FLAG_FD_CLOEXEC;

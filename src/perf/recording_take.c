@@ -145,18 +145,18 @@ static int take_compressed(struct recording *rec, const struct perf_event_header
 	rec->head.info.is_compressed = true;
 	if (!rec->is_inflating) {
 		if (header->type == RECORDING_COMPRESSED2) {
-			uint64_t told;
+			uint64_t data_bytes;
 
 			if (header->size < COMPRESSED2_DATA_OFF)
 				return damaged(rec, &rec->raw, "a compressed record without data");
-			told = first_number(rec, p, true);
+			data_bytes = first_number(rec, p, true);
 			off = COMPRESSED2_DATA_OFF;
 			bytes = header->size - off;
-			if (told > bytes)
+			if (data_bytes > bytes)
 				return damaged(
 					rec, &rec->raw,
 					"a compressed record with more data than it is long");
-			bytes = (size_t)told;
+			bytes = (size_t)data_bytes;
 		}
 		if (rec->stream->inflated > bytes)
 			return damaged(rec, &rec->raw, "it changes while it is read");

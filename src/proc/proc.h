@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Processes, their executable mappings, and the ELF files behind them, as the
+ * Processes, their executable mappings, and the ELF files that they map, as the
  * sideband reports. Opens nothing: requests files and maps, and learns
  * what came of it. Knows no loader and no broker. Engine thread only.
  */

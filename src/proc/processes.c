@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The table of processes: see processes.h. An index exists only once a sample
- * names the process, so the thousands of short processes that are never caught
- * by a sample leave nothing behind.
+ * names the process: the thousands of short processes that no sample ever
+ * catches have none.
  */
 #include "config.h"
 

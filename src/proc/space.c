@@ -33,7 +33,7 @@
 #define PART_FIRST_CAP 16u
 #define PART_MAPS_MAX  256u
 #define ELEMENT_BYTES  (sizeof(struct unwind_map) + sizeof(uint64_t)) /* of both arrays */
-#define JOIN_SHARE     64u /* joining looks at all mappings: not before so many changes of them */
+#define JOIN_SHARE     64u /* joining goes through all mappings: not before so many changes of them */
 
 /* What a part's mappings lie in. */
 struct space_store {
@@ -140,7 +140,7 @@ static int parts_grow(struct space *space)
 
 static void parts_drop(struct space *space, uint32_t first, uint32_t last)
 {
-	uint32_t behind = space->nr_parts - last;
+	uint32_t after = space->nr_parts - last;
 
 	if (first == last)
 		return;
@@ -148,21 +148,21 @@ static void parts_drop(struct space *space, uint32_t first, uint32_t last)
 		space->nr_maps -= space->parts[p].nr_maps;
 		store_done(space, &space->stores[p]);
 	}
-	memmove(space->parts + first, space->parts + last, behind * sizeof(*space->parts));
-	memmove(space->stores + first, space->stores + last, behind * sizeof(*space->stores));
+	memmove(space->parts + first, space->parts + last, after * sizeof(*space->parts));
+	memmove(space->stores + first, space->stores + last, after * sizeof(*space->stores));
 	space->nr_parts -= last - first;
 }
 
 /* An empty part at P, with room for CAP mappings. */
 static int part_add(struct space *space, uint32_t p, uint32_t cap)
 {
-	uint32_t behind = space->nr_parts - p;
+	uint32_t after = space->nr_parts - p;
 	int r = space->nr_parts == space->cap_parts ? parts_grow(space) : 0;
 
 	if (r < 0)
 		return r;
-	memmove(space->parts + p + 1, space->parts + p, behind * sizeof(*space->parts));
-	memmove(space->stores + p + 1, space->stores + p, behind * sizeof(*space->stores));
+	memmove(space->parts + p + 1, space->parts + p, after * sizeof(*space->parts));
+	memmove(space->stores + p + 1, space->stores + p, after * sizeof(*space->stores));
 	space->parts[p] = (struct unwind_part){0};
 	space->stores[p] = (struct space_store){0};
 	space->nr_parts++;
@@ -193,24 +193,23 @@ static void part_replace(struct space *space, uint32_t p, uint32_t first, uint32
 {
 	struct unwind_part *part = &space->parts[p];
 	struct space_store *store = &space->stores[p];
-	uint32_t behind = part->nr_maps - last, to = first + by.nr;
+	uint32_t after = part->nr_maps - last, to = first + by.nr;
 
-	assert(first <= last && last <= part->nr_maps && to + behind <= store->cap);
-	if (to != last && behind > 0) {
-		memmove(store->maps + to, store->maps + last, behind * sizeof(*by.maps));
-		memmove(store->times_ns + to, store->times_ns + last,
-			behind * sizeof(*by.times_ns));
-		space->nr_moved += behind;
+	assert(first <= last && last <= part->nr_maps && to + after <= store->cap);
+	if (to != last && after > 0) {
+		memmove(store->maps + to, store->maps + last, after * sizeof(*by.maps));
+		memmove(store->times_ns + to, store->times_ns + last, after * sizeof(*by.times_ns));
+		space->nr_moved += after;
 	}
 	for (uint32_t i = 0; i < by.nr; i++) {
 		store->maps[first + i] = by.maps[i];
 		store->times_ns[first + i] = by.times_ns[i];
 	}
-	part->nr_maps = to + behind;
+	part->nr_maps = to + after;
 	part->start = store->maps[0].start;
 	/* The mappings before and after do not overlap: the unwinder takes the first map that ends above. */
 	assert(by.nr == 0 || first == 0 || store->maps[first - 1].end <= store->maps[first].start);
-	assert(by.nr == 0 || behind == 0 || store->maps[to - 1].end <= store->maps[to].start);
+	assert(by.nr == 0 || after == 0 || store->maps[to - 1].end <= store->maps[to].start);
 	space->nr_maps += to - last;
 }
 
@@ -252,7 +251,7 @@ static int make_room(struct space *space, const struct space_place *at)
 	r = part_add(space, p + 1, PART_MAPS_MAX);
 	if (r < 0)
 		return r;
-	/* Mappings that come in order leave full parts behind. */
+	/* Mappings that come in order leave full parts. */
 	part_move(space, p, p + 2 == space->nr_parts && at->i == nr ? nr - 1 : nr / 2, p + 1);
 	show(space);
 	return 0;
