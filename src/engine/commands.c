@@ -77,7 +77,7 @@ bool engine_handle(struct engine *engine, struct channel *channel, const struct 
 		source_stop(engine->source);
 		break;
 	case COMMAND_SAMPLES:
-		engine->wants_all_samples = command->value == COMMAND_SAMPLES_ALL;
+		engine->needs_all_samples = command->value == COMMAND_SAMPLES_ALL;
 		if (command->value == COMMAND_SAMPLES_NONE)
 			engine->samples = samples_free(engine->samples);
 		else if (!engine->samples)

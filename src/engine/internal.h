@@ -123,7 +123,7 @@ struct engine {
 	const struct run_mode *mode;
 	struct replay replay;
 	struct samples *samples; /* single ones, or NULL: not asked for */
-	bool wants_all_samples;	 /* now, and not when they have their names */
+	bool needs_all_samples;	 /* now, and not when they have their names */
 	struct procs *procs;
 	struct profile *profile;
 	struct broker *broker; /* borrowed */

@@ -339,7 +339,7 @@ static uint64_t samples_overdue_ns(const struct engine *engine)
 {
 	if (!engine->mode->has_window)
 		return engine->is_over ? UINT64_MAX : 0;
-	if (engine->wants_all_samples || samples_are_many(engine->samples))
+	if (engine->needs_all_samples || samples_are_many(engine->samples))
 		return UINT64_MAX;
 	return now_ns() - NAMES_MAX_NS;
 }
