@@ -148,10 +148,10 @@ static void a_retired_module_is_not_found_again(void **state)
 	have_process(procs, 11);
 	do_mmap(procs, 10, 0x1000, 0x1000, "/lib/a.so", 1, 200);
 	first = module_at(procs, 10, 0x1000, 210);
-	procs_mark_mapped(procs);
+	procs_mark_mapped(procs, false);
 	assert_true(procs_module(procs, first)->is_mapped);
 	do_mmap(procs, 10, 0x1000, 0x1000, LIBC, 2, 220);
-	procs_mark_mapped(procs);
+	procs_mark_mapped(procs, false);
 	assert_false(procs_module(procs, first)->is_mapped);
 	module_retire(procs_module(procs, first));
 	do_mmap(procs, 11, 0x1000, 0x1000, "/lib/a.so", 1, 230);

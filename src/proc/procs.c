@@ -173,8 +173,7 @@ const struct unwind_space *process_space(const struct process *process)
 	return process->space ? &process->space->view : &empty;
 }
 
-/* Set is_mapped of all modules. WITH_DEAD: processes too that have ended and wait for their last samples. */
-static void mark_mapped(struct procs *procs, bool with_dead)
+void procs_mark_mapped(struct procs *procs, bool with_dead)
 {
 	for (uint32_t id = 0; id < modules_count(procs->modules); id++)
 		modules_get(procs->modules, id)->is_mapped = false;
@@ -190,17 +189,12 @@ static void mark_mapped(struct procs *procs, bool with_dead)
 	}
 }
 
-void procs_mark_mapped(struct procs *procs)
-{
-	mark_mapped(procs, false);
-}
-
 void procs_sweep(struct procs *procs, uint64_t time_ns)
 {
 	processes_sweep(&procs->processes, time_ns);
 	/* A recording's are not mapped anew. */
 	if (!procs->is_recorded && modules_exceed_limit(procs->modules)) {
-		mark_mapped(procs, true);
+		procs_mark_mapped(procs, true);
 		modules_drop_unmapped(procs->modules);
 	}
 }

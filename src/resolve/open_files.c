@@ -220,7 +220,7 @@ void resolve_close_idle(struct resolver *s)
 		return;
 	s->next_look_ns = time_ns + LOOK_NS;
 	if (time_ns >= s->next_mapped_ns) {
-		procs_mark_mapped(s->procs);
+		procs_mark_mapped(s->procs, false);
 		s->next_mapped_ns = time_ns + MAPPED_NS;
 	}
 	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files && s->nr_open > 0; id++)
