@@ -59,19 +59,14 @@ uint32_t unwind_first_above(const struct unwind_map *maps, uint32_t nr, uint64_t
 
 const struct unwind_map *unwind_map_from(const struct unwind_space *space, uint64_t addr)
 {
-	const struct unwind_part *part;
-	uint32_t p, i;
+	const struct unwind_part all = {.maps = space->maps, .nr_maps = space->nr_maps};
+	uint32_t p = unwind_part_of(space, addr), i;
+	const struct unwind_part *part = space->nr_parts > 0 ? &space->parts[p] : &all;
 
-	if (space->nr_parts == 0) {
-		i = unwind_first_above(space->maps, space->nr_maps, addr);
-		return i < space->nr_maps ? &space->maps[i] : NULL;
-	}
-	p = unwind_part_of(space, addr);
-	part = &space->parts[p];
 	i = unwind_first_above(part->maps, part->nr_maps, addr);
 	if (i < part->nr_maps)
 		return &part->maps[i];
-	return p + 1 < space->nr_parts ? part[1].maps : NULL;
+	return p + 1 < space->nr_parts ? space->parts[p + 1].maps : NULL;
 }
 
 const struct unwind_map *unwind_frame_of(const struct unwind_space *space, uint64_t pc,

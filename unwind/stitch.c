@@ -94,7 +94,7 @@ static void remember(struct stitch *stitch, const struct sample *sample, uint32_
 
 	if (nr > left)
 		stitch->nr_frames += left; /* in one piece, from the ring's beginning */
-	assert(stitch->nr_frames % FRAMES + nr <= FRAMES);
+	assert(nr <= sample->result->nr_frames && stitch->nr_frames % FRAMES + nr <= FRAMES);
 	memcpy(&stitch->frames[stitch->nr_frames % FRAMES], sample->frames,
 	       nr * sizeof(sample->frames[0]));
 	stitch->nr_wholes++;
@@ -115,6 +115,7 @@ static const struct whole *whole_at(const struct stitch *stitch, uint64_t number
 {
 	const struct whole *whole = &stitch->wholes[number % WHOLES];
 
+	assert(number <= stitch->nr_wholes);
 	if (number == 0 || number + WHOLES <= stitch->nr_wholes ||
 	    whole->begin + FRAMES < stitch->nr_frames)
 		return NULL;
@@ -152,6 +153,7 @@ static uint32_t find_outermost(const struct unwind_frame *whole, uint32_t nr_who
 {
 	uint32_t low = count_to(whole, nr_whole, cut[nr_cut - 1].sp);
 
+	assert(need >= SAME_MIN && need <= nr_cut && low <= nr_whole);
 	if (low < need)
 		return 0;
 	for (uint32_t i = 1; i <= need; i++)

@@ -43,6 +43,7 @@ static int table_layout(const struct table_header *h, size_t len, struct table *
 
 	if (h->aux_bytes > len || h->bytes != len || aux + h->aux_bytes != len)
 		return -EBADMSG;
+	assert(rules % 16 == 0 && funcs % sizeof(uint64_t) == 0 && aux <= len);
 	ret->base = h->base;
 	ret->span = h->end - h->base;
 	ret->machine = h->machine;
@@ -96,6 +97,7 @@ static int rows_check(const struct table *t)
 		if (page == 0 && next == 0)
 			return -EBADMSG;
 	}
+	assert(next == h->nr_rows);
 	return 0;
 }
 
@@ -233,6 +235,7 @@ bool table_func_of(const struct table *table, uint64_t off, uint64_t *ret_start,
 								    : table->header->end;
 	if (off >= end)
 		return false;
+	assert(start <= off);
 	*ret_start = start;
 	*ret_end = end;
 	return true;

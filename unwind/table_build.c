@@ -149,7 +149,7 @@ int table_builder_row(struct table_builder *b, uint64_t off, uint32_t rule)
 	uint32_t row = ((uint32_t)(off - b->base) & (TABLE_PAGE_BYTES - 1)) << TABLE_RULE_BITS;
 	int r;
 
-	assert(rule < b->nr_rules && (b->nr_rows == 0 || off >= b->last_off));
+	assert(rule < b->nr_rules && off >= b->base && (b->nr_rows == 0 || off >= b->last_off));
 	if (off >= b->end)
 		return 0;
 	if (b->nr_rows > 0 && off == b->last_off) {
@@ -180,6 +180,7 @@ struct table_mark table_builder_mark(const struct table_builder *b)
 
 void table_builder_rewind(struct table_builder *b, const struct table_mark *mark)
 {
+	assert(mark->nr_rows <= b->nr_rows && mark->nr_pages <= b->next_page);
 	b->nr_rows = mark->nr_rows;
 	b->next_page = mark->nr_pages;
 	b->last_off = mark->last_off;
@@ -194,6 +195,7 @@ int table_builder_func(struct table_builder *b, uint64_t start, uint64_t end)
 
 	if (r < 0)
 		return r;
+	assert(start <= end && end <= b->end);
 	assert(b->nr_funcs == 0 || b->funcs[b->nr_funcs - 1] >> TABLE_FUNC_LEN_BITS < start);
 	b->funcs[b->nr_funcs++] = start << TABLE_FUNC_LEN_BITS | bytes;
 	return 0;
@@ -266,6 +268,7 @@ int table_builder_finish(struct table_builder *b, void **ret_blob, size_t *ret_l
 		return r;
 	while (b->next_page <= b->nr_pages)
 		b->pages[b->next_page++] = (uint32_t)b->nr_rows;
+	assert(b->next_page == b->nr_pages + 1);
 	rules_at = align_up(sizeof(h) + (b->nr_pages + 1 + b->nr_rows) * sizeof(uint32_t), 16);
 	len = rules_at + b->nr_rules * sizeof(struct build_rule) + b->nr_funcs * sizeof(uint64_t) +
 	      b->nr_aux;
@@ -294,7 +297,8 @@ int table_builder_finish(struct table_builder *b, void **ret_blob, size_t *ret_l
 	for (size_t i = 0; i < b->nr_rules; i++)
 		p = put(p, b->rules[i].saved, sizeof(b->rules[i].saved));
 	p = put(p, b->funcs, b->nr_funcs * sizeof(*b->funcs));
-	put(p, b->aux, b->nr_aux);
+	p = put(p, b->aux, b->nr_aux);
+	assert(p == blob + len);
 	*ret_blob = blob;
 	*ret_len = len;
 	return 0;

@@ -198,13 +198,12 @@ static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 	}
 	if (r == (int)STACK_END_NO_CFI && guess_fp(w, &guess))
 		r = check_guess(w, &guess);
-	if (r == WALK_ON) {
+	if (r == WALK_ON)
 		take_guess(w, &guess);
-	} else if (r == (int)STACK_END_NO_CFI) {
+	else if (r == (int)STACK_END_NO_CFI)
 		end_at(w, STACK_END_NO_CFI, module);
-	} else if (r == (int)STACK_END_EXPENSIVE) {
+	else if (r == (int)STACK_END_EXPENSIVE)
 		end_expensive(w, module);
-	}
 	return r;
 }
 

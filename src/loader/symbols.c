@@ -291,6 +291,7 @@ static int found_put(struct symbols *s, const struct found *found)
 {
 	int r = vec_reserve(&s->found, &s->cap_found, s->nr_found + 1, SYMBOLS_MAX);
 
+	assert(found->name >> STRINGS_OFF_BITS < s->nr_windows);
 	if (r == 0)
 		s->found[s->nr_found++] = *found;
 	return r;
@@ -460,6 +461,7 @@ static int bank_begin(struct symbols *s, uint32_t high)
 
 	if (s->nr_banks > 0 && s->banks[s->nr_banks - 1].high == high)
 		return 0;
+	assert(s->nr_banks == 0 || s->banks[s->nr_banks - 1].high < high);
 	r = vec_reserve(&s->banks, &s->cap_banks, s->nr_banks + 1, SYMBOLS_MAX);
 	if (r == 0)
 		s->banks[s->nr_banks++] = (struct bank){.high = high, .first = (uint32_t)s->nr};
@@ -490,6 +492,7 @@ static int symbols_fill(struct symbols *s, const struct sort_key *keys, size_t n
 /* The bank that holds symbol AT. */
 static const struct bank *bank_of(const struct symbols *s, uint32_t at)
 {
+	assert(at < s->nr);
 	return &s->banks[search_first(s->nr_banks, i, s->banks[i].first > at) - 1];
 }
 
@@ -521,6 +524,7 @@ static int symbols_nest(struct symbols *s, struct open_symbols *open)
 			r = vec_reserve(&s->nested, &s->cap_nested, s->nr_nested + 1, SYMBOLS_MAX);
 		if (r == 0 && open->nr > 0)
 			s->nested[s->nr_nested++] = (struct nested){i, open->all[open->nr - 1]};
+		assert(open->nr == 0 || open->all[open->nr - 1] < i); /* chains end */
 		if (r == 0)
 			r = vec_reserve(&open->all, &open->cap, open->nr + 1, SYMBOLS_MAX);
 		if (r < 0)
