@@ -101,7 +101,7 @@ for line in 'src/base/x.c src/model/y.h quoted' 'src/proc/x.c src/engine/y.h quo
 done
 echo "$(wc -l <"$tmp/includes") includes keep to the table"
 
-# The circles that are left, LAYER: FILE FILE ... Who unties one, or renames a file of one, mends its line; no line is added.
+# The circles that may be, LAYER: FILE FILE ... None is left, and no line is added.
 cat >"$tmp/known" <<EOF
 EOF
 
