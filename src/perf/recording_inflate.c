@@ -119,14 +119,13 @@ int inflate_new(int window_log_max, struct inflate **ret)
 	return r;
 }
 
-struct inflate *inflate_free(struct inflate *inflate)
+void inflate_free(struct inflate *inflate)
 {
-	if (inflate) {
-		close_stream(inflate);
-		free(inflate->kept);
-	}
+	if (!inflate)
+		return;
+	close_stream(inflate);
+	free(inflate->kept);
 	free(inflate);
-	return NULL;
 }
 
 void inflate_reset(struct inflate *inflate)

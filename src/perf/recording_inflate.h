@@ -19,7 +19,7 @@ struct inflate;
  * without libzstd.
  */
 int inflate_new(int window_log_max, struct inflate **ret);
-struct inflate *inflate_free(struct inflate *inflate);
+void inflate_free(struct inflate *inflate);
 /* Forget what was read, as at the start of the stream. */
 void inflate_reset(struct inflate *inflate);
 

@@ -151,10 +151,7 @@ int module_return_addrs_ready(struct module *module, const void *blob, size_t le
 void module_failed(struct procs *procs, struct module *module, enum stack_end state,
 		   const char *why, bool retry);
 
-/*
- * Set is_mapped of all modules: goes through all mappings, so now and then. WITH_DEAD: those too of
- * processes that have ended and wait for their last samples.
- */
+/* Set is_mapped of all modules, now and then: it goes through all mappings. WITH_DEAD: of ended processes too. */
 void procs_mark_mapped(struct procs *procs, bool with_dead);
 /*
  * Its device and inode may become another file's from now on: with the next mapping of them begins
