@@ -216,15 +216,9 @@ const struct table_rule *table_find(const struct table *table, uint64_t off)
 bool table_func_of(const struct table *table, uint64_t off, uint64_t *ret_start, uint64_t *ret_end)
 {
 	const uint64_t *func = table->funcs;
-	uint32_t nr = table->header->nr_funcs;
 	uint64_t start, bytes, end;
 
-	while (nr > 0) {
-		uint32_t half = (nr + 1) >> 1;
-
-		func += func[half - 1] >> TABLE_FUNC_LEN_BITS <= off ? half : 0;
-		nr -= half;
-	}
+	func += search_first(table->header->nr_funcs, i, func[i] >> TABLE_FUNC_LEN_BITS > off);
 	if (func == table->funcs)
 		return false;
 	start = func[-1] >> TABLE_FUNC_LEN_BITS;
