@@ -355,7 +355,7 @@ static void the_largest_table_goes_when_all_are_too_large(void **state)
 	struct procs *procs = *state;
 	struct procs_stats stats;
 	struct module_request request;
-	struct module *module, *largest = NULL;
+	struct module *module = NULL, *largest = NULL;
 	size_t len = 0, large_len = 0, nr_made = 0;
 	void *blob = NULL, *large = NULL;
 	int fd, r = 0;
