@@ -23,7 +23,7 @@ profile()
 	fi
 	wait_for 20 works "$scenario_pid"
 	# The second picture has all of the first, and the names had their time on a busy machine.
-	"$STACKTOP" -b --format=json -n 2 -d 0.7 -p "$scenario_pid" --call-graph dwarf,65528 "$@" \
+	"$STACKTOP" -b --format=json -n 2 -d 0.4 -p "$scenario_pid" --call-graph dwarf,65528 "$@" \
 		>"$tmp/all" 2>"$tmp/err" || why=$(cat "$tmp/err")
 	tail -n 1 "$tmp/all" >"$tmp/json"
 	kill -KILL "$!" 2>/dev/null
