@@ -85,6 +85,19 @@ int arg_seconds(const char *option, const char *word, uint64_t min_ns, uint64_t 
 		       (double)max_ns / 1e9);
 }
 
+int arg_percent(const char *option, const char *word, double *ret, struct err *err)
+{
+	char text[ARG_SHOWN_MAX];
+	uint64_t billionths;
+
+	if (read_seconds(word, &billionths) && billionths <= 100 * NS_PER_SEC) {
+		*ret = (double)billionths / 1e9;
+		return 0;
+	}
+	return err_set(err, -EINVAL, "%s: '%s' is not a number of percent from 0 to 100", option,
+		       arg_shown(word, text, sizeof(text)));
+}
+
 int arg_name(const char *option, const char *word, const char *(*name_of)(int), unsigned int *ret,
 	     struct err *err)
 {

@@ -25,6 +25,8 @@ int arg_number(const char *option, const char *word, uint64_t min, uint64_t max,
 /* Seconds with at most nine decimals: "2", "0.5", ".5". */
 int arg_seconds(const char *option, const char *word, uint64_t min_ns, uint64_t max_ns,
 		uint64_t *ret_ns, struct err *err);
+/* Percent from 0 to 100 with at most nine decimals. */
+int arg_percent(const char *option, const char *word, double *ret, struct err *err);
 /* One of the names that NAME_OF answers for 0, 1, ... until NULL; its number. */
 int arg_name(const char *option, const char *word, const char *(*name_of)(int), unsigned int *ret,
 	     struct err *err);

@@ -15,6 +15,7 @@
 #include "src/base/util.h"
 #include "src/model/snapshot.h"
 #include "src/out/out.h"
+#include "src/symbol.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,9 +32,12 @@
 /* The last block waits so long for names and unwind tables that are on their way, and is asked for so often. */
 #define SETTLE_MAX_NS  (2 * NS_PER_SEC)
 #define SETTLE_STEP_NS (20 * NS_PER_MSEC)
-#define FEW	       20 /* one part in so many is few */
+/* Between looks for the instructions of a function. */
+#define CODE_STEP_NS (100 * NS_PER_MSEC)
+#define FEW	     20 /* one part in so many is few */
 /* Live samples are fetched so often; those of a recording as soon as they are there. */
 #define SAMPLES_STEP_NS (100 * NS_PER_MSEC)
+#define BUNDLE_STEP_NS	(500 * NS_PER_MSEC)
 #define BUFFER_BYTES	(256u << 10) /* a json document has some MB: few writes */
 
 struct batch {
@@ -53,6 +57,10 @@ struct batch {
 	bool is_done;
 	int signal;		      /* that ends us, 0: none */
 	uint64_t lost, dropped;	      /* so far */
+	struct err annotate_err;      /* why --annotate has nothing to show so far */
+	uint64_t code_until_ns;	      /* they are waited for, 0: not yet */
+	bool has_block;		      /* one was written */
+	bool is_code_late;	      /* instructions of the function may still come */
 	bool has_stacks;	      /* something was there to be written */
 	char not_shown[ERR_TEXT_MAX]; /* of a recording */
 	int error;		      /* of the stream */
@@ -73,9 +81,20 @@ void batch_signals(sigset_t *ret)
 static int write_block(struct batch *b, const struct snapshot *snapshot)
 {
 	const struct options *o = b->config->options;
-	struct view_query query = {.kind = o->view, .sort = o->sort, .limit = (uint32_t)o->limit};
+	bool is_tree = view_is_tree(o->view);
+	struct view_query query = {
+		.kind = o->view,
+		.sort = o->sort,
+		.names = o->names,
+		.ascii = b->config->ascii,
+		.limit = (uint32_t)o->limit,
+		.opens_all = is_tree,
+		.min_pct = is_tree ? o->min_pct : 0,
+	};
 	int r;
 
+	if (b->config->bundle)
+		return bundle_write(b->config->bundle, snapshot, o->min_pct, b->config->ascii);
 	if (o->format == OPTIONS_JSON)
 		return out_json(b->config->output->stream, snapshot, &query);
 	if (o->format == OPTIONS_FOLDED) {
@@ -83,6 +102,8 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 			putc('\n', b->config->output->stream);
 		return out_folded(b->config->output->stream, snapshot);
 	}
+	if (o->format == OPTIONS_PPROF)
+		return out_pprof(b->config->output->stream, snapshot);
 	r = view_build(&b->view, snapshot, &query);
 	if (r < 0)
 		return r;
@@ -104,6 +125,11 @@ static void ask(struct batch *b)
 	b->is_last_asked = b->closing_ns != 0;
 }
 
+static bool takes_samples(const struct batch *b)
+{
+	return options_has_samples(b->config->options) || b->config->bundle;
+}
+
 /* Ask for the last block, unless that has been done. */
 static void start_closing(struct batch *b)
 {
@@ -112,7 +138,7 @@ static void start_closing(struct batch *b)
 	b->closing_ns = now_ns();
 	b->check_ns = b->closing_ns;
 	/* What is on its way was made too early; but samples that are in it come only once. */
-	if (b->config->options->format != OPTIONS_SAMPLES)
+	if (!takes_samples(b))
 		b->is_asked = false;
 	if (b->config->options->input)
 		send_command(b, COMMAND_STOP, 0);
@@ -121,6 +147,12 @@ static void start_closing(struct batch *b)
 
 static void put_block(struct batch *b, const struct snapshot *snapshot)
 {
+	if (b->config->options->annotate && b->annotate_err.code < 0) {
+		b->nr_blocks++;
+		b->is_done |= b->nr_blocks == b->config->options->count;
+		return;
+	}
+	b->has_block = true;
 	b->has_stacks |= snapshot->nr_samples > 0;
 	b->error = write_block(b, snapshot);
 	if (b->error == 0)
@@ -135,30 +167,43 @@ static void put_block(struct batch *b, const struct snapshot *snapshot)
  * Stacks have their tables and functions their names, as far as they are to be
  * had: all but a few, of which there are always some while more is sampled.
  */
-static bool is_settled(const struct snapshot *snapshot)
+static bool is_settled(const struct batch *b, const struct snapshot *snapshot)
 {
 	const struct health *health = &snapshot->health;
 	uint64_t few = snapshot->settings.is_over ? UINT64_MAX : FEW;
 
-	return health->names_pending <= health->frames / few &&
+	return !b->is_code_late && health->names_pending <= health->frames / few &&
+	       health->inlines_pending <= health->frames / few &&
 	       health->ends[STACK_END_PENDING] <= health->user_stacks / few;
 }
 
-/* The last one is worth a moment's wait for them, but not one for ever. */
-static bool is_last_too_early(const struct batch *b, const struct snapshot *snapshot,
-			      uint64_t time_ns)
+/* The last one is worth a moment's wait for them, any one for instructions, but not one for ever. */
+static bool is_too_early(const struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
 {
 	uint64_t count = b->config->options->count;
 
-	return count && b->nr_blocks + 1 >= count && !is_settled(snapshot) &&
+	return ((count && b->nr_blocks + 1 >= count && !is_settled(b, snapshot)) ||
+		b->is_code_late) &&
 	       time_ns < b->block_ns + SETTLE_MAX_NS;
+}
+
+/* A picture is worth those samples too that still wait for names: once, and then all there are. */
+static bool asks_for_rest(struct batch *b, uint64_t time_ns)
+{
+	if (!b->config->bundle || b->takes_unnamed)
+		return false;
+	b->takes_unnamed = true;
+	b->check_ns = time_ns;
+	return true;
 }
 
 static void take_last(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
 {
 	bool is_late = time_ns >= b->closing_ns + SETTLE_MAX_NS;
 
-	if (snapshot->time_ns >= b->closing_ns && (is_late || is_settled(snapshot))) {
+	if (snapshot->time_ns >= b->closing_ns && (is_late || is_settled(b, snapshot))) {
+		if (asks_for_rest(b, time_ns))
+			return;
 		put_block(b, snapshot);
 		b->is_done = true;
 	} else {
@@ -208,7 +253,9 @@ static void take_samples(struct batch *b, const struct snapshot *snapshot, uint6
 		start_closing(b);
 	b->has_stacks |= nr > 0;
 	if (nr)
-		b->error = out_samples(b->config->output->stream, samples, left);
+		b->error = b->config->options->format == OPTIONS_SCRIPT
+				   ? out_script(b->config->output->stream, samples, left)
+				   : out_samples(b->config->output->stream, samples, left);
 	if (nr && b->error == 0)
 		output_mark(b->config->output);
 	b->nr_blocks += MIN(nr, left);
@@ -219,6 +266,53 @@ static void take_samples(struct batch *b, const struct snapshot *snapshot, uint6
 	b->check_ns = b->closing_ns ? time_ns + SETTLE_STEP_NS : b->block_ns;
 }
 
+/*
+ * Which function --annotate means is only known from what was sampled, and may become another one: it is
+ * asked for as soon as it is known, while its file can be read.
+ */
+static void choose_function(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
+{
+	const struct snap_annotation *a = snapshot->annotation;
+	const char *word = b->config->options->annotate;
+	uint64_t key = 0;
+
+	b->annotate_err = (struct err){0};
+	b->is_code_late = false;
+	if (!word || symbol_find(snapshot, "--annotate", word, &key, &b->annotate_err) < 0)
+		return;
+	b->is_code_late = !a || a->key != key || a->state == SNAP_CODE_PENDING;
+	if (!a || a->key != key)
+		send_command(b, COMMAND_ANNOTATE, key);
+	if (b->is_code_late)
+		b->check_ns = MIN(b->check_ns, time_ns + CODE_STEP_NS);
+}
+
+/* All of a recording is read: is the function that is meant, which is known only now, worth a wait? */
+static bool waits_for_code(struct batch *b, uint64_t time_ns)
+{
+	if (!b->is_code_late)
+		return false;
+	if (!b->code_until_ns)
+		b->code_until_ns = time_ns + SETTLE_MAX_NS;
+	b->is_settling = true;
+	b->check_ns = time_ns + SETTLE_STEP_NS;
+	return time_ns < b->code_until_ns;
+}
+
+/* For a bundle, beside what the snapshot is for. */
+static void add_samples(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
+{
+	const struct snap_samples *samples = snapshot->samples;
+	bool is_more = samples && samples->nr_samples > 0;
+
+	if (samples)
+		b->error = bundle_add_samples(b->config->bundle, samples);
+	/* A recording waits until its samples are taken. */
+	if (!b->closing_ns)
+		b->check_ns = time_ns +
+			      (is_more && snapshot->recording.is_recording ? 0 : BUNDLE_STEP_NS);
+}
+
 static void take_snapshot(struct batch *b, uint64_t time_ns)
 {
 	struct snapshot *snapshot = channel_take(b->channel);
@@ -227,26 +321,35 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 	if (!snapshot)
 		return;
 	b->is_asked = false;
+	choose_function(b, snapshot, time_ns);
 	b->lost = snapshot->health.lost + snapshot->health.lost_samples;
 	b->dropped = snapshot->health.dropped;
 	b->has_stacks |= is_worthless(snapshot);
 	snprintf(b->not_shown, sizeof(b->not_shown), "%s",
 		 snapshot_text(snapshot, snapshot->recording.not_shown));
-	if (b->config->options->format == OPTIONS_SAMPLES) {
+	if (b->config->bundle)
+		add_samples(b, snapshot, time_ns);
+	if (b->error < 0) {
+		b->is_done = true;
+	} else if (options_has_samples(b->config->options)) {
 		take_samples(b, snapshot, time_ns);
 	} else if (b->closing_ns) {
 		take_last(b, snapshot, time_ns);
 	} else if (is_over(snapshot) && snapshot->recording.is_recording) {
-		/* All of it: nothing can come any more. */
+		/* All of it: nothing can come any more, but the instructions of a function. */
+		if (waits_for_code(b, time_ns)) {
+			snapshot_free(snapshot);
+			return;
+		}
 		if (!is_worthless(snapshot))
 			put_block(b, snapshot);
 		b->is_done = true;
 	} else if (is_over(snapshot)) {
 		start_closing(b);
-	} else if (time_ns >= b->block_ns && is_last_too_early(b, snapshot, time_ns)) {
+	} else if (time_ns >= b->block_ns && is_too_early(b, snapshot, time_ns)) {
 		b->is_settling = true;
 		b->check_ns = time_ns + SETTLE_STEP_NS;
-	} else if (time_ns >= b->block_ns) {
+	} else if (time_ns >= b->block_ns && !asks_for_rest(b, time_ns)) {
 		put_block(b, snapshot);
 		b->block_ns += delay_ns;
 		if (b->block_ns <= time_ns) /* late by more than a block: leave those out */
@@ -294,8 +397,7 @@ static void take_signal(struct batch *b, const struct signalfd_siginfo *info)
 	if (b->signal)
 		b->is_done = true;
 	b->signal = (int)info->ssi_signo;
-	b->takes_unnamed =
-		b->config->options->format == OPTIONS_SAMPLES && !b->config->options->input;
+	b->takes_unnamed = options_has_samples(b->config->options) && !b->config->options->input;
 	b->is_last_asked = false;
 	if (launch && info->ssi_code == SI_USER && !launch_reap(launch, false, &status, &err))
 		launch_signal(launch, b->signal);
@@ -394,7 +496,7 @@ static void say_what_is_missing(const struct batch *b)
 	enum options_format format = b->config->options->format;
 	char text[ERR_TEXT_MAX];
 
-	if (format != OPTIONS_FOLDED && format != OPTIONS_SAMPLES)
+	if (format == OPTIONS_TEXT || format == OPTIONS_JSON)
 		return;
 	if (b->not_shown[0])
 		b->config->say(b->not_shown);
@@ -419,14 +521,22 @@ static int finish(struct batch *b, struct err *err)
 		say_what_is_missing(b);
 	if (b->error < 0 && b->error != -EPIPE && b->signal != SIGHUP) {
 		err_set(err, b->error, "cannot write %s: %s%s",
-			o->output ? "the file given by -o" : "the output", strerror(-b->error),
-			!b->config->output->is_ours	? ""
+			o->output   ? "the file given by -o"
+			: o->bundle ? "the bundle"
+				    : "the output",
+			strerror(-b->error),
+			o->bundle			? "; it is not whole"
+			: !b->config->output->is_ours	? ""
 			: b->config->output->whole == 0 ? "; nothing written"
 							: "; it ends with the last whole block");
 		return 1;
 	}
 	if (b->is_short)
 		err_set(err, -ENOMEM, "out of memory: the output ends here");
+	if (b->annotate_err.code < 0 && !b->has_block) {
+		*err = b->annotate_err;
+		return b->config->launch ? MAX(wait_for_command(b, err), 1) : 1;
+	}
 	if (b->config->launch)
 		return wait_for_command(b, err);
 	if (b->is_short)
@@ -437,7 +547,9 @@ static int finish(struct batch *b, struct err *err)
 int batch_run(const struct batch_config *config, struct channel *channel, struct err *err)
 {
 	uint64_t time_ns = now_ns();
-	bool may_end = config->options->nr_pids || config->options->nr_tids;
+	/* Which function is to be annotated is looked for early as well. */
+	bool may_end = config->options->nr_pids || config->options->nr_tids ||
+		       config->options->user || config->options->annotate;
 	struct batch batch = {
 		.config = config,
 		.channel = channel,
@@ -459,10 +571,14 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 		send_command(&batch, COMMAND_QUIT, 0);
 		return 1;
 	}
-	if (config->options->format == OPTIONS_SAMPLES) {
+	if (config->options->is_inlined)
+		send_command(&batch, COMMAND_INLINES, 1);
+	if (takes_samples(&batch))
 		send_command(&batch, COMMAND_SAMPLES, COMMAND_SAMPLES_NAMED);
+	if (options_has_samples(config->options))
 		batch.block_ns = time_ns;
-	}
+	if (config->bundle)
+		batch.check_ns = time_ns + BUNDLE_STEP_NS;
 	reap_command(&batch);
 	while (!batch.is_done)
 		step(&batch);

@@ -4,6 +4,7 @@
 #define ST_BATCH_H
 
 #include "src/base/err.h"
+#include "src/bundle.h"
 #include "src/launch.h"
 #include "src/model/command.h"
 #include "src/options.h"
@@ -14,6 +15,7 @@
 struct batch_config {
 	const struct options *options; /* view, sort, limit, delay, count, format */
 	struct output *output;	       /* open; marked after each block */
+	struct bundle *bundle;	       /* written instead of the output, or NULL */
 	bool ascii;
 	struct launch *launch;	       /* the command, or NULL */
 	void (*say)(const char *text); /* one line for the person, beside the stream */

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "src/broker/identity.h"
+#include "src/completion.h"
 #include "src/options.h"
 #include "src/session.h"
 
@@ -75,6 +76,9 @@ static int run(int argc, char **argv)
 		status = flush_output();
 	} else if (options.action == OPTIONS_VERSION) {
 		puts(PACKAGE_STRING);
+		status = flush_output();
+	} else if (options.action == OPTIONS_COMPLETION) {
+		completion_print(options.shell, stdout);
 		status = flush_output();
 	} else {
 		status = session_run(&options, say, &err);

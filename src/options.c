@@ -11,6 +11,7 @@
 #include "src/arguments.h"
 #include "src/base/util.h"
 #include "src/perf/live.h"
+#include "unwind/unwind.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -29,12 +30,19 @@
 #define WINDOW_DEFAULT_NS (10 * NS_PER_SEC)
 #define WINDOW_MIN_NS	  (NS_PER_SEC / 10)
 #define WINDOW_MAX_NS	  (86400 * NS_PER_SEC)
+#define BUDGET_PCT	  5
 #define COUNT_MAX	  1000000000
 #define LIMIT_MAX	  1000000
+#define MIN_PCT_DEFAULT	  0.5	  /* as perf report's own trees */
 #define OPTION_MAX	  16	  /* bytes of its name in messages */
 #define PID_MAX		  4194304 /* the kernel's PID_MAX_LIMIT */
 #define CPU_MAX		  65535
 #define LONG_ONLY	  256 /* getopt's number of an option without a letter: this plus its row */
+#ifdef HAVE_CAPSTONE
+#define HAS_DISASSEMBLER true
+#else
+#define HAS_DISASSEMBLER false
+#endif
 
 /* An option as it was given. */
 struct given {
@@ -62,6 +70,7 @@ struct spec {
 #define TEXT(field, right)     .set = set_text, AT(field), .range = {.what = right}
 #define NUMBER(field, lo, hi)  .set = set_number, AT(field), .range = {.min = lo, .max = hi}
 #define SECONDS(field, lo, hi) .set = set_seconds, AT(field), .range = {.min = lo, .max = hi}
+#define PERCENT(field)	       .set = set_percent, AT(field)
 #define NAME(field, names)     .set = set_name, AT(field), .name_of = names
 #define IDS(ids, count, ...) \
 	.set = set_ids, AT(ids), .nr = offsetof(struct options, count), .range = {__VA_ARGS__}
@@ -114,6 +123,11 @@ static int set_seconds(const struct given *given, struct options *o, struct err 
 			   at(o, spec->at), err);
 }
 
+static int set_percent(const struct given *given, struct options *o, struct err *err)
+{
+	return arg_percent(given->option, given->word, at(o, given->spec->at), err);
+}
+
 static int set_ids(const struct given *given, struct options *o, struct err *err)
 {
 	const struct spec *spec = given->spec;
@@ -156,8 +170,10 @@ static int set_mode(const struct given *given, struct options *o, struct err *er
 		if (strlen(name) != len || memcmp(name, word, len) != 0)
 			continue;
 		o->mode = mode;
-		if (word[len] == '\0')
+		if (word[len] == '\0') {
+			o->stack_bytes = 0;
 			return 0;
+		}
 		if (mode == STACK_MODE_DWARF)
 			return set_stack_bytes(o, word + len + 1, err);
 		return err_set(err, -EINVAL, "--call-graph: '%s': only dwarf takes a size",
@@ -167,15 +183,28 @@ static int set_mode(const struct given *given, struct options *o, struct err *er
 		       arg_shown(word, text, sizeof(text)));
 }
 
+static int set_shell(const struct given *given, struct options *o, struct err *err)
+{
+	o->action = OPTIONS_COMPLETION;
+	return set_name(given, o, err);
+}
+
 static int set_debuginfod(const struct given *given, struct options *o, struct err *err)
 {
+	const char *word = given->word ? given->word : "on";
+
+	o->debuginfod = NULL;
+	if (strcmp(word, "ask") == 0 || strcmp(word, "off") == 0) {
+		o->fetch = word[0] == 'a' ? OPTIONS_FETCH_ASK : OPTIONS_FETCH_OFF;
+		return 0;
+	}
 #ifdef HAVE_DEBUGINFOD
 	(void)err;
-	o->debuginfod = given->word ? given->word : "";
+	o->fetch = OPTIONS_FETCH_ON;
+	if (strcmp(word, "on") != 0)
+		o->debuginfod = word;
 	return 0;
 #else
-	(void)o;
-	(void)given;
 	return err_set(err, -EINVAL, "--debuginfod: this stacktop was built without debuginfod");
 #endif
 }
@@ -185,13 +214,29 @@ static int set_debuginfod(const struct given *given, struct options *o, struct e
 static const char *format_name_of(int format)
 {
 	static const char *const names[OPTIONS_FORMAT_COUNT + 1] = {
-		[OPTIONS_TEXT] = "text",
-		[OPTIONS_JSON] = "json",
-		[OPTIONS_SAMPLES] = "samples",
-		[OPTIONS_FOLDED] = "folded",
+		[OPTIONS_TEXT] = "text",       [OPTIONS_JSON] = "json",
+		[OPTIONS_SAMPLES] = "samples", [OPTIONS_SCRIPT] = "script",
+		[OPTIONS_FOLDED] = "folded",   [OPTIONS_PPROF] = "pprof",
 	};
 
 	return names[format];
+}
+
+static const char *mode_name_of(int mode)
+{
+	return mode < STACK_MODE_COUNT ? stack_mode_name((enum stack_mode)mode) : NULL;
+}
+
+static const char *shell_name_of(int shell)
+{
+	static const char *const names[] = {
+		[OPTIONS_BASH] = "bash",
+		[OPTIONS_ZSH] = "zsh",
+		[OPTIONS_FISH] = "fish",
+		[OPTIONS_FISH + 1] = NULL,
+	};
+
+	return names[shell];
 }
 
 static const struct spec specs[] = {
@@ -200,6 +245,13 @@ static const struct spec specs[] = {
 	 IDS(pids, nr_pids, "a process id or a list of them, like 12,34", 1, PID_MAX, false)},
 	{'t', "tid", "TID[,...]", "these threads and what they create", NULL,
 	 IDS(tids, nr_tids, "a thread id or a list of them, like 12,34", 1, PID_MAX, false)},
+	{'u', "uid", "USER",
+	 "the processes that this user, by name or number, has now, and their children", NULL,
+	 TEXT(user, "the name or number of a user")},
+	{0, "cgroup", "GROUP",
+	 "a control group with all below it: a path, a systemd unit like nginx.service, or a container by "
+	 "name or id",
+	 NULL, TEXT(cgroup, "the path of a control group, a unit or a container")},
 	{'C', "cpu", "LIST", "these CPUs only, like 0-2,5", NULL,
 	 IDS(cpus, nr_cpus, "a list of CPUs, like 0-2,5", 0, CPU_MAX, true)},
 	{'i', "input", "FILE",
@@ -218,18 +270,36 @@ static const struct spec specs[] = {
 	 "its events, by name or number",
 	 NULL, TEXT(event, "an event, like cycles or cpu-clock:u")},
 	{0, "call-graph", "MODE",
-	 "how stacks are unwound: fp, dwarf[,BYTES of stack to copy, 4096 to 65528] or lbr "
-	 "(default dwarf,16384)",
-	 NULL, .set = set_mode, ALSO(mode_given)},
+	 "how stacks are unwound: fp, dwarf[,BYTES of stack to copy, 4096 to 65528; without: as many as "
+	 "are needed] or lbr (default dwarf)",
+	 NULL, .set = set_mode, ALSO(mode_given), .name_of = mode_name_of},
+	{0, "max-depth", "FRAMES",
+	 "at most so many frames of a user stack, 1024 to 65536; what is deeper ends \"depth\" "
+	 "(default 4096)",
+	 NULL, NUMBER(max_depth, UNWIND_FRAMES_MAX, UNWIND_DEPTH_MAX)},
+	{0, "budget", "PERCENT",
+	 "what sampling may cost of each CPU that is sampled, what it takes from the programs included; "
+	 "copies of stacks and rate are lowered to stay below it (default 5; 0: no limit)",
+	 NULL, NUMBER(budget_pct, 0, 100), ALSO(budget_given)},
+	{0, "no-complete", NULL,
+	 "leave stacks that are cut off as they are: read no rest from the process, take none from "
+	 "earlier stacks of the thread",
+	 NULL, FLAG(no_complete)},
 	{0, "window", "SECONDS", "sums are over the last SECONDS (default 10)", NULL,
 	 SECONDS(window_ns, WINDOW_MIN_NS, WINDOW_MAX_NS), ALSO(window_given)},
 
 	{'d', "delay", "SECONDS", "between two refreshes (default 2)", "What to show",
 	 SECONDS(delay_ns, DELAY_MIN_NS, DELAY_MAX_NS), ALSO(delay_given)},
-	{0, "view", "VIEW", "functions, callers or tree (default functions)", NULL,
+	{0, "view", "VIEW", "functions, callers, tree or health (default functions)", NULL,
 	 NAME(view, view_name)},
 	{0, "sort", "COLUMN", "self, total, name or object (default self)", NULL,
 	 NAME(sort, view_sort_name)},
+	{0, "names", "FORM", "short (without arguments), full or mangled (default short)", NULL,
+	 NAME(names, view_names_name), ALSO(names_given)},
+	{0, "inline", NULL,
+	 "show inlined functions as frames of their own, with files and lines, as far as debug "
+	 "information tells (key i)",
+	 NULL, FLAG(is_inlined)},
 	{0, "no-color", NULL, "no colours on the screen, as with NO_COLOR set", NULL,
 	 FLAG(no_color)},
 
@@ -237,19 +307,34 @@ static const struct spec specs[] = {
 	 "Batch mode (also without a terminal on standard output)", FLAG(batch)},
 	{'n', "iterations", "COUNT", "end after so many blocks, or samples; implies -b", NULL,
 	 NUMBER(count, 1, COUNT_MAX), ALSO(batch)},
+	{0, "annotate", "SYMBOL",
+	 "the instructions of one function, with the samples in each: the one with this name, or the only "
+	 "one with it in its name; implies -b",
+	 NULL, TEXT(annotate, "the name of a function"), ALSO(batch)},
 	{0, "limit", "ROWS", "at most so many rows in a block (default all)", NULL,
 	 NUMBER(limit, 1, LIMIT_MAX)},
+	{0, "min-percent", "PERCENT",
+	 "trees are open down to rows of this share of all, smaller ones are [other] (default 0.5)",
+	 NULL, PERCENT(min_pct)},
 	{'o', "output", "FILE", "write to FILE, which must not exist yet; implies -b", NULL,
 	 TEXT(output, "the name of a file"), ALSO(batch)},
+	{0, "bundle", "DIR",
+	 "write all of one picture into the new folder DIR: the views as text and json, folded, pprof, "
+	 "single samples, health and settings; implies -b",
+	 NULL, TEXT(bundle, "the name of a folder"), ALSO(batch)},
 	{0, "format", "FORMAT",
-	 "text, json (one document per line), folded (stacks for flame graphs) or samples (each "
-	 "with its stack); implies -b",
+	 "text, json (one document per line), folded (stacks for flame graphs), pprof (one profile), "
+	 "script (single samples as perf script writes them) or samples (with what ends each stack); "
+	 "implies -b",
 	 NULL, NAME(format, format_name_of), ALSO(batch)},
 
-	{0, "debuginfod", "[=URLS]",
-	 "fetch debug files that are not on this machine from these servers, by default those "
-	 "of DEBUGINFOD_URLS or /etc/debuginfod",
+	{0, "debuginfod", "[=WHEN]",
+	 "fetch debug files that are not on this machine from the servers of DEBUGINFOD_URLS or "
+	 "/etc/debuginfod: on, off or ask (default ask: the key D of the screen allows it; off in "
+	 "batch mode); or the URLs of servers, on",
 	 "Other", .set = set_debuginfod},
+	{0, "completion", "SHELL", "print what completes this command line in bash, zsh or fish",
+	 NULL, .set = set_shell, AT(shell), .name_of = shell_name_of},
 	{'V', "version", NULL, "show the version", NULL, ACTION(OPTIONS_VERSION)},
 	{'h', "help", NULL, "show this help", NULL, ACTION(OPTIONS_HELP)},
 };
@@ -388,10 +473,17 @@ static int check_recording(const struct options *o, struct err *err)
 		bool is_given;
 		const char *name;
 	} others[] = {
-		{o->nr_pids > 0, "-p"},	       {o->nr_tids > 0, "-t"},
-		{o->nr_cpus > 0, "-C"},	       {o->freq_given, "-F"},
-		{o->period_given, "-c"},       {o->mode_given, "--call-graph"},
-		{o->window_given, "--window"}, {o->command != NULL, "a command"},
+		{o->nr_pids > 0, "-p"},
+		{o->nr_tids > 0, "-t"},
+		{o->user != NULL, "-u"},
+		{o->cgroup != NULL, "--cgroup"},
+		{o->nr_cpus > 0, "-C"},
+		{o->freq_given, "-F"},
+		{o->period_given, "-c"},
+		{o->mode_given, "--call-graph"},
+		{o->window_given, "--window"},
+		{o->budget_given, "--budget"},
+		{o->command != NULL, "a command"},
 	};
 
 	if (!o->input)
@@ -407,17 +499,73 @@ static int check_recording(const struct options *o, struct err *err)
 	return 0;
 }
 
+/* Two of them would be either's or both's: nobody could tell. */
+static int check_targets(const struct options *o, struct err *err)
+{
+	const struct {
+		bool is_given;
+		const char *name;
+	} targets[] = {
+		{o->nr_pids > 0, "-p"},
+		{o->nr_tids > 0, "-t"},
+		{o->user != NULL, "-u"},
+		{o->cgroup != NULL, "--cgroup"},
+		{o->command != NULL, "a command"},
+	};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+		if (!targets[i].is_given)
+			continue;
+		if (first)
+			return err_set(err, -EINVAL,
+				       "%s and %s exclude each other: choose one target", first,
+				       targets[i].name);
+		first = targets[i].name;
+	}
+	return 0;
+}
+
+/* --annotate is a view of its own, in the formats that have a place for it. */
+static int check_annotate(struct options *o, struct err *err)
+{
+	if (!o->annotate)
+		return 0;
+	if (!HAS_DISASSEMBLER)
+		return err_set(err, -EINVAL,
+			       "--annotate: this stacktop was built without libcapstone");
+	if (o->format != OPTIONS_TEXT && o->format != OPTIONS_JSON)
+		return err_set(err, -EINVAL,
+			       "--annotate and --format=%s exclude each other: use text or json",
+			       format_name_of((int)o->format));
+	if (o->format == OPTIONS_TEXT)
+		o->view = VIEW_ANNOTATE;
+	return 0;
+}
+
 static int check_together(const struct options *o, struct err *err)
 {
 	int r = check_recording(o, err);
 
 	if (r < 0)
 		return r;
-	if ((o->nr_pids > 0) + (o->nr_tids > 0) + (o->command != NULL) > 1)
-		return err_set(err, -EINVAL, "%s and %s exclude each other: choose one target",
-			       o->nr_pids ? "-p" : "-t", o->command ? "a command" : "-t");
+	r = check_targets(o, err);
+	if (r < 0)
+		return r;
 	if (o->freq_given && o->period_given)
 		return err_set(err, -EINVAL, "-F and -c exclude each other: choose one");
+	if (o->format == OPTIONS_PPROF && o->count > 1)
+		return err_set(err, -EINVAL, "-n: a file of --format=pprof is one profile");
+	if (o->names_given && o->batch && o->format != OPTIONS_TEXT)
+		return err_set(err, -EINVAL, "--names is for screen and text: %s has names in full",
+			       format_name_of(o->format));
+	if (o->bundle && (o->output || o->format != OPTIONS_TEXT || o->count > 1))
+		return err_set(
+			err, -EINVAL,
+			"--bundle and %s exclude each other: it has one picture in all formats",
+			o->output      ? "-o"
+			: o->count > 1 ? "-n"
+				       : "--format");
 	return 0;
 }
 
@@ -428,8 +576,9 @@ int options_parse(int argc, char **argv, struct options *ret, struct err *err)
 	*ret = (struct options){
 		.freq_hz = FREQ_DEFAULT_HZ,
 		.mode = STACK_MODE_DWARF,
-		.stack_bytes = LIVE_STACK_BYTES_DEFAULT,
+		.budget_pct = BUDGET_PCT,
 		.delay_ns = DELAY_DEFAULT_NS,
+		.min_pct = MIN_PCT_DEFAULT,
 		.window_ns = WINDOW_DEFAULT_NS,
 	};
 	r = parse_words(argc, argv, ret, err);
@@ -438,6 +587,10 @@ int options_parse(int argc, char **argv, struct options *ret, struct err *err)
 	if (ret->period_given && !ret->freq_given)
 		ret->freq_hz = 0;
 	r = take_command(argc, argv, ret, err);
+	if ((ret->format == OPTIONS_PPROF || ret->bundle) && ret->count == 0)
+		ret->count = 1;
+	if (r == 0)
+		r = check_annotate(ret, err);
 	return r < 0 ? r : check_together(ret, err);
 }
 
@@ -450,6 +603,15 @@ void options_done(struct options *options)
 }
 
 /* --- help --- */
+
+bool options_row(size_t i, struct options_row *ret)
+{
+	if (i >= ARRAY_SIZE(specs))
+		return false;
+	*ret = (struct options_row){specs[i].letter, specs[i].name, specs[i].argument,
+				    specs[i].help, specs[i].name_of};
+	return true;
+}
 
 #define HELP_COLUMN 30
 #define HELP_WIDTH  80

@@ -12,24 +12,33 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-enum options_action { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
+enum options_action { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_COMPLETION };
+enum options_shell { OPTIONS_BASH, OPTIONS_ZSH, OPTIONS_FISH };
 enum options_format {
 	OPTIONS_TEXT,
 	OPTIONS_JSON,
 	OPTIONS_SAMPLES,
+	OPTIONS_SCRIPT,
 	OPTIONS_FOLDED,
+	OPTIONS_PPROF,
 	OPTIONS_FORMAT_COUNT
 };
 
+/* May debug files be fetched from the network? By default the screen asks, and batch mode does not. */
+enum options_fetch { OPTIONS_FETCH_ASK, OPTIONS_FETCH_ON, OPTIONS_FETCH_OFF };
+
 struct options {
 	enum options_action action;
+	unsigned int shell; /* enum options_shell: whose completion to print */
 
 	const char *input; /* a recording, "-": standard input; NULL: live */
 	const char *symfs; /* folder below which its files are, or NULL */
 
 	pid_t *pids, *tids; /* sorted, each once */
 	uint32_t nr_pids, nr_tids;
-	int *cpus; /* sorted, each once; none given: NULL */
+	const char *cgroup; /* as typed, or NULL */
+	const char *user;   /* name or number, or NULL */
+	int *cpus;	    /* sorted, each once; none given: NULL */
 	uint32_t nr_cpus;
 	char **command; /* of argv, NULL-terminated; or NULL */
 
@@ -38,24 +47,32 @@ struct options {
 	uint64_t freq_hz; /* 0: period was given */
 	uint64_t period;
 	enum stack_mode mode;
-	uint32_t stack_bytes;
+	uint32_t stack_bytes; /* 0: it is found */
+	uint64_t budget_pct;  /* of each CPU; 0: none */
+	uint64_t max_depth;   /* frames of a user stack; 0: the default */
+	bool no_complete;
+	bool is_inlined;
 
 	uint64_t delay_ns, window_ns;
 	enum view_kind view;
 	enum view_sort sort;
+	const char *annotate; /* the function whose instructions are shown, or NULL */
+	enum view_names names;
 	uint64_t limit; /* rows, 0: all */
+	double min_pct; /* of the trees of batch mode: what is less is not shown */
 	bool no_color;
 
-	/* servers to fetch debug files from; "": the usual ones; NULL: none */
-	const char *debuginfod;
+	enum options_fetch fetch;
+	const char *debuginfod; /* servers to fetch debug files from; NULL: the usual ones */
 
 	bool batch;	    /* asked for, or implied by count, output or format */
 	uint64_t count;	    /* blocks or samples, 0: without end */
 	const char *output; /* file, or NULL: standard output */
+	const char *bundle; /* folder to be made, or NULL */
 	enum options_format format;
 
 	bool freq_given, period_given; /* they exclude each other */
-	bool mode_given, window_given, delay_given;
+	bool mode_given, names_given, window_given, delay_given, budget_given;
 };
 
 /*
@@ -64,6 +81,24 @@ struct options {
  */
 int options_parse(int argc, char **argv, struct options *ret, struct err *err);
 void options_done(struct options *options);
+
+/* The format is one of single samples. */
+static inline bool options_has_samples(const struct options *options)
+{
+	return options->format == OPTIONS_SAMPLES || options->format == OPTIONS_SCRIPT;
+}
+
+/* A row of the table, for those who write about it. Its texts live as long as the program. */
+struct options_row {
+	char letter; /* 0: none */
+	const char *name;
+	const char *argument; /* NULL: takes none; "[=WORD]": may have one */
+	const char *help;
+	const char *(*name_of)(
+		int); /* the words it takes, NULL behind the last; or NULL: no words */
+};
+/* Row number I, false: there are no more. */
+bool options_row(size_t i, struct options_row *ret);
 
 /* What --help prints. */
 void options_print_help(FILE *stream);

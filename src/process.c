@@ -14,11 +14,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define NICE	    (-10)
-#define RUNAWAY_US  5000000 /* a real-time thread that does not rest for so long is one no more */
-#define RINGS_MIN   (32ull << 20)
-#define RINGS_MAX   (512ull << 20)
-#define RINGS_SHARE 32 /* of the machine's memory: at most one part in so many */
+#define NICE	       (-10)
+#define RUNAWAY_US     5000000 /* a real-time thread that does not rest for so long is one no more */
+#define RUNAWAY_MIN_US 500000 /* longer than the engine works without a pause (src/engine/wait.c) */
+#define RINGS_MIN      (32ull << 20)
+#define RINGS_MAX      (512ull << 20)
+#define RINGS_SHARE    32 /* of the machine's memory: at most one part in so many */
 
 char **process_copy_environment(void)
 {
@@ -88,7 +89,7 @@ static void run_away(int signal_nr)
  * on a busy machine a nice value does not bring the engine to its rings in
  * time; a real-time priority does, with a limit that takes it from a runaway.
  */
-void process_begin_realtime(void)
+bool process_begin_realtime(void)
 {
 	const struct sched_param lowest = {.sched_priority = 1};
 	struct sigaction action = {.sa_handler = run_away, .sa_flags = SA_RESTART};
@@ -96,11 +97,14 @@ void process_begin_realtime(void)
 
 	sigemptyset(&action.sa_mask);
 	if (sigaction(SIGXCPU, &action, NULL) < 0 || getrlimit(RLIMIT_RTTIME, &runaway) < 0)
-		return;
-	/* The hard limit stays: it kills. */
+		return false;
+	/* The hard limit stays. It kills, and is looked at first: so the warning comes well before it. */
 	runaway.rlim_cur = MIN((rlim_t)RUNAWAY_US, runaway.rlim_cur);
-	if (setrlimit(RLIMIT_RTTIME, &runaway) == 0)
-		sched_setscheduler(0, SCHED_RR, &lowest);
+	runaway.rlim_cur = MIN(runaway.rlim_max / 2, runaway.rlim_cur);
+	if (runaway.rlim_max / 2 < RUNAWAY_MIN_US)
+		return false;
+	return setrlimit(RLIMIT_RTTIME, &runaway) == 0 &&
+	       sched_setscheduler(0, SCHED_RR, &lowest) == 0;
 }
 
 void process_end_realtime(void)

@@ -3,6 +3,7 @@
 #ifndef ST_PROCESS_H
 #define ST_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The variables as they are now, for a command to start; NULL: no memory. Free the list, not the strings. */
@@ -33,9 +34,10 @@ uint64_t process_rings_max_bytes(void);
 /*
  * Let this thread, and those that it starts, work at the lowest real-time
  * priority, before the privilege for that is given up; and no more. Whichever of
- * them does not rest for five seconds loses it by SIGXCPU, which it must not block.
+ * them does not rest for five seconds (less below a hard limit, RLIMIT_RTTIME) loses it by SIGXCPU,
+ * which it must not block. True: it has the priority now.
  */
-void process_begin_realtime(void);
+bool process_begin_realtime(void);
 void process_end_realtime(void);
 
 #endif

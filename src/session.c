@@ -15,6 +15,7 @@
 
 #include "src/session.h"
 
+#include "src/arguments.h"
 #include "src/base/cleanup.h"
 #include "src/base/confine.h"
 #include "src/base/text.h"
@@ -24,6 +25,7 @@
 #include "src/broker/broker.h"
 #include "src/broker/identity.h"
 #include "src/broker/writer.h"
+#include "src/cgroup.h"
 #include "src/engine/engine.h"
 #include "src/input.h"
 #include "src/launch.h"
@@ -40,6 +42,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +64,11 @@ struct session {
 	struct identity workers, invoker;
 	struct event_spec event;
 	struct input input;
-	int root_fd; /* the folder that the files of a recording are below; -1: none */
+	struct cgroup_roots roots;
+	struct cgroup cgroup; /* of --cgroup */
+	pid_t *members;	      /* its processes, where the kernel cannot sample it as such */
+	uid_t user;	      /* of --uid */
+	int root_fd;	      /* the folder that the files of a recording are below; -1: none */
 	struct recording *recording;
 	struct launch *launch;
 	pid_t command_tid;
@@ -69,11 +76,13 @@ struct session {
 	int writer_sock; /* of that process, -1: none */
 	struct report_writer *writer;
 	struct output output;
+	struct bundle *bundle;
 	struct engine *engine;
 	struct channel *channel;
 	pthread_t thread;
 	bool has_thread;
-	int status; /* exit status of a run that fails */
+	bool is_realtime; /* this thread had the priority, until the engine took it over */
+	int status;	  /* exit status of a run that fails */
 	char target[TARGET_MAX];
 	char fetch_urls[FETCH_URLS_BYTES_MAX], fetch_hosts[TARGET_MAX];
 };
@@ -92,13 +101,19 @@ static void put_ids(FILE *out, const char *what, const int *ids, uint32_t nr_ids
 	}
 }
 
-static void put_command(FILE *out, const char *path)
+static void put_word(FILE *out, const char *what, const char *word)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	char shown[64];
 
-	text_sanitize(name, strlen(name), shown, sizeof(shown));
-	fprintf(out, "command %s", shown);
+	text_sanitize(word, strlen(word), shown, sizeof(shown));
+	fprintf(out, "%s %s", what, shown);
+}
+
+static void put_command(FILE *out, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	put_word(out, "command", slash ? slash + 1 : path);
 }
 
 /* "all CPUs", "pid 12", "command make", "pids 1,2 on CPU 3": what is sampled, in words, into OUT (zeroed). */
@@ -116,6 +131,10 @@ static void target_text(const struct options *o, char *out, size_t size)
 		put_ids(text, "pid", o->pids, o->nr_pids);
 	else if (o->nr_tids)
 		put_ids(text, "tid", o->tids, o->nr_tids);
+	else if (o->user)
+		put_word(text, "user", o->user);
+	else if (o->cgroup)
+		put_word(text, "cgroup", o->cgroup);
 	else if (!o->nr_cpus)
 		fputs("all CPUs", text);
 	if (o->nr_cpus && !o->input)
@@ -125,7 +144,7 @@ static void target_text(const struct options *o, char *out, size_t size)
 /* Something was named: not the whole machine. */
 static bool target_is_named(const struct options *o)
 {
-	return o->command || o->nr_pids || o->nr_tids || o->nr_cpus;
+	return o->command || o->nr_pids || o->nr_tids || o->nr_cpus || o->user || o->cgroup;
 }
 
 /* --- start --- */
@@ -150,15 +169,56 @@ static int parse_event(struct session *s, struct err *err)
 /* Whom to ask is the person's own variable, so it is read before that is removed. */
 static int choose_servers(struct session *s, struct err *err)
 {
+	bool asks = s->options->fetch == OPTIONS_FETCH_ASK;
+	struct err none = {0};
 	int r;
 
-	if (!s->options->debuginfod)
+	if (s->options->fetch == OPTIONS_FETCH_OFF || (asks && s->is_batch))
 		return 0;
-	r = fetch_urls(s->options->debuginfod, s->fetch_urls, err);
+	r = fetch_urls(s->options->debuginfod, s->fetch_urls, asks ? &none : err);
+	if (asks && r == -ENOENT)
+		return 0; /* there is nothing to ask for */
 	if (r == -EINVAL)
 		s->status = STATUS_USAGE;
 	if (r == 0)
 		fetch_urls_hosts(s->fetch_urls, s->fetch_hosts, sizeof(s->fetch_hosts));
+	return r;
+}
+
+static int find_user(struct session *s, struct err *err)
+{
+	const char *word = s->options->user;
+	char shown[TARGET_MAX];
+	struct passwd *user;
+	uint64_t number;
+
+	if (!word)
+		return 0;
+	user = getpwnam(word);
+	if (user) {
+		s->user = user->pw_uid;
+		return 0;
+	}
+	if (arg_number("-u", word, 0, UINT32_MAX - 1, &number, NULL) == 0) {
+		s->user = (uid_t)number;
+		return 0;
+	}
+	s->status = STATUS_USAGE;
+	text_sanitize(word, strlen(word), shown, sizeof(shown));
+	return err_set(err, -EINVAL, "-u: there is no user '%s'", shown);
+}
+
+/* The person named it: it is opened with the rights that we were started with. */
+static int find_cgroup(struct session *s, struct err *err)
+{
+	int r;
+
+	cgroup_find_roots(&s->roots);
+	if (!s->options->cgroup)
+		return 0;
+	r = cgroup_find(&s->roots, s->options->cgroup, &s->cgroup, err);
+	if (r == -EINVAL)
+		s->status = STATUS_USAGE;
 	return r;
 }
 
@@ -221,6 +281,8 @@ static int start_broker(struct session *s, struct err *err)
 		.fetcher_main = s->fetch_urls[0] ? fetcher_main : NULL,
 		.is_recorded = s->options->input != NULL,
 		.root_fd = s->root_fd,
+		.has_cgroup = s->cgroup.fd >= 0,
+		.cgroup_fd = s->cgroup.fd,
 	};
 
 	return broker_start(&config, &s->broker, err);
@@ -259,6 +321,23 @@ static int confine(struct err *err)
 	return r < 0 ? err_set(err, r, "cannot filter system calls: %s", strerror(-r)) : 0;
 }
 
+/* What is not text would leave the terminal unusable. */
+static int check_terminal(const struct options *o, struct err *err)
+{
+	if (o->format != OPTIONS_PPROF || o->output || !isatty(STDOUT_FILENO))
+		return 0;
+	err_set(err, -EINVAL, "--format=pprof is not for a terminal: nothing written");
+	err_hint(err, "write it to a file with -o NAME.pb.gz, or into a pipe");
+	return -EINVAL;
+}
+
+static int open_output(struct session *s, struct err *err)
+{
+	int r = output_open(&s->output, s->options->output, err);
+
+	return r == 0 && s->options->bundle ? bundle_open(s->options->bundle, &s->bundle, err) : r;
+}
+
 /* Everything that needs the privileges, in order; afterwards they are gone. */
 static int start_privileged(struct session *s, struct err *err)
 {
@@ -270,6 +349,10 @@ static int start_privileged(struct session *s, struct err *err)
 		r = identity_workers(&s->workers, err);
 	if (r == 0)
 		r = identity_invoker(&s->invoker, err);
+	if (r == 0)
+		r = find_user(s, err);
+	if (r == 0)
+		r = find_cgroup(s, err);
 	if (r == 0)
 		r = start_command(s, err);
 	if (r == 0)
@@ -285,17 +368,17 @@ static int start_privileged(struct session *s, struct err *err)
 	/* Root itself, without sudo, writes files as root; all others as who they are. */
 	is_root_itself = s->workers.was_root && !s->workers.by_sudo;
 	if (is_root_itself)
-		r = output_open(&s->output, s->options->output, err);
+		r = open_output(s, err);
 	if (r == 0 && is_root_itself)
 		r = start_writer(s, err);
 	if (r == 0)
 		r = start_broker(s, err);
 	if (r == 0 && is_live)
-		process_begin_realtime();
+		s->is_realtime = process_begin_realtime();
 	if (r == 0)
 		r = identity_become(&s->workers, err);
 	if (r == 0 && !s->output.stream)
-		r = output_open(&s->output, s->options->output, err);
+		r = open_output(s, err);
 	return r == 0 ? confine(err) : r;
 }
 
@@ -305,9 +388,13 @@ static int start_recorded(struct session *s, struct err *err)
 		.recording = s->recording,
 		.file = s->input.name,
 		.event = s->options->event,
-		.has_samples = s->is_batch && s->options->format == OPTIONS_SAMPLES,
+		.max_frames = (uint32_t)s->options->max_depth,
+		.no_complete = s->options->no_complete,
+		.has_samples = (s->is_batch && options_has_samples(s->options)) || s->bundle,
+		.has_stacks = s->is_batch && (s->options->format == OPTIONS_PPROF || s->bundle),
 		.target = s->target,
 		.fetch_hosts = s->fetch_urls[0] ? s->fetch_hosts : NULL,
+		.fetch_asks = s->options->fetch == OPTIONS_FETCH_ASK,
 		.start_fd = -1,
 	};
 	int r;
@@ -336,9 +423,20 @@ static int start_engine(struct session *s, struct err *err)
 			 .rings_max_bytes = process_rings_max_bytes()},
 		.pids = o->pids,
 		.nr_pids = o->nr_pids,
+		.by_cgroup = o->cgroup != NULL,
+		.cgroup_v2 = s->roots.v2,
+		.cgroup_v1_cpu = s->roots.v1_cpu,
+		.by_user = o->user != NULL,
+		.user = s->user,
 		.target = s->target,
 		.window_ns = o->window_ns,
+		.budget_pct = (uint32_t)o->budget_pct,
+		.max_frames = (uint32_t)o->max_depth,
+		.has_stacks = s->is_batch && (o->format == OPTIONS_PPROF || s->bundle),
+		.no_complete = o->no_complete,
+		.is_realtime = s->is_realtime,
 		.fetch_hosts = s->fetch_urls[0] ? s->fetch_hosts : NULL,
+		.fetch_asks = s->options->fetch == OPTIONS_FETCH_ASK,
 		.start_fd = -1,
 	};
 	int r;
@@ -350,6 +448,16 @@ static int start_engine(struct session *s, struct err *err)
 		config.start_fd = launch_start_fd(s->launch);
 	}
 	r = engine_new(&config, s->broker, &s->engine, err);
+	if (config.by_cgroup && (r == -EOPNOTSUPP || r == -EACCES)) {
+		*err = (struct err){0};
+		/* The kernel has no events of control groups, or not for us: by its processes. */
+		r = cgroup_members(&s->cgroup, &s->members, &config.nr_pids, err);
+		config.by_cgroup = false;
+		config.pids = s->members;
+		config.pids_may_end = true;
+		if (r == 0)
+			r = engine_new(&config, s->broker, &s->engine, err);
+	}
 	if (r == -EACCES && !target_is_named(o) && !s->workers.was_root) {
 		*err = (struct err){0};
 		/* Not the whole machine, then: an ordinary user's own processes. */
@@ -420,6 +528,7 @@ static int run_batch(struct session *s, struct err *err)
 	struct batch_config config = {
 		.options = s->options,
 		.output = &s->output,
+		.bundle = s->bundle,
 		.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
 		.launch = s->launch,
 		.say = s->say,
@@ -433,10 +542,12 @@ static int run_screen(struct session *s, struct err *err)
 	struct ui_config config = {
 		.view = s->options->view,
 		.sort = s->options->sort,
+		.names = s->options->names,
+		.is_inlined = s->options->is_inlined,
 		.delay_ns = s->options->delay_ns,
 		.window_ns = s->options->window_ns,
 		.no_color = s->options->no_color,
-		.render = out_text,
+		.render = out_report,
 		.render_as = out_by_name,
 		.report_name = report_name,
 		.save = save,
@@ -465,6 +576,21 @@ static bool stop_engine(struct session *s)
 	until.tv_sec += until.tv_nsec / (long)NS_PER_SEC;
 	until.tv_nsec %= (long)NS_PER_SEC;
 	return pthread_timedjoin_np(s->thread, NULL, &until) == 0;
+}
+
+static void close_bundle(struct session *s, struct err *err)
+{
+	char shown[TARGET_MAX];
+	bool is_asked = s->bundle != NULL;
+	int r = bundle_close(s->bundle);
+
+	if (!is_asked || err->code != 0)
+		return;
+	text_sanitize(s->options->bundle, strlen(s->options->bundle), shown, sizeof(shown));
+	if (r < 0) {
+		err_set(err, r, "cannot write %s: %s; it is not whole", shown, strerror(-r));
+		s->status = 1;
+	}
 }
 
 static void close_output(struct session *s, struct err *err)
@@ -511,6 +637,8 @@ static void end_session(struct session *s, struct err *err)
 		close(s->root_fd);
 	if (s->writer_sock >= 0)
 		close(s->writer_sock);
+	cgroup_done(&s->cgroup);
+	free(s->members);
 	launch_free(s->launch);
 	free(s->env);
 }
@@ -524,6 +652,7 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 		.status = 1,
 		.input = INPUT_NONE,
 		.root_fd = -1,
+		.cgroup = {.fd = -1},
 		.writer_sock = -1,
 		.env = process_copy_environment(),
 	};
@@ -531,6 +660,8 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 	sigset_t signals;
 
 	heap_setup(LARGE_BYTES);
+	if (r == 0)
+		r = check_terminal(options, err);
 	if (r == 0)
 		r = choose_servers(&s, err);
 	process_sanitize_environment();
@@ -555,6 +686,7 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 		r = start_thread(&s, err);
 	if (r == 0)
 		s.status = s.is_batch ? run_batch(&s, err) : run_screen(&s, err);
+	close_bundle(&s, err);
 	close_output(&s, err);
 	end_session(&s, err);
 	return s.status;

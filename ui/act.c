@@ -17,10 +17,28 @@ static void cycle_sort(struct ui *ui)
 {
 	enum view_sort *sort = &ui->sorts[ui->here];
 
+	if (ui->here == VIEW_HEALTH || ui->here == VIEW_ANNOTATE) {
+		ui_say(ui, false, "%s has its own order",
+		       ui->here == VIEW_HEALTH ? "health" : "code");
+		return;
+	}
 	do
 		*sort = (*sort + 1) % VIEW_SORT_COUNT;
 	while (!row_can_sort(ui->here, *sort));
 	ui->is_stale = true;
+}
+
+static void cycle_names(struct ui *ui)
+{
+	static const char *const said[VIEW_NAMES_COUNT] = {
+		[VIEW_NAMES_SHORT] = "names: short, without arguments",
+		[VIEW_NAMES_FULL] = "names: in full (Right scrolls)",
+		[VIEW_NAMES_MANGLED] = "names: as their files have them",
+	};
+
+	ui->names = (ui->names + 1) % VIEW_NAMES_COUNT;
+	ui->is_stale = true;
+	ui_say(ui, false, "%s", said[ui->names]);
 }
 
 static bool is_recording(const struct ui *ui)
@@ -88,6 +106,8 @@ static void escape(struct ui *ui)
 {
 	if (progress_stop(ui))
 		return;
+	if (annotate_escape(ui))
+		return;
 	ui->search[0] = '\0';
 	list_release(ui_list(ui));
 }
@@ -108,8 +128,17 @@ static void act_on_engine(struct ui *ui, enum request request)
 	case REQUEST_STACK_LARGER:
 		change_stack_bytes(ui, request == REQUEST_STACK_LARGER);
 		break;
+	case REQUEST_STACK_AUTO:
+		ui->asked_stack_bytes = 0;
+		ui_command(ui, COMMAND_STACK_AUTO, 0);
+		if (!is_recording(ui))
+			ui_say(ui, false, "stack copy: as large as is needed");
+		break;
 	case REQUEST_FREEZE:
 		toggle_freeze(ui);
+		break;
+	case REQUEST_FETCH:
+		ui_command(ui, COMMAND_FETCH, 0);
 		break;
 	case REQUEST_ZERO:
 		zero(ui);
@@ -131,8 +160,18 @@ static void act_on_screen(struct ui *ui, enum request request)
 	case REQUEST_VIEW_TREE:
 		ui_show(ui, VIEW_TREE);
 		break;
+	case REQUEST_VIEW_HEALTH:
+		ui_show(ui, VIEW_HEALTH);
+		break;
+	case REQUEST_VIEW_FLAME:
+		flame_open(ui);
+		break;
 	case REQUEST_VIEW_NEXT:
-		ui_show(ui, (ui->here + 1) % VIEW_COUNT);
+		ui_show(ui, (ui->here + 1) % VIEW_TABS);
+		break;
+	case REQUEST_ANNOTATE:
+		if (ui->snapshot)
+			annotate_open(ui);
 		break;
 	case REQUEST_ESCAPE:
 		escape(ui);
@@ -150,6 +189,16 @@ static void act_on_screen(struct ui *ui, enum request request)
 	case REQUEST_KERNEL:
 		ui->hide_kernel = !ui->hide_kernel;
 		ui->is_stale = true;
+		break;
+	case REQUEST_NAMES:
+		cycle_names(ui);
+		break;
+	case REQUEST_INLINE:
+		ui->is_inlined = !ui->is_inlined;
+		ui_command(ui, COMMAND_INLINES, ui->is_inlined);
+		ui_say(ui, false,
+		       ui->is_inlined ? "inlined functions are shown, where debug information tells"
+				      : "inlined functions are part of those that they are in");
 		break;
 	case REQUEST_EVENTS:
 		events_open(ui);
@@ -169,7 +218,8 @@ static void act_on_screen(struct ui *ui, enum request request)
 			ui->status = 0;
 		break;
 	default:
-		act_on_engine(ui, request);
+		if (!past_request(ui, request) && !narrow_request(ui, request))
+			act_on_engine(ui, request);
 	}
 }
 
@@ -179,6 +229,8 @@ static void act(struct ui *ui, enum request request)
 	int64_t at = list->cursor;
 
 	ui->message.text[0] = '\0';
+	if (ui->flame.is_shown && flame_request(ui, request))
+		return;
 	if (keys_move(request, &at, list->height, list->view.nr_rows))
 		list_go(list, at);
 	else if (request == REQUEST_ESCAPE || !ui->snapshot || !ui_view(ui)->request(ui, request))
@@ -190,6 +242,10 @@ static void act_on_prompt(struct ui *ui, int key, bool is_code)
 	enum prompt_kind kind = ui->prompt.kind;
 	enum prompt_outcome outcome = prompt_key(&ui->prompt, key, is_code);
 
+	if (kind == PROMPT_FILTER) {
+		narrow_prompt(ui, outcome);
+		return;
+	}
 	if (outcome == PROMPT_CANCELLED)
 		write_forget(ui);
 	if (outcome != PROMPT_ACCEPTED)
@@ -198,7 +254,8 @@ static void act_on_prompt(struct ui *ui, int key, bool is_code)
 		write_accept(ui, ui->prompt.text);
 	} else if (ui->prompt.len > 0) {
 		memcpy(ui->search, ui->prompt.text, sizeof(ui->search));
-		tree_search(ui, false);
+		if (!ui->flame.is_shown) /* which lights up what it finds */
+			tree_search(ui, false);
 	}
 }
 

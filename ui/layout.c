@@ -102,8 +102,10 @@ static size_t make_notes(const struct ui *ui, struct note *notes)
 	const struct list *list = &ui->lists[ui->here];
 	size_t nr = 0;
 
-	if (s && s->settings.frozen && !header_has(ui, "FROZEN"))
-		notes[nr++] = (struct note){.text = "FROZEN", .style = STYLE_WARNING};
+	if (s && s->settings.frozen && !header_has(ui, "FROZEN")) {
+		notes[nr] = (struct note){.brief = strlen("FROZEN"), .style = STYLE_WARNING};
+		view_frozen(s, notes[nr++].text, NOTE_TEXT_MAX);
+	}
 	if (s && ui->is_switched) {
 		notes[nr] = (struct note){.style = STYLE_NOTICE};
 		snprintf(notes[nr].text, NOTE_TEXT_MAX, "%s since %.0f s, window refills",
@@ -117,7 +119,7 @@ static size_t make_notes(const struct ui *ui, struct note *notes)
 		notes[nr] = (struct note){.style = STYLE_NORMAL};
 		snprintf(notes[nr++].text, NOTE_TEXT_MAX, "/%.100s", ui->search);
 	}
-	if (list->view.nr_rows) {
+	if (list->view.nr_rows && !ui->flame.is_shown) {
 		notes[nr] = (struct note){.style = STYLE_DIM};
 		snprintf(notes[nr++].text, NOTE_TEXT_MAX, "%u/%u", list->cursor + 1,
 			 list->view.nr_rows);
@@ -135,12 +137,25 @@ static int notes_width(const struct note *notes, size_t nr)
 	return width;
 }
 
+/* The flame graph has a tab behind those of the views. */
+#define TAB_FLAME VIEW_TABS
+#define TAB_COUNT (VIEW_TABS + 1)
+
+static int tab_here(const struct ui *ui)
+{
+	if (annotate_is_shown(ui))
+		return (int)ui->code.back;
+	return ui->flame.is_shown ? (int)TAB_FLAME : (int)ui->here;
+}
+
 static void tab_text(const struct ui *ui, int kind, bool is_short, char *out, size_t size)
 {
-	if (is_short && kind != (int)ui->here)
+	const char *title = kind == TAB_FLAME ? "Flame" : view_title((enum view_kind)kind);
+
+	if (is_short && kind != tab_here(ui))
 		snprintf(out, size, " %d ", kind + 1);
 	else
-		snprintf(out, size, " %d %s ", kind + 1, view_title((enum view_kind)kind));
+		snprintf(out, size, " %d %s ", kind + 1, title);
 }
 
 static int tabs_width(const struct ui *ui, bool is_short)
@@ -148,7 +163,7 @@ static int tabs_width(const struct ui *ui, bool is_short)
 	char text[TABS_TEXT_MAX];
 	int width = 0;
 
-	for (int kind = 0; kind < VIEW_COUNT; kind++) {
+	for (int kind = 0; kind < TAB_COUNT; kind++) {
 		tab_text(ui, kind, is_short, text, sizeof(text));
 		width += text_width(text);
 	}
@@ -177,10 +192,10 @@ static void draw_tabs(struct ui *ui, int line)
 	int column = 0;
 
 	nr = fit_notes(notes, nr, screen->columns - tabs_width(ui, is_short));
-	for (int kind = 0; kind < VIEW_COUNT; kind++) {
+	for (int kind = 0; kind < TAB_COUNT; kind++) {
 		tab_text(ui, kind, is_short, text, sizeof(text));
 		column += draw_text(screen, line, column,
-				    kind == (int)ui->here ? STYLE_TAB_HERE : STYLE_TAB, text);
+				    kind == tab_here(ui) ? STYLE_TAB_HERE : STYLE_TAB, text);
 	}
 	column = screen->columns - notes_width(notes, nr);
 	for (size_t i = 0; i < nr; i++) {
@@ -278,6 +293,8 @@ static const char *why_empty(const struct ui *ui)
 
 	if (s && s->recording.is_recording)
 		return s->recording.is_reading ? "reading ..." : "no samples of this event";
+	if (s && s->narrowed[0])
+		return "no stack is left: Backspace takes the last step back";
 	return ui->now_ns - ui->awaiting_since_ns < COLLECTING_NS ? "collecting ..."
 								  : "no samples in this window";
 }
@@ -302,6 +319,17 @@ static const char *notice(const struct ui *ui)
 	return ui->snapshot ? snapshot_text(ui->snapshot, ui->snapshot->settings.notice) : "";
 }
 
+/* Health is of all stacks, whatever the other views show. */
+static const char *narrowed(const struct ui *ui)
+{
+	return ui->here == VIEW_HEALTH ? "" : ui->narrowed;
+}
+
+static bool shows_rows(const struct ui *ui)
+{
+	return !ui->flame.is_shown;
+}
+
 /* What stands above the rows: one line each, or those of a text that may be empty. */
 static const struct part {
 	int lines_min;			       /* of the screen: a lower one does without */
@@ -311,11 +339,14 @@ static const struct part {
 	enum style style;
 } parts[] = {
 	{.draw = draw_header},
+	{.lines_min = 10, .draw = past_draw_strip, .is_there = past_has_strip},
 	{.lines_min = 6, .draw = draw_tabs},
 	{.lines_min = 4, .draw = progress_draw, .is_there = progress_is_reading},
+	{.lines_min = 2, .text = narrowed, .style = STYLE_NOTICE},
 	{.lines_min = 4, .text = trouble, .style = STYLE_WARNING},
 	{.lines_min = 8, .text = notice, .style = STYLE_NOTICE},
-	{.lines_min = 5, .draw = row_draw_titles},
+	{.lines_min = 5, .draw = annotate_draw_title, .is_there = annotate_is_shown},
+	{.lines_min = 5, .draw = row_draw_titles, .is_there = shows_rows},
 };
 
 static int count_part(const struct ui *ui, const struct part *part)
@@ -344,7 +375,10 @@ static void draw_view(struct ui *ui)
 			parts[i].draw(ui, line);
 	}
 	assert(line == rows);
-	draw_rows(ui, rows, nr_rows);
+	if (ui->flame.is_shown)
+		flame_draw(ui, rows, nr_rows);
+	else
+		draw_rows(ui, rows, nr_rows);
 	draw_last(ui, lines - nr_last, nr_last);
 }
 

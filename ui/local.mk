@@ -1,13 +1,17 @@
 noinst_LIBRARIES += libui.a
 libui_a_SOURCES = \
 	ui/act.c \
+	ui/annotate.c \
 	ui/draw.c ui/draw.h \
 	ui/events.c \
+	ui/flame.c \
 	ui/guard.c ui/guard.h \
 	ui/help.c \
 	ui/keys.c ui/keys.h \
 	ui/layout.c \
 	ui/list.c ui/list.h \
+	ui/narrow.c \
+	ui/past.c \
 	ui/progress.c \
 	ui/prompt.c ui/prompt.h \
 	ui/row.c \

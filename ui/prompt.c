@@ -14,7 +14,6 @@
 #include <string.h>
 #include <wctype.h>
 
-#define KEY_RUBOUT    0x7f
 #define UTF8_CHAR_MAX 4
 
 #define LABEL_LONG_COLUMNS 72 /* from this width on */
@@ -24,6 +23,7 @@ static const struct {
 } labels[PROMPT_COUNT] = {
 	[PROMPT_NONE] = {"", ""},
 	[PROMPT_SEARCH] = {"/", "/"},
+	[PROMPT_FILTER] = {"\\", "\\ (o:object p:process c:container !without) "},
 	[PROMPT_SAVE] = {"write to: ", "write to (.txt .json .folded): "},
 };
 

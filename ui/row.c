@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "src/base/short_name.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "ui/draw.h"
@@ -32,10 +33,13 @@ struct places {
 	int column[COLUMN_COUNT], width[COLUMN_COUNT];
 };
 
-/* The function takes what it needs of the room, the object some of what is left over. */
+/* The function takes what it needs of the room, the object some of what is left over, a remark all. */
 static void share_room(struct places *places, int room, int wanted)
 {
 	int name = MIN(room, wanted), spare = room - name;
+
+	if (places->set & 1u << COLUMN_NOTE)
+		places->width[COLUMN_NOTE] += spare;
 
 	/* At most ROOM of both, unless the fixed columns alone are wider than the screen. */
 	places->width[COLUMN_FUNCTION] = MAX(name, 1);
@@ -50,8 +54,9 @@ static void share_room(struct places *places, int room, int wanted)
 static struct places place_columns(const struct ui *ui)
 {
 	int rest = ui->screen.columns, column = 0;
-	struct places places = {.set = view_columns_fit(ui->here, ui->screen.columns)};
-	int nr = 0;
+	struct places places = {
+		.set = view_columns_fit(ui->here, ui->snapshot, ui->screen.columns)};
+	int wanted = ui->lists[ui->here].name_columns, nr = 0;
 
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		if (places.set & 1u << i) {
@@ -59,7 +64,8 @@ static struct places place_columns(const struct ui *ui)
 			places.width[i] = view_columns[i].width;
 		}
 	}
-	share_room(&places, rest, MAX(ui->lists[ui->here].name_columns, NAME_WIDE_MIN));
+	share_room(&places, rest,
+		   places.set & 1u << COLUMN_NOTE ? wanted : MAX(wanted, NAME_WIDE_MIN));
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		if (!(places.set & 1u << i))
 			continue;
@@ -90,6 +96,8 @@ static enum style cell_style(const struct ui *ui, const struct list *list,
 {
 	const struct snap_func *func = row_func(ui, row);
 
+	if (ui->here == VIEW_HEALTH)
+		return row->has_children ? STYLE_HEADER : STYLE_NORMAL;
 	switch (column) {
 	case COLUMN_SELF:
 		return heat(row->self, list->view.total);
@@ -140,6 +148,20 @@ static int draw_indent(struct ui *ui, int line, int column, int width, const str
 	return draw_cut(&ui->screen, line, column, width, style, indent);
 }
 
+/* Outer namespaces leave first where there is no room for all of a short name. */
+static void fit_name(const struct ui *ui, const struct view_row *row, const char *name, int width,
+		     char *out, size_t size)
+{
+	const struct snap_func *func = row_func(ui, row);
+	char fitted[CELL_TEXT_MAX];
+
+	if (ui->names == VIEW_NAMES_SHORT && func && func->is_named && ui->here != VIEW_HEALTH) {
+		short_name_fit(name, width, ui->screen.ascii ? ".." : "…", fitted, sizeof(fitted));
+		name = fitted;
+	}
+	text_elide(name, width, 1, out, size);
+}
+
 static void draw_name(struct ui *ui, int line, const struct places *places,
 		      const struct view_row *row, const char *name, enum style style)
 {
@@ -155,10 +177,11 @@ static void draw_name(struct ui *ui, int line, const struct places *places,
 		column += taken;
 		width -= taken;
 	}
-	if (list->shift > 0)
+	/* Of health the remarks are long: those scroll. */
+	if (list->shift > 0 && ui->here != VIEW_HEALTH)
 		snprintf(shown, sizeof(shown), "%s", skip_columns(name, list->shift));
 	else
-		text_elide(name, width, 1, shown, sizeof(shown));
+		fit_name(ui, row, name, width, shown, sizeof(shown));
 	draw_cut(&ui->screen, line, column, width, style, shown);
 	mark_match(ui, line, column, shown, style);
 }
@@ -204,7 +227,8 @@ void row_draw(struct ui *ui, int line, uint32_t index)
 		} else {
 			char shown[CELL_TEXT_MAX];
 
-			text_elide(text, places.width[i], 1, shown, sizeof(shown));
+			text_elide(column == COLUMN_NOTE ? skip_columns(text, list->shift) : text,
+				   places.width[i], column != COLUMN_NOTE, shown, sizeof(shown));
 			draw_cut(&ui->screen, line, places.column[i], places.width[i], style,
 				 shown);
 		}
@@ -240,7 +264,8 @@ static const enum view_column sort_columns[VIEW_SORT_COUNT] = {
 
 bool row_can_sort(enum view_kind kind, enum view_sort sort)
 {
-	return view_columns_fit(kind, 0) >> sort_columns[sort] & 1;
+	return kind != VIEW_HEALTH && kind != VIEW_ANNOTATE &&
+	       view_columns_fit(kind, NULL, 0) >> sort_columns[sort] & 1;
 }
 
 /* Where self and total are the same there is one column for both. */
@@ -248,6 +273,8 @@ static bool is_sorted_by(const struct ui *ui, enum view_column column)
 {
 	enum view_sort sort = ui->sorts[ui->here];
 
+	if (ui->here == VIEW_HEALTH || ui->here == VIEW_ANNOTATE)
+		return false;
 	return sort_columns[row_can_sort(ui->here, sort) ? sort : VIEW_SORT_SELF] == column;
 }
 

@@ -17,20 +17,26 @@
 /* What text means; how that looks depends on the terminal. */
 enum style {
 	STYLE_NORMAL,
-	STYLE_HEADER,	/* first line */
-	STYLE_TAB,	/* a view's name */
-	STYLE_TAB_HERE, /* the name of the one that is shown */
-	STYLE_TITLE,	/* column titles */
-	STYLE_SORTED,	/* title of the column that rows are sorted by */
-	STYLE_HOT,	/* 10 % and more */
-	STYLE_WARM,	/* 2 % and more */
-	STYLE_KERNEL,	/* functions of the kernel */
-	STYLE_DIM,	/* what matters least: guides, fallback names */
-	STYLE_CURSOR,	/* the row under the cursor */
-	STYLE_MATCH,	/* found text, added to another style */
-	STYLE_KEY,	/* a key in hints and help */
-	STYLE_NOTICE,	/* a limit in force; frozen */
-	STYLE_WARNING,	/* loss, errors */
+	STYLE_HEADER,	  /* first line */
+	STYLE_TAB,	  /* a view's name */
+	STYLE_TAB_HERE,	  /* the name of the one that is shown */
+	STYLE_TITLE,	  /* column titles */
+	STYLE_SORTED,	  /* title of the column that rows are sorted by */
+	STYLE_HOT,	  /* 10 % and more */
+	STYLE_WARM,	  /* 2 % and more */
+	STYLE_KERNEL,	  /* functions of the kernel */
+	STYLE_DIM,	  /* what matters least: guides, fallback names */
+	STYLE_CURSOR,	  /* the row under the cursor */
+	STYLE_MATCH,	  /* found text, added to another style */
+	STYLE_KEY,	  /* a key in hints and help */
+	STYLE_NOTICE,	  /* a limit in force; frozen */
+	STYLE_WARNING,	  /* loss, errors */
+	STYLE_FLAME_ALL,  /* a flame graph: what all stands on, */
+	STYLE_FLAME_USER, /* a function of a program, */
+	STYLE_FLAME_KERNEL,
+	STYLE_FLAME_JIT,
+	STYLE_FLAME_MATCH,
+	STYLE_FLAME_CURSOR,
 	STYLE_COUNT,
 };
 

@@ -59,6 +59,8 @@ struct view_query ui_query(const struct ui *ui, const struct fold *fold)
 	return (struct view_query){
 		.kind = ui->here,
 		.sort = ui->sorts[ui->here],
+		.names = ui->names,
+		.ascii = ui->screen.ascii,
 		.hide_kernel = ui->hide_kernel,
 		.fold = fold,
 	};
@@ -77,7 +79,10 @@ void ui_build(struct ui *ui)
 
 void ui_show(struct ui *ui, enum view_kind kind)
 {
+	if (ui->here == VIEW_ANNOTATE && kind != VIEW_ANNOTATE)
+		channel_send(ui->channel, (struct command){.kind = COMMAND_ANNOTATE});
 	ui->here = kind;
+	ui->flame.is_shown = false;
 	ui_build(ui);
 }
 

@@ -6,6 +6,8 @@
 #ifndef ST_UI_STATE_H
 #define ST_UI_STATE_H
 
+#include "src/view/flame.h"
+#include "src/view/narrow.h"
 #include "ui/keys.h"
 #include "ui/list.h"
 #include "ui/prompt.h"
@@ -45,6 +47,16 @@ static inline double window_covered_s(const struct snapshot *s)
 	return (double)(int64_t)(s->window_end_ns - s->window_start_ns) / 1e9;
 }
 
+/* The flame graph: shown in the place of the rows. */
+struct flame_state {
+	bool is_shown, is_icicle;
+	uint64_t zoom_key, cursor_key; /* of nodes; 0: the root */
+	uint32_t zoom;		       /* in this picture */
+	size_t cursor;		       /* in flame.cells */
+	uint32_t top;		       /* depth of the first line that is seen */
+	struct flame flame;
+};
+
 struct ui {
 	const struct ui_config *config;
 	struct channel *channel;
@@ -57,12 +69,30 @@ struct ui {
 	struct list lists[VIEW_COUNT];
 	enum view_sort sorts[VIEW_COUNT];
 	bool hide_kernel;
+	enum view_names names;
+	bool is_inlined; /* asked of the engine */
 	char search[PROMPT_TEXT_MAX];
 
 	/* Asked for and not in a snapshot yet, until asked_until_ns: keys go on from here. */
 	uint32_t asked_stack_bytes; /* 0: nothing */
 	enum { ASKED_NOTHING, ASKED_LIVE, ASKED_FROZEN } asked_freeze;
+	uint64_t asked_end_ns, asked_window_ns; /* 0: nothing */
 	uint64_t asked_until_ns;
+
+	struct flame_state flame;
+	/* The function that is annotated: asked for, not looked at yet, and those that led to it. */
+	struct {
+		uint64_t key, callers[16];
+		uint32_t nr_callers;
+		enum view_kind back; /* where it was opened */
+		bool is_new;
+	} code;
+	struct narrow narrow;
+	char narrowed
+		[MESSAGE_TEXT_MAX]; /* of the snapshot: what it is narrowed to, "": it is not */
+
+	bool has_strip;	   /* past.c */
+	uint64_t spike_ns; /* the busy second that was found last, 0: none */
 
 	bool is_switched; /* the mode was changed and the window is not full of it yet */
 
@@ -117,6 +147,20 @@ void tree_search(struct ui *ui, bool backward);
 /* Scroll names sideways. */
 void tree_shift(struct list *list, bool to_right);
 
+/* --- annotate.c: the instructions of a function --- */
+
+/* Open those of the function under the cursor. */
+void annotate_open(struct ui *ui);
+bool annotate_is_shown(const struct ui *ui);
+/* Those asked for are not in the snapshot yet. */
+bool annotate_is_late(const struct ui *ui);
+bool annotate_request(struct ui *ui, enum request request);
+/* Back to the function, or the view, that led here; false: it is not shown. */
+bool annotate_escape(struct ui *ui);
+/* The rows may be new: go to the hottest of those that were asked for. */
+void annotate_built(struct ui *ui);
+void annotate_draw_title(struct ui *ui, int line);
+
 /* --- write.c --- */
 
 /* Render the view and ask for a name; write it; hear how it went. */
@@ -125,6 +169,34 @@ void write_accept(struct ui *ui, const char *name);
 void write_poll(struct ui *ui);
 /* Let go of what was kept for the report. */
 void write_forget(struct ui *ui);
+
+/* --- flame.c --- */
+
+void flame_open(struct ui *ui);
+/* The function under its cursor, SNAPSHOT_NONE: there is none. */
+uint32_t flame_chosen(struct ui *ui);
+/* While it is shown; false: not a request of it. */
+bool flame_request(struct ui *ui, enum request request);
+/* Draw it on NR lines from LINE on. */
+void flame_draw(struct ui *ui, int line, int nr);
+
+/* --- narrow.c --- */
+
+/* False: not a request of these. */
+bool narrow_request(struct ui *ui, enum request request);
+/* A key has been typed into the prompt of the filter. */
+void narrow_prompt(struct ui *ui, enum prompt_outcome outcome);
+/* Narrow SNAPSHOT before it is shown. */
+void narrow_take(struct ui *ui, struct snapshot *snapshot);
+
+/* --- past.c: the window in the past --- */
+
+/* False: not a request of these. */
+bool past_request(struct ui *ui, enum request request);
+/* Before SNAPSHOT takes the place of ui->snapshot. */
+void past_take(struct ui *ui, const struct snapshot *snapshot);
+bool past_has_strip(const struct ui *ui);
+void past_draw_strip(struct ui *ui, int line);
 
 /* --- progress.c: how far a recording is read --- */
 

@@ -48,6 +48,8 @@ static uint64_t interval_ns(const struct ui *ui)
 		return MIN(delay_ns, (uint64_t)EARLY_NS);
 	if (ui->first_samples_ns && ui->now_ns - ui->first_samples_ns < YOUNG_NS)
 		return MIN(delay_ns, (uint64_t)YOUNG_DELAY_NS);
+	if (annotate_is_late(ui))
+		return MIN(delay_ns, (uint64_t)EARLY_NS);
 	if (progress_is_reading(ui))
 		return MIN(delay_ns, (uint64_t)READING_NS);
 	if (is_settled(ui->snapshot))
@@ -91,6 +93,7 @@ static void take_over(struct ui *ui, struct snapshot *snapshot)
 {
 	const struct snap_settings *now = &snapshot->settings;
 
+	narrow_take(ui, snapshot);
 	if (ui->snapshot && ui->snapshot->settings.mode != now->mode) {
 		ui->is_switched = true;
 		ui_await_samples(ui);
@@ -103,6 +106,7 @@ static void take_over(struct ui *ui, struct snapshot *snapshot)
 		ui->asked_freeze = ASKED_NOTHING;
 	if (!ui->first_samples_ns && snapshot->nr_samples)
 		ui->first_samples_ns = ui->now_ns;
+	past_take(ui, snapshot);
 	progress_take(ui, snapshot);
 	if (ui->snapshot != ui->report.snapshot)
 		snapshot_free(ui->snapshot);
@@ -218,6 +222,7 @@ static void loop(struct ui *ui, int signals_fd)
 		on_time(ui);
 		if (ui->is_stale)
 			ui_build(ui);
+		annotate_built(ui);
 		if (ui->is_dirty) {
 			layout_draw(ui);
 			wrefresh(stdscr);
@@ -243,6 +248,7 @@ static void ui_done(struct ui *ui)
 {
 	for (int i = 0; i < VIEW_COUNT; i++)
 		list_done(&ui->lists[i]);
+	flame_done(&ui->flame.flame);
 	write_forget(ui);
 	snapshot_free(ui->snapshot);
 }
@@ -254,10 +260,15 @@ static int ui_init(struct ui *ui, const struct ui_config *config, struct channel
 		.channel = channel,
 		.status = -1,
 		.here = config->view,
-		.sorts = {config->sort, config->sort, config->sort},
+		.names = config->names,
+		.sorts = {config->sort, config->sort, config->sort, config->sort},
 		.now_ns = now_ns(),
 		.is_dirty = true,
 	};
+	if (config->is_inlined) {
+		ui->is_inlined = true;
+		ui_command(ui, COMMAND_INLINES, 1);
+	}
 	ui_await_samples(ui);
 	/* Down a call tree one looks for the heavy branches, whatever they do themselves. */
 	if (config->sort == VIEW_SORT_SELF)

@@ -14,6 +14,8 @@
 
 struct ui_config {
 	enum view_kind view;
+	enum view_names names;
+	bool is_inlined;     /* inlined functions are frames of their own, to begin with */
 	enum view_sort sort; /* to begin with; by self the call tree begins with total */
 	uint64_t delay_ns;
 	uint64_t window_ns;

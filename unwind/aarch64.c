@@ -78,6 +78,7 @@ const struct unwind_arch arch_aarch64 = {
 	.sp_reg = A64_SP,
 	.fp_reg = A64_X29,
 	.nr_regs = A64_NR_REGS,
+	.word_bytes = 8,
 	.frame_align = 16, /* the CPU sees to it */
 	.insn_bytes = A64_INSN_BYTES,
 	.signal_regs_off = A64_SIGNAL_REGS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the compiler (lower_*.c, synth_*.c) and the steps (x86_64.c, aarch64.c) must agree on. */
+/* What the compiler (lower_*.c, synth_*.c) and the steps (x86_64.c, i386.c, aarch64.c) must agree on. */
 #ifndef ST_UNWIND_ABI_H
 #define ST_UNWIND_ABI_H
 
@@ -8,11 +8,13 @@
 /* Where a signal's ucontext has the registers (psABI, <sys/ucontext.h>): from its start. */
 #define X86_UCONTEXT_GREGS 40
 
-/* The callee-saved registers that have a slot in a table's saved[], in order; rbp has its own. */
+/*
+ * The callee-saved registers that have a slot in a table's saved[], in order; the frame pointer
+ * has its own. In the slot after the last, bit i is set where slot i counts from
+ * the frame pointer, as in realigned frames.
+ */
 static const uint8_t x86_saved_regs[] = {X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15};
-
-/* saved[5]: bit i is set where slot i counts from rbp, as in realigned frames. */
-#define X86_SAVED_FROM_FP sizeof(x86_saved_regs)
+static const uint8_t i386_saved_regs[] = {I386_EBX, I386_ESI, I386_EDI};
 
 /*
  * Where a signal frame has the interrupted x0, from its stack pointer: struct

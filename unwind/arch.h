@@ -27,7 +27,7 @@ struct unwind_cursor {
 	bool had_signal; /* a signal frame was stepped over */
 	const uint8_t *data;
 	uint64_t base;
-	uint64_t readable;  /* one more than the offset of the last u64 in the copy */
+	uint64_t readable;  /* one more than the offset of the last word in the copy */
 	uint64_t used;	    /* end of the highest read, from base */
 	uint64_t code_mask; /* aarch64: the bits of addresses of code; above are signatures */
 	/* Of UNWIND_WORK_MAX, for all walks of the stack together; and before the last one to work for. */
@@ -42,6 +42,7 @@ enum step {
 	STEP_OUTSIDE,	 /* a read outside the copy */
 	STEP_BAD,	 /* cannot be right */
 	STEP_EXPENSIVE,	 /* no work is left */
+	STEP_ELSEWHERE,	 /* the caller is on a stack that is not in the copy */
 	STEP_NEEDS_REGS, /* a callee-saved register that was not restored: again, with keep_saved */
 };
 
@@ -54,10 +55,12 @@ struct step_guess {
 struct unwind_arch {
 	enum table_machine machine;
 	unsigned int pc_reg, sp_reg, fp_reg, nr_regs;
-	unsigned int frame_align, insn_bytes;
+	unsigned int word_bytes, frame_align, insn_bytes;
 	uint64_t red_zone_bytes; /* how far below the stack pointer memory is still a leaf's */
 	uint64_t saved_regs;	 /* bit n: keep_saved is about register n */
-	/* Where a signal frame has the interrupted registers, from sp; their order, NULL: by number. */
+	uint32_t
+		untold_pushes; /* so many words code may have pushed against its CFI; 0: it never has */
+	/* Where a RULE_CFA_SIGNAL frame has the interrupted registers, from sp; their order, NULL: by number. */
 	uint64_t signal_regs_off;
 	const uint8_t *signal_order;
 	/* Look at the sampled registers before the first frame; NULL: there is nothing to do. */
@@ -88,31 +91,41 @@ struct unwind_arch {
 };
 
 extern const struct unwind_arch arch_aarch64;
+extern const struct unwind_arch arch_i386;
 extern const struct unwind_arch arch_x86_64;
 
 uint32_t x86_64_step_run(struct unwind_cursor *c, const struct unwind_space *space,
 			 const struct unwind_map **map, struct unwind_frame *frames,
 			 uint32_t nr_max);
 
-static inline bool cursor_peek(const struct unwind_cursor *c, uint64_t addr, uint64_t *ret)
+/* The word of machine A at ADDR. */
+static inline bool cursor_peek(const struct unwind_cursor *c, const struct unwind_arch *a,
+			       uint64_t addr, uint64_t *ret)
 {
 	uint64_t at = addr - c->base;
+	uint32_t half;
 
 	if (at >= c->readable)
 		return false;
-	memcpy(ret, c->data + at, sizeof(*ret));
+	if (a->word_bytes == sizeof(*ret)) {
+		memcpy(ret, c->data + at, sizeof(*ret));
+	} else {
+		memcpy(&half, c->data + at, sizeof(half));
+		*ret = half;
+	}
 	return true;
 }
 
-static inline bool cursor_read(struct unwind_cursor *c, uint64_t addr, uint64_t *ret)
+static inline bool cursor_read(struct unwind_cursor *c, const struct unwind_arch *a, uint64_t addr,
+			       uint64_t *ret)
 {
 	uint64_t at = addr - c->base;
 
-	if (unlikely(!cursor_peek(c, addr, ret))) {
+	if (unlikely(!cursor_peek(c, a, addr, ret))) {
 		c->read_above = at < FRAME_BYTES_MAX;
 		return false;
 	}
-	c->used = MAX(c->used, at + sizeof(*ret));
+	c->used = MAX(c->used, at + a->word_bytes);
 	return true;
 }
 
@@ -147,11 +160,11 @@ static inline bool cursor_work(struct unwind_cursor *c, uint32_t work)
 }
 
 /*
- * Evaluate the DWARF expression EXPR for the frame of C, with PUSH on the stack
+ * Evaluate the DWARF expression EXPR for the frame of C, of machine A, with PUSH on the stack
  * first if not NULL. STEP_OK, OUTSIDE, BAD, EXPENSIVE or NEEDS_REGS (*ret_reg says which).
  */
-enum step expr_eval(struct unwind_cursor *c, const uint8_t *expr, size_t bytes,
-		    const uint64_t *push, uint64_t *ret, unsigned int *ret_reg);
+enum step expr_eval(struct unwind_cursor *c, const struct unwind_arch *a, const uint8_t *expr,
+		    size_t bytes, const uint64_t *push, uint64_t *ret, unsigned int *ret_reg);
 
 /* What a row says of the caller. */
 struct slow_path_row {

@@ -56,6 +56,7 @@ enum {
 
 struct machine {
 	struct reader r;
+	enum table_machine table_machine;
 	const struct cfi_cie *cie;
 	const struct cfi_section *section;
 	const struct cfa_row *initial; /* NULL while the CIE's program runs */
@@ -161,7 +162,7 @@ static void set_loc(struct machine *m)
 {
 	uint64_t vaddr = m->section->vaddr + (uint64_t)(m->r.p - m->section->data);
 
-	advance_to(m, cfi_pointer(&m->r, m->cie->pointer_enc, vaddr));
+	advance_to(m, cfi_pointer(&m->r, m->cie->pointer_enc, vaddr, m->table_machine));
 }
 
 static void remember(struct machine *m)
@@ -349,6 +350,7 @@ int cfa_run(struct cfa_run *run, const struct cfi_cie *cie, const struct cfi_fde
 {
 	struct machine m;
 
+	m.table_machine = run->input->machine;
 	m.cie = cie;
 	m.section = section;
 	m.row = &run->row;

@@ -2,8 +2,8 @@
 /*
  * The compiler: descriptions in file order become disjoint ranges in code
  * order, each range's program is run, its rows become rules, and the builder
- * lays them out. .eh_frame wins over .debug_frame, and both over what synth.c
- * recognises. Knows no file and no libelf; runs in the loader.
+ * lays them out. .eh_frame wins over Go's table, that over .debug_frame, and all over
+ * what synth.c recognises. Knows no file and no libelf; runs in the loader.
  */
 #include "config.h"
 
@@ -29,11 +29,23 @@
 #define RANGES_MAX    (16u << 20)
 #define KNOWN_BITS    12
 
-struct compile {
-	const struct cfi_input *input;
+/* What is done for each machine's code. */
+struct machine {
 	lower_fn *lower;
 	synth_fn *search;
-	struct cfi_frames eh, debug, synth;
+	unsigned int nr_regs; /* of which rules are kept */
+};
+
+static const struct machine machines[TABLE_MACHINE_COUNT] = {
+	[TABLE_MACHINE_X86_64] = {lower_x86_64, synth_x86, X86_NR_REGS},
+	[TABLE_MACHINE_AARCH64] = {lower_aarch64, synth_aarch64, CFA_REGS_MAX},
+	[TABLE_MACHINE_I386] = {lower_i386, synth_x86, I386_NR_REGS},
+};
+
+struct compile {
+	const struct cfi_input *input;
+	const struct machine *machine;
+	struct cfi_frames eh, go, debug, synth;
 	struct table_builder *builder;
 	struct cfa_run run;
 	struct cfi_stats stats;
@@ -201,14 +213,20 @@ static int collect(struct compile *c, struct cfi_frames *ret)
 	r = make_disjoint(&c->eh);
 	if (r == 0)
 		r = make_disjoint(&c->debug);
+	if (r == 0)
+		r = go_table_find(c->input, &c->go);
+	if (r == 0)
+		r = make_disjoint(&c->go);
 	if (r < 0)
 		return r;
 	*ret = (struct cfi_frames){
 		.fdes = c->eh.fdes, .nr_fdes = c->eh.nr_fdes, .cap_fdes = c->eh.cap_fdes};
 	c->eh.fdes = NULL;
-	r = merge(ret, &c->debug, (uint32_t)c->eh.nr_cies);
+	r = merge(ret, &c->go, 0);
 	if (r == 0)
-		r = synth_find(c->input, c->search, ret->fdes, ret->nr_fdes, &c->synth);
+		r = merge(ret, &c->debug, (uint32_t)c->eh.nr_cies);
+	if (r == 0)
+		r = synth_find(c->input, c->machine->search, ret->fdes, ret->nr_fdes, &c->synth);
 	if (r == 0)
 		r = make_disjoint(&c->synth);
 	if (r < 0)
@@ -225,7 +243,7 @@ static int make_rule(struct compile *c, const struct cfa_row *row, bool *ret_is_
 	int r = 0;
 
 	*ret_is_slow_path = false;
-	c->lower(row, c->cie->ra_reg, c->cie->is_signal, &rule);
+	c->machine->lower(row, c->cie->ra_reg, c->cie->is_signal, &rule);
 	if (rule.rule.cfa_op == RULE_CFA_SLOW) {
 		r = slow_path_encode(row, c->cie->ra_reg, c->cie->is_signal, &aux, &aux_bytes);
 		if (r == -EBADMSG) {
@@ -330,7 +348,7 @@ static int compile_synth(struct compile *c, const struct cfi_fde *fde)
 	struct build_rule rule;
 	int id;
 
-	synth_rule((enum synth_rule)fde->cie, &rule);
+	synth_rule(c->input->machine, fde->cie, &rule);
 	id = table_builder_rule(c->builder, &rule, NULL, 0);
 	return id < 0 ? id : table_builder_row(c->builder, fde->start, (uint32_t)id);
 }
@@ -393,6 +411,7 @@ static void compile_done(struct compile *c)
 {
 	table_builder_free(c->builder);
 	cfi_frames_done(&c->eh);
+	cfi_frames_done(&c->go);
 	cfi_frames_done(&c->debug);
 	cfi_frames_done(&c->synth);
 }
@@ -416,10 +435,8 @@ static bool segments_are_sane(const struct cfi_input *input)
 int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 		struct cfi_stats *ret_stats)
 {
-	bool is_x86_64 = input->machine == TABLE_MACHINE_X86_64;
-	struct compile c = {.input = input,
-			    .lower = is_x86_64 ? lower_x86_64 : lower_aarch64,
-			    .search = is_x86_64 ? synth_x86_64 : synth_aarch64};
+	const struct machine *machine = &machines[input->machine];
+	struct compile c = {.input = input, .machine = machine};
 	struct cfi_frames ranges = {0};
 	uint64_t starts[TABLE_STARTS];
 	int r;
@@ -430,7 +447,7 @@ int cfi_compile(const struct cfi_input *input, void **ret_blob, size_t *ret_len,
 				 .fn = row_add,
 				 .arg = &c,
 				 .steps_left = CFA_STEPS_MAX,
-				 .nr_regs = is_x86_64 ? X86_NR_REGS : CFA_REGS_MAX};
+				 .nr_regs = machine->nr_regs};
 	r = collect(&c, &ranges);
 	if (r == 0)
 		r = compile_ranges(&c, &ranges);

@@ -36,12 +36,16 @@ struct cfi_input {
 	struct cfi_section eh_frame;	/* scanned linearly; .eh_frame_hdr is never needed */
 	struct cfi_section debug_frame; /* fills what .eh_frame does not cover */
 	struct cfi_section plt[4];	/* .plt, .plt.sec, .plt.got, .iplt: stubs without FDEs */
+	struct cfi_section go_table;	/* .gopclntab: it wins over .debug_frame */
 	uint64_t entry;			/* e_entry: made a root where nothing covers it */
 	/* of the functions that a C library defines under these names; 0: it does not */
 	uint64_t exit_vaddr, pthread_exit_vaddr;
 	/* Called from time to time with the text that will not be read again; or NULL. */
 	void (*text_was_read)(const uint8_t *text, size_t bytes);
 };
+
+/* Does DATA begin as Go's table of functions does? */
+bool go_table_begins(const uint8_t *data, size_t bytes);
 
 struct cfi_stats {
 	uint64_t fdes_skipped, rows, slow_path_rows;

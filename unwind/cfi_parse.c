@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ADDR_BYTES 8
 #define CIES_MAX   (4u << 20)
 #define FDES_MAX   (16u << 20)
 #define READ_BYTES (1u << 20)
@@ -78,7 +77,7 @@ int cfi_text_read(const struct cfi_input *input, const struct cfi_segment *seg, 
 	return deadline_is_over_now() ? -ETIME : 0;
 }
 
-static uint64_t pointer_value(struct reader *r, uint8_t format)
+static uint64_t pointer_value(struct reader *r, uint8_t format, enum table_machine machine)
 {
 	switch (format) {
 	case PE_ULEB128:
@@ -94,6 +93,7 @@ static uint64_t pointer_value(struct reader *r, uint8_t format)
 	case PE_SDATA4:
 		return (uint64_t)(int32_t)reader_u32(r);
 	case PE_ABSPTR:
+		return table_word_bytes(machine) == 4 ? reader_u32(r) : reader_u64(r);
 	case PE_UDATA8:
 	case PE_SDATA8:
 		return reader_u64(r);
@@ -103,9 +103,9 @@ static uint64_t pointer_value(struct reader *r, uint8_t format)
 	}
 }
 
-uint64_t cfi_pointer(struct reader *r, uint8_t enc, uint64_t vaddr)
+uint64_t cfi_pointer(struct reader *r, uint8_t enc, uint64_t vaddr, enum table_machine machine)
 {
-	uint64_t value = pointer_value(r, enc & PE_FORMAT);
+	uint64_t value = pointer_value(r, enc & PE_FORMAT, machine);
 
 	if (enc & PE_INDIRECT)
 		r->bad = true; /* the address is only in the running process */
@@ -113,7 +113,7 @@ uint64_t cfi_pointer(struct reader *r, uint8_t enc, uint64_t vaddr)
 		value += vaddr;
 	else if (enc & PE_APPLICATION)
 		r->bad = true; /* relative to a base that only the running process knows */
-	return value;
+	return table_word_bytes(machine) == 4 ? (uint32_t)value : value;
 }
 
 static uint64_t reader_vaddr(const struct scan *s, const struct reader *r)
@@ -124,6 +124,7 @@ static uint64_t reader_vaddr(const struct scan *s, const struct reader *r)
 /* The personality routine is of no interest, but what comes after it is. */
 static void skip_personality(const struct scan *s, struct reader *r)
 {
+	unsigned int addr_bytes = table_word_bytes(s->input->machine);
 	uint8_t enc = reader_u8(r);
 
 	if (enc == PE_OMIT)
@@ -131,11 +132,11 @@ static void skip_personality(const struct scan *s, struct reader *r)
 	if ((enc & PE_APPLICATION) == PE_ALIGNED) {
 		uint64_t vaddr = reader_vaddr(s, r);
 
-		reader_skip(r, align_up(vaddr, ADDR_BYTES) - vaddr);
-		reader_skip(r, ADDR_BYTES);
+		reader_skip(r, align_up(vaddr, addr_bytes) - vaddr);
+		reader_skip(r, addr_bytes);
 		return;
 	}
-	pointer_value(r, enc & PE_FORMAT);
+	pointer_value(r, enc & PE_FORMAT, s->input->machine);
 }
 
 /* The letters after 'z' and their data. */
@@ -178,6 +179,7 @@ static void parse_z(const struct scan *s, struct reader *r, const char *letters,
 
 static void parse_cie(const struct scan *s, struct reader *r, struct cfi_cie *cie)
 {
+	unsigned int addr_bytes = table_word_bytes(s->input->machine);
 	uint8_t version = reader_u8(r);
 	const char *augmentation = reader_str(r);
 
@@ -186,9 +188,9 @@ static void parse_cie(const struct scan *s, struct reader *r, struct cfi_cie *ci
 		return;
 	}
 	if (strcmp(augmentation, "eh") == 0) /* gcc 2: a pointer to its own tables */
-		reader_skip(r, ADDR_BYTES);
+		reader_skip(r, addr_bytes);
 	if (version == 4) /* with the size of addresses and of segment selectors */
-		cie->is_bad |= reader_u8(r) != ADDR_BYTES || reader_u8(r) != 0;
+		cie->is_bad |= reader_u8(r) != addr_bytes || reader_u8(r) != 0;
 	cie->code_align = reader_uleb(r);
 	cie->data_align = reader_sleb(r);
 	cie->ra_reg = version == 1 ? reader_u8(r) : (uint32_t)MIN(reader_uleb(r), UINT32_MAX);
@@ -294,8 +296,8 @@ static bool parse_fde(const struct scan *s, const struct cfi_cie *cie, struct re
 
 	if (cie->is_bad)
 		return false;
-	start = cfi_pointer(r, cie->pointer_enc, reader_vaddr(s, r));
-	bytes = pointer_value(r, cie->pointer_enc & PE_FORMAT);
+	start = cfi_pointer(r, cie->pointer_enc, reader_vaddr(s, r), s->input->machine);
+	bytes = pointer_value(r, cie->pointer_enc & PE_FORMAT, s->input->machine);
 	if (cie->has_augmentation_data)
 		reader_skip(r, reader_uleb(r));
 	if (r->bad || start == 0 || bytes == 0)

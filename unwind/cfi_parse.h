@@ -64,8 +64,8 @@ int cfi_text_read(const struct cfi_input *input, const struct cfi_segment *seg, 
 
 /*
  * A pointer in encoding ENC at R's position, which stands at virtual address
- * VADDR. Sets R->bad for encodings that need what a file cannot tell.
+ * VADDR of a file for MACHINE. Sets R->bad for encodings that need what a file cannot tell.
  */
-uint64_t cfi_pointer(struct reader *r, uint8_t enc, uint64_t vaddr);
+uint64_t cfi_pointer(struct reader *r, uint8_t enc, uint64_t vaddr, enum table_machine machine);
 
 #endif

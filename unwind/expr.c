@@ -2,7 +2,8 @@
 /*
  * The evaluator of DWARF expressions in call-frame information: a stack
  * machine with a bounded stack and a bounded number of steps, that reads only
- * the copied stack. Source: DWARF 5 section 2.5 and 6.4.2 (which operations
+ * the copied stack. Its numbers are as wide as an address of the machine; those of 32 bits are
+ * kept with zeros above. Source: DWARF 5 section 2.5 and 6.4.2 (which operations
  * CFI may use).
  */
 #include "config.h"
@@ -16,6 +17,7 @@
 
 struct expr {
 	struct unwind_cursor *cursor;
+	const struct unwind_arch *arch;
 	const uint8_t *start;
 	struct reader r;
 	uint64_t stack[EXPR_STACK_MAX];
@@ -35,7 +37,7 @@ static void push(struct expr *e, uint64_t value)
 	if (e->depth == EXPR_STACK_MAX)
 		fail(e, STEP_BAD);
 	else
-		e->stack[e->depth++] = value;
+		e->stack[e->depth++] = e->arch->word_bytes == 8 ? value : (uint32_t)value;
 }
 
 static uint64_t pop(struct expr *e)
@@ -59,13 +61,18 @@ static void push_reg(struct expr *e, uint64_t reg, int64_t off)
 	}
 }
 
+static int64_t as_signed(const struct expr *e, uint64_t value)
+{
+	return e->arch->word_bytes == 8 ? (int64_t)value : (int32_t)value;
+}
+
 static void deref(struct expr *e, unsigned int bytes)
 {
 	uint64_t addr = pop(e), value = 0;
 
-	if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+	if ((bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) || bytes > e->arch->word_bytes)
 		fail(e, STEP_BAD);
-	else if (!cursor_read(e->cursor, addr, &value))
+	else if (!cursor_read(e->cursor, e->arch, addr, &value))
 		fail(e, STEP_OUTSIDE);
 	else
 		push(e, bytes == 8 ? value : value & ((1ull << bytes * 8) - 1));
@@ -124,7 +131,7 @@ static uint64_t divide(struct expr *e, int64_t a, int64_t b)
 static void binary(struct expr *e, uint8_t op)
 {
 	uint64_t b = pop(e), a = pop(e);
-	int64_t sa = (int64_t)a, sb = (int64_t)b;
+	int64_t sa = as_signed(e, a), sb = as_signed(e, b);
 
 	switch (op) {
 	case DW_OP_and:
@@ -172,7 +179,7 @@ static void unary(struct expr *e, uint8_t op)
 
 	switch (op) {
 	case DW_OP_abs:
-		return push(e, (int64_t)a < 0 ? 0 - a : a);
+		return push(e, as_signed(e, a) < 0 ? 0 - a : a);
 	case DW_OP_neg:
 		return push(e, 0 - a);
 	case DW_OP_not:
@@ -208,7 +215,7 @@ static void step(struct expr *e, uint8_t op)
 		return constant(e, op);
 	switch (op) {
 	case DW_OP_addr:
-		return constant(e, DW_OP_const8u);
+		return constant(e, e->arch->word_bytes == 8 ? DW_OP_const8u : DW_OP_const4u);
 	case DW_OP_constu:
 		return push(e, reader_uleb(&e->r));
 	case DW_OP_consts:
@@ -216,7 +223,7 @@ static void step(struct expr *e, uint8_t op)
 	case DW_OP_nop:
 		return;
 	case DW_OP_deref:
-		return deref(e, 8);
+		return deref(e, e->arch->word_bytes);
 	case DW_OP_deref_size:
 		return deref(e, reader_u8(&e->r));
 	case DW_OP_dup:
@@ -251,10 +258,10 @@ static void step(struct expr *e, uint8_t op)
 	}
 }
 
-enum step expr_eval(struct unwind_cursor *c, const uint8_t *expr, size_t bytes,
-		    const uint64_t *first, uint64_t *ret, unsigned int *ret_reg)
+enum step expr_eval(struct unwind_cursor *c, const struct unwind_arch *a, const uint8_t *expr,
+		    size_t bytes, const uint64_t *first, uint64_t *ret, unsigned int *ret_reg)
 {
-	struct expr e = {.cursor = c, .start = expr, .r = reader_of(expr, bytes)};
+	struct expr e = {.cursor = c, .arch = a, .start = expr, .r = reader_of(expr, bytes)};
 
 	if (first)
 		push(&e, *first);

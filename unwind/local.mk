@@ -5,20 +5,27 @@ libunwind_st_a_SOURCES = \
 	unwind/cfa.c unwind/cfa.h \
 	unwind/cfi.c unwind/cfi.h \
 	unwind/cfi_parse.c unwind/cfi_parse.h \
+	unwind/code.c unwind/code.h unwind/code_pieces.c unwind/code_pieces.h unwind/code_rules.c \
 	unwind/dwarf_op.h \
 	unwind/epilogue.c \
 	unwind/expr.c \
 	unwind/fp.c \
+	unwind/fp_compare.c unwind/fp_compare.h \
+	unwind/go_table.c \
+	unwind/i386.c \
+	unwind/insn_x86_64.c unwind/insn_x86_64.h \
 	unwind/lbr.c unwind/lbr.h \
-	unwind/lower.c unwind/lower.h unwind/lower_aarch64.c unwind/lower_x86_64.c \
+	unwind/live_read.c unwind/live_read.h \
+	unwind/lower.c unwind/lower.h unwind/lower_aarch64.c unwind/lower_x86.c \
 	unwind/map_search.c \
 	unwind/return_addrs.c unwind/return_addrs_build.c unwind/return_addrs_format.h \
 	unwind/slow_path.c \
 	unwind/starts.c \
 	unwind/step.h unwind/step_run_x86_64.c \
 	unwind/stitch.c unwind/stitch.h \
-	unwind/synth.c unwind/synth.h unwind/synth_aarch64.c unwind/synth_x86_64.c \
+	unwind/synth.c unwind/synth.h unwind/synth_aarch64.c unwind/synth_x86.c \
 	unwind/table.c unwind/table.h unwind/table_format.h \
+	unwind/tails.c unwind/tails.h \
 	unwind/table_build.c unwind/table_build.h \
 	unwind/unwind.h \
 	unwind/walk.c \
@@ -31,7 +38,7 @@ tests_test_unwind_rows_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBDW_LIBS) $(LIB
 
 # Every row of all that this machine runs: some minutes. docs/HACKING tells what it finds.
 check-tables: tests/test_unwind_rows$(EXEEXT)
-	tests/test_unwind_rows$(EXEEXT) /usr/bin /usr/sbin /usr/lib
+	tests/test_unwind_rows$(EXEEXT) /usr/bin /usr/sbin /usr/lib /usr/lib32
 .PHONY: check-tables
 
 UNIT_TESTS += tests/test_unwind_steps
@@ -78,11 +85,23 @@ tests_test_unwind_entries_SOURCES = tests/test_unwind_entries.c tests/cfi_fixtur
 tests_test_unwind_entries_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_entries_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
+UNIT_TESTS += tests/test_unwind_go
+tests_test_unwind_go_SOURCES = tests/test_unwind_go.c tests/cfi_fixture.c tests/cfi_fixture.h \
+	tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_go_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_go_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
 UNIT_TESTS += tests/test_unwind_aarch64
 tests_test_unwind_aarch64_SOURCES = tests/test_unwind_aarch64.c tests/cfi_fixture.c \
 	tests/cfi_fixture.h tests/unwind_elf.c tests/unwind_elf.h
 tests_test_unwind_aarch64_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_aarch64_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_i386
+tests_test_unwind_i386_SOURCES = tests/test_unwind_i386.c tests/cfi_fixture.c \
+	tests/cfi_fixture.h tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_i386_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_i386_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
 UNIT_TESTS += tests/test_unwind_table
 tests_test_unwind_table_SOURCES = tests/test_unwind_table.c tests/unwind_elf.c tests/unwind_elf.h
@@ -94,8 +113,25 @@ tests_test_unwind_lbr_SOURCES = tests/test_unwind_lbr.c
 tests_test_unwind_lbr_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_unwind_lbr_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/test_unwind_tails
+tests_test_unwind_tails_SOURCES = tests/test_unwind_tails.c tests/unwind_elf.c tests/unwind_elf.h \
+	tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_tails_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_tails_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
 UNIT_TESTS += tests/test_unwind_stitch
 tests_test_unwind_stitch_SOURCES = tests/test_unwind_stitch.c tests/unwind_elf.c tests/unwind_elf.h \
 	tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_stitch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_stitch_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_code
+tests_test_unwind_code_SOURCES = tests/test_unwind_code.c tests/unwind_elf.c \
+	tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_code_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_code_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_fp_compare
+tests_test_unwind_fp_compare_SOURCES = tests/test_unwind_fp_compare.c
+tests_test_unwind_fp_compare_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_unwind_fp_compare_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)

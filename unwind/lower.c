@@ -73,7 +73,7 @@ static bool lower_cfa(const struct lower_frame *frame, const struct cfa_row *row
 	if (row->cfa.kind == REG_VAL_EXPR) {
 		if (lower_deref(frame, &row->cfa, rule))
 			return true;
-		if (frame->lower_stub && frame->lower_stub(&row->cfa, rule))
+		if (frame->lower_stub && frame->lower_stub(frame, &row->cfa, rule))
 			return true;
 		if (!lower_is_reg_plus(&row->cfa, &breg, &off))
 			return false;
@@ -138,9 +138,11 @@ static bool lower_ra(const struct lower_frame *frame, const struct reg_rule *ra,
 
 	switch (ra->kind) {
 	case REG_OFFSET:
-		rule->ra_op = off == -8 ? RULE_RA_CFA8 : RULE_RA_CFA;
-		if (off == -8)
+		if (off == -(int64_t)frame->word_bytes) {
+			rule->ra_op = RULE_RA_BELOW;
 			return true;
+		}
+		rule->ra_op = RULE_RA_CFA;
 		break;
 	case REG_REGISTER:
 		if (off < 0 || off > frame->pc)

@@ -18,13 +18,16 @@ typedef void lower_fn(const struct cfa_row *row, uint32_t ra_reg, bool is_signal
 		      struct build_rule *ret);
 
 lower_fn lower_aarch64;
+lower_fn lower_i386;
 lower_fn lower_x86_64;
 
 /* What a machine's common rules count from: DWARF numbers of its registers. */
 struct lower_frame {
 	uint8_t sp, fp, pc;
+	uint8_t word_bytes;
 	/* The CFA of its PLT stubs, or NULL. */
-	bool (*lower_stub)(const struct reg_rule *cfa, struct table_rule *rule);
+	bool (*lower_stub)(const struct lower_frame *frame, const struct reg_rule *cfa,
+			   struct table_rule *rule);
 };
 
 /*

@@ -12,7 +12,8 @@
 #include "unwind/abi.h"
 #include "unwind/lower.h"
 
-static const struct lower_frame a64_frame = {.sp = A64_SP, .fp = A64_X29, .pc = A64_PC};
+static const struct lower_frame a64_frame = {
+	.sp = A64_SP, .fp = A64_X29, .pc = A64_PC, .word_bytes = 8};
 
 /*
  * The row of a signal trampoline: the kernel's and bionic's tell of a frame

@@ -3,7 +3,7 @@
  * Finding the return addresses of a file: every place where the bytes before
  * it decode as a near call. Not a disassembly: bytes inside other instructions
  * may look like a call too, which weakens the proof a little and never loses a
- * true one. x86-64: e8 rel32 into the file's code, and every form of ff /2.
+ * true one. x86-64, i386: e8 rel32 into the file's code, and every form of ff /2.
  * aarch64: bl into the file's code, and every form of blr. Runs in the loader.
  */
 #include "config.h"
@@ -60,7 +60,10 @@ static size_t direct_call_bytes(const struct cfi_input *input, const uint8_t *p,
 	if (left < 5 || p[0] != 0xe8)
 		return 0;
 	memcpy(&rel, p + 1, sizeof(rel));
-	return cfi_segment_of(input, vaddr + 5 + (uint64_t)(int64_t)rel) ? 5 : 0;
+	vaddr += 5 + (uint64_t)(int64_t)rel;
+	if (input->machine == TABLE_MACHINE_I386)
+		vaddr = (uint32_t)vaddr;
+	return cfi_segment_of(input, vaddr) ? 5 : 0;
 }
 
 static int put_delta(struct return_addrs_builder *b, uint8_t delta)
@@ -109,8 +112,8 @@ static size_t call_bytes(const struct cfi_input *input, const struct cfi_segment
 	return bytes ? bytes : indirect_call_bytes(seg->text + i, left);
 }
 
-static int scan_x86_64(struct return_addrs_builder *b, const struct cfi_input *input,
-		       const struct cfi_segment *seg)
+static int scan_x86(struct return_addrs_builder *b, const struct cfi_input *input,
+		    const struct cfi_segment *seg)
 {
 	/* Calls of different lengths may end in another order than they begin. */
 	bool due[8] = {false};
@@ -195,7 +198,7 @@ static int scan_all(struct return_addrs_builder *b, const struct cfi_input *inpu
 		if (order[i]->file_off < end)
 			continue; /* overlapping segments: the first is enough */
 		r = input->machine == TABLE_MACHINE_AARCH64 ? scan_aarch64(b, input, order[i])
-							    : scan_x86_64(b, input, order[i]);
+							    : scan_x86(b, input, order[i]);
 		end = order[i]->file_off + order[i]->bytes;
 	}
 	while (b->next_page <= b->nr_pages)

@@ -33,8 +33,8 @@ static struct operand read_operand(struct reader *r, uint8_t kind)
 	return o;
 }
 
-static enum step eval_cfa(struct unwind_cursor *c, struct reader *r, uint64_t *ret,
-			  unsigned int *ret_reg)
+static enum step eval_cfa(struct unwind_cursor *c, const struct unwind_arch *arch, struct reader *r,
+			  uint64_t *ret, unsigned int *ret_reg)
 {
 	uint8_t kind = reader_u8(r);
 	uint8_t reg = kind == REG_VAL_OFFSET ? reader_u8(r) : 0;
@@ -43,7 +43,7 @@ static enum step eval_cfa(struct unwind_cursor *c, struct reader *r, uint64_t *r
 	if (r->bad || reg >= UNWIND_REGS_MAX)
 		return STEP_BAD;
 	if (kind == REG_VAL_EXPR)
-		return expr_eval(c, o.expr, o.expr_bytes, NULL, ret, ret_reg);
+		return expr_eval(c, arch, o.expr, o.expr_bytes, NULL, ret, ret_reg);
 	if (kind != REG_VAL_OFFSET)
 		return STEP_BAD;
 	*ret_reg = reg;
@@ -52,8 +52,9 @@ static enum step eval_cfa(struct unwind_cursor *c, struct reader *r, uint64_t *r
 }
 
 /* The caller's value of one register. STEP_ROOT: it has none. */
-static enum step eval_reg(struct unwind_cursor *c, const struct operand *o, uint8_t reg,
-			  uint64_t cfa, uint64_t *ret, unsigned int *ret_reg)
+static enum step eval_reg(struct unwind_cursor *c, const struct unwind_arch *arch,
+			  const struct operand *o, uint8_t reg, uint64_t cfa, uint64_t *ret,
+			  unsigned int *ret_reg)
 {
 	uint64_t addr;
 	enum step s;
@@ -62,7 +63,7 @@ static enum step eval_reg(struct unwind_cursor *c, const struct operand *o, uint
 	case REG_UNDEFINED:
 		return STEP_ROOT;
 	case REG_OFFSET:
-		return cursor_read(c, cfa + o->off, ret) ? STEP_OK : STEP_OUTSIDE;
+		return cursor_read(c, arch, cfa + o->off, ret) ? STEP_OK : STEP_OUTSIDE;
 	case REG_VAL_OFFSET:
 		*ret = cfa + o->off;
 		return STEP_OK;
@@ -76,12 +77,12 @@ static enum step eval_reg(struct unwind_cursor *c, const struct operand *o, uint
 		*ret = c->regs[*ret_reg];
 		return cursor_knows(c, *ret_reg) ? STEP_OK : STEP_NEEDS_REGS;
 	case REG_EXPR:
-		s = expr_eval(c, o->expr, o->expr_bytes, &cfa, &addr, ret_reg);
+		s = expr_eval(c, arch, o->expr, o->expr_bytes, &cfa, &addr, ret_reg);
 		if (s != STEP_OK)
 			return s;
-		return cursor_read(c, addr, ret) ? STEP_OK : STEP_OUTSIDE;
+		return cursor_read(c, arch, addr, ret) ? STEP_OK : STEP_OUTSIDE;
 	case REG_VAL_EXPR:
-		return expr_eval(c, o->expr, o->expr_bytes, &cfa, ret, ret_reg);
+		return expr_eval(c, arch, o->expr, o->expr_bytes, &cfa, ret, ret_reg);
 	default:
 		return STEP_BAD;
 	}
@@ -108,7 +109,7 @@ enum step slow_path_step(struct unwind_cursor *c, const struct table *table,
 	cursor_work_for(c, table);
 	if (!cursor_work(c, ROW_WORK + nr_regs))
 		return STEP_EXPENSIVE;
-	s = eval_cfa(c, &r, &cfa, &ret->needs_reg);
+	s = eval_cfa(c, arch, &r, &cfa, &ret->needs_reg);
 	if (s != STEP_OK || r.bad || ra_reg >= UNWIND_REGS_MAX)
 		return s != STEP_OK ? s : STEP_BAD;
 	memcpy(ret->regs, c->regs, sizeof(c->regs));
@@ -125,7 +126,7 @@ enum step slow_path_step(struct unwind_cursor *c, const struct table *table,
 		if (reg != ra_reg && !is_signal && !is_needed(c, arch, reg))
 			continue;
 		ret->needs_reg = 0;
-		s = eval_reg(c, &o, reg, cfa, &ret->regs[reg], &ret->needs_reg);
+		s = eval_reg(c, arch, &o, reg, cfa, &ret->regs[reg], &ret->needs_reg);
 		if (s == STEP_OK)
 			known |= 1ull << reg;
 		if (s != STEP_EXPENSIVE && reg != ra_reg && reg != arch->sp_reg)

@@ -10,7 +10,10 @@
  *	glibc's start_thread, which keeps it in struct pthread, 16 bytes before the function
  *		call *0x640(%rbx); mov %rax,%fs:0x630
  *
- * A cltq or movslq stands between where the function is one of C11's.
+ * A cltq or movslq stands between where the function is one of C11's. And glibc's for i386:
+ *
+ *	call *%eax; add $16,%esp; sub $12,%esp; push %eax; call exit
+ *	call *0x228(%eax); add $16,%esp; mov %eax,%gs:0x21c
  */
 #include "config.h"
 
@@ -19,10 +22,13 @@
 
 #include <string.h>
 
-#define CALL_BYTES	   5 /* of call rel32 */
-#define INDIRECT_MIN	   2
-#define INDIRECT_MAX	   7
-#define FUNCTION_TO_RESULT 0x10 /* struct pthread, glibc's nptl/descr.h: start_routine and result */
+#define CALL_BYTES   5 /* of call rel32 */
+#define INDIRECT_MIN 2
+#define INDIRECT_MAX 7
+/* struct pthread, glibc's nptl/descr.h: start_routine and result */
+#define FUNCTION_TO_RESULT    0x10
+#define FUNCTION_TO_RESULT_32 0x0c
+#define FREE_ARGUMENTS	      "\x83\xc4\x10" /* add $16,%esp */
 
 enum { STARTS_MAIN, STARTS_THREAD };
 
@@ -65,6 +71,13 @@ static void look_at_call(struct search *s, const uint8_t *call)
 
 	memcpy(&rel, call + 1, sizeof(rel));
 	target = s->seg->vaddr + (uint64_t)(call - text) + CALL_BYTES + (uint64_t)(int64_t)rel;
+	if (s->input->machine == TABLE_MACHINE_I386) {
+		if ((uint32_t)target == s->input->exit_vaddr &&
+		    take(text, &end, "\x83\xec\x0c\x50", 4) &&
+		    take(text, &end, FREE_ARGUMENTS, 3) && is_after_indirect_call(text, end))
+			found(s, STARTS_MAIN, end);
+		return;
+	}
 	if (target == s->input->exit_vaddr && take(text, &end, "\x89\xc7", 2) &&
 	    is_after_indirect_call(text, end))
 		found(s, STARTS_MAIN, end);
@@ -73,21 +86,26 @@ static void look_at_call(struct search *s, const uint8_t *call)
 		found(s, STARTS_THREAD, end);
 }
 
-/* STORE may be `mov %rax,%fs:` of a thread's result. */
+/* STORE may be `mov %rax,%fs:`, `mov %eax,%gs:` of a thread's result. */
 static void look_at_store(struct search *s, const uint8_t *store, size_t left)
 {
-	static const uint8_t mov[] = {0x64, 0x48, 0x89, 0x04, 0x25};
-	const uint8_t *text = s->seg->text, *end = store;
+	static const uint8_t mov_64[] = {0x64, 0x48, 0x89, 0x04, 0x25}, mov_32[] = {0x65, 0xa3};
+	bool is_32 = s->input->machine == TABLE_MACHINE_I386;
+	const uint8_t *text = s->seg->text, *end = store, *mov = is_32 ? mov_32 : mov_64;
+	size_t mov_bytes = is_32 ? sizeof(mov_32) : sizeof(mov_64);
 	int32_t result, function;
 
-	if (left < sizeof(mov) + sizeof(result) || memcmp(store, mov, sizeof(mov)) != 0)
+	if (left < mov_bytes + sizeof(result) || memcmp(store, mov, mov_bytes) != 0)
 		return;
-	memcpy(&result, store + sizeof(mov), sizeof(result));
-	take(text, &end, "\x48\x98", 2); /* cltq */
+	memcpy(&result, store + mov_bytes, sizeof(result));
+	if (is_32)
+		take(text, &end, FREE_ARGUMENTS, 3);
+	else
+		take(text, &end, "\x48\x98", 2); /* cltq */
 	if (end - text < 6 || end[-6] != 0xff || (end[-5] & 0xf8) != 0x90)
 		return;
 	memcpy(&function, end - sizeof(function), sizeof(function));
-	if (function - (int64_t)result == FUNCTION_TO_RESULT)
+	if (function - (int64_t)result == (is_32 ? FUNCTION_TO_RESULT_32 : FUNCTION_TO_RESULT))
 		found(s, STARTS_THREAD, end);
 }
 
@@ -100,7 +118,7 @@ static int search_segment(struct search *s)
 	for (uint64_t i = 0; r == 0 && i + CALL_BYTES <= s->seg->bytes; i++) {
 		if (text[i] == 0xe8)
 			look_at_call(s, text + i);
-		else if (text[i] == 0x64)
+		else if (text[i] == 0x64 || text[i] == 0x65)
 			look_at_store(s, text + i, s->seg->bytes - i);
 		r = cfi_text_read(s->input, s->seg, &read, i);
 	}
@@ -113,7 +131,7 @@ int starts_find(const struct cfi_input *input, uint64_t offs[TABLE_STARTS])
 	int r = 0;
 
 	memset(offs, 0, TABLE_STARTS * sizeof(*offs));
-	if (input->machine != TABLE_MACHINE_X86_64 ||
+	if ((input->machine != TABLE_MACHINE_X86_64 && input->machine != TABLE_MACHINE_I386) ||
 	    (input->exit_vaddr == 0 && input->pthread_exit_vaddr == 0))
 		return 0;
 	for (size_t i = 0; r == 0 && i < input->nr_segments; i++) {

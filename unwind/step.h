@@ -30,17 +30,17 @@ static inline enum step step_find_cfa(struct unwind_cursor *c, const struct unwi
 	if (rule->cfa_op == RULE_CFA_SP || rule->cfa_op == RULE_CFA_DEREF_SP ||
 	    rule->cfa_op == RULE_CFA_PLT)
 		reg = a->sp_reg;
-	else if (rule->cfa_op == RULE_CFA_REG)
+	else if (rule->cfa_op == RULE_CFA_REG || rule->cfa_op == RULE_CFA_ELSEWHERE)
 		reg = rule->cfa_reg;
 	if (unlikely(!cursor_knows(c, reg)))
 		return step_unknown(c, a, reg);
 	*ret = c->regs[reg] + (uint64_t)(int64_t)rule->cfa_off;
 	if (rule->cfa_op == RULE_CFA_DEREF_SP || rule->cfa_op == RULE_CFA_DEREF_FP) {
-		if (!cursor_read(c, *ret, ret))
+		if (!cursor_read(c, a, *ret, ret))
 			return STEP_OUTSIDE;
 		*ret += x;
 	} else if (rule->cfa_op == RULE_CFA_PLT && (c->regs[a->pc_reg] & 15) >= x) {
-		*ret += 8; /* the stub has pushed */
+		*ret += a->word_bytes; /* the stub has pushed */
 	}
 	return STEP_OK;
 }
@@ -51,10 +51,11 @@ static inline enum step step_find_ra(struct unwind_cursor *c, const struct unwin
 	uint64_t x = (uint64_t)(int64_t)rule->x;
 
 	switch (rule->ra_op) {
-	case RULE_RA_CFA8:
-		return cursor_read(c, cfa - 8, ret) ? STEP_OK : STEP_OUTSIDE;
+	case RULE_RA_BELOW:
+	case RULE_RA_NEXT:
+		return cursor_read(c, a, cfa - a->word_bytes, ret) ? STEP_OK : STEP_OUTSIDE;
 	case RULE_RA_CFA:
-		return cursor_read(c, cfa + x, ret) ? STEP_OK : STEP_OUTSIDE;
+		return cursor_read(c, a, cfa + x, ret) ? STEP_OK : STEP_OUTSIDE;
 	case RULE_RA_REG: /* aarch64's x30 is gone in every frame that has called another */
 		*ret = c->regs[rule->x];
 		if (cursor_knows(c, (unsigned int)rule->x))
@@ -78,11 +79,30 @@ static inline bool step_read_saved(struct unwind_cursor *c, const struct unwind_
 	uint64_t sp = c->regs[a->sp_reg];
 
 	if (unlikely(c->is_exact && addr < sp)) {
-		if (sp - addr <= a->red_zone_bytes && cursor_peek(c, addr, value))
+		if (sp - addr <= a->red_zone_bytes && cursor_peek(c, a, addr, value))
 			return true;
 		return is_known;
 	}
-	return cursor_read(c, addr, value);
+	return cursor_read(c, a, addr, value);
+}
+
+/* The NR callee-saved REGS that have slots in saved[], after which it has the mask of those that count from fp. */
+static inline void step_restore_saved(struct unwind_cursor *c, const struct unwind_arch *a,
+				      const uint8_t *regs, size_t nr, const int8_t *saved,
+				      uint64_t cfa)
+{
+	for (size_t i = 0; i < nr; i++) {
+		bool from_fp = saved[nr] >> i & 1;
+		uint64_t addr = (from_fp ? c->regs[a->fp_reg] : cfa) +
+				(uint64_t)((int64_t)a->word_bytes * saved[i]);
+		uint8_t reg = regs[i];
+
+		if (saved[i] == SAVED_SAME)
+			continue;
+		if (saved[i] == SAVED_LOST || (from_fp && !cursor_knows(c, a->fp_reg)) ||
+		    !step_read_saved(c, a, addr, cursor_knows(c, reg), &c->regs[reg]))
+			c->known &= ~(1ull << reg);
+	}
 }
 
 /* True and *value, or false: the caller's frame pointer cannot be known. */
@@ -134,10 +154,12 @@ static inline enum step step_signal(struct unwind_cursor *c, const struct unwind
 	uint64_t at = c->regs[a->sp_reg] + a->signal_regs_off, value;
 
 	/* The last first: either all are there or nothing is changed. */
-	if (!cursor_read(c, at + 8ull * (a->nr_regs - 1), &value) || !cursor_read(c, at, &value))
+	if (!cursor_read(c, a, at + 8ull * (a->nr_regs - 1), &value) ||
+	    !cursor_read(c, a, at, &value))
 		return STEP_OUTSIDE;
 	for (unsigned int i = 0; i < a->nr_regs; i++)
-		cursor_read(c, at + 8ull * i, &c->regs[a->signal_order ? a->signal_order[i] : i]);
+		cursor_read(c, a, at + 8ull * i,
+			    &c->regs[a->signal_order ? a->signal_order[i] : i]);
 	if (a->strip_regs)
 		a->strip_regs(c);
 	c->known = (1ull << a->nr_regs) - 1;
@@ -156,7 +178,7 @@ static inline enum step step_slow_path(struct unwind_cursor *c, const struct unw
 		return step_unknown(c, a, row.needs_reg);
 	if (s != STEP_OK && s != STEP_SIGNAL)
 		return s;
-	if (s == STEP_OK && !step_cfa_is_sane(c, a, RULE_RA_CFA8, row.regs[a->sp_reg]))
+	if (s == STEP_OK && !step_cfa_is_sane(c, a, RULE_RA_BELOW, row.regs[a->sp_reg]))
 		return STEP_BAD;
 	memcpy(c->regs, row.regs, sizeof(c->regs));
 	c->regs[a->pc_reg] = arch_strip(c, a, row.regs[row.ra_reg]);
@@ -166,6 +188,21 @@ static inline enum step step_slow_path(struct unwind_cursor *c, const struct unw
 	c->is_exact = s == STEP_SIGNAL;
 	c->had_signal |= s == STEP_SIGNAL;
 	return c->regs[a->pc_reg] % a->insn_bytes ? STEP_BAD : s;
+}
+
+/* STEP_OK: the other stack is this one, and the caller is in the copy. */
+static inline enum step step_elsewhere(const struct unwind_cursor *c, const struct unwind_arch *a,
+				       const struct table_rule *rule)
+{
+	uint64_t cfa = c->regs[rule->cfa_reg] + (uint64_t)(int64_t)rule->cfa_off, word;
+
+	if (rule->cfa_off == 0)
+		return STEP_ELSEWHERE;
+	if (!cursor_knows(c, rule->cfa_reg))
+		return step_unknown(c, a, rule->cfa_reg);
+	return cfa > c->regs[a->sp_reg] && cursor_peek(c, a, cfa - a->word_bytes, &word)
+		       ? STEP_OK
+		       : STEP_ELSEWHERE;
 }
 
 /* The whole step; RESTORE_SAVED (or NULL) follows A's saved_regs. */
@@ -179,11 +216,16 @@ static inline enum step step_by_rule(struct unwind_cursor *c, const struct unwin
 	if (unlikely(rule->cfa_op >= RULE_CFA_SIGNAL)) {
 		switch (rule->cfa_op) {
 		case RULE_CFA_SIGNAL:
-			return step_signal(c, a);
+			return a->signal_regs_off ? step_signal(c, a) : STEP_BAD;
 		case RULE_CFA_ROOT:
 			return STEP_ROOT;
 		case RULE_CFA_SLOW:
 			return step_slow_path(c, a, table, rule);
+		case RULE_CFA_ELSEWHERE:
+			s = step_elsewhere(c, a, rule);
+			if (s != STEP_OK)
+				return s;
+			break;
 		default:
 			return STEP_BAD;
 		}
@@ -209,7 +251,7 @@ static inline enum step step_by_rule(struct unwind_cursor *c, const struct unwin
 	c->known = (c->keep_saved ? c->known & a->saved_regs : 0) | arch_known_always(a);
 	if (unlikely(!knows_fp))
 		c->known &= ~(1ull << a->fp_reg);
-	c->is_exact = false;
+	c->is_exact = rule->ra_op == RULE_RA_NEXT;
 	return STEP_OK;
 }
 

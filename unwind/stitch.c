@@ -26,6 +26,7 @@
 
 #include "unwind/stitch.h"
 
+#include "src/base/hash.h"
 #include "src/base/util.h"
 
 #include <assert.h>
@@ -40,17 +41,24 @@
 #define SAME_MIN   2
 #define AGE_MAX_NS (2 * NS_PER_SEC)
 #define NEW_NS	   (100 * NS_PER_MSEC) /* a whole stack as old as this is replaced by the next */
+#define TEST_EVERY 4		       /* whole stacks of TEST_MIN frames and more */
+#define TEST_MIN   (4 * SAME_MIN)
 
 /* A whole stack, or (no frames) a sample that waits for a table to become one. */
 struct whole {
 	uint64_t begin;	 /* how many frames were written before it: its place in the ring */
 	uint64_t before; /* number of the one before it in its place of newest[] */
 	uint64_t time_ns;
+	uint64_t
+		seen_ns; /* when its outermost frames were in a copy: time_ns, if it is not stitched */
 	uint32_t process, tid;
 	uint32_t nr;
 };
 
 struct stitch {
+	struct tails *tails;
+	uint32_t max_frames;
+	uint32_t nr_untested;	       /* whole stacks since one was tested */
 	uint64_t nr_frames, nr_wholes; /* ever written; numbers of wholes begin with 1 */
 	uint64_t newest[THREADS];      /* number; 0: none */
 	struct whole wholes[WHOLES];
@@ -63,12 +71,20 @@ struct sample {
 	uint32_t process, tid;
 	struct unwind_frame *frames;
 	struct unwind_result *result;
-	bool is_known; /* the thread's newest whole stack has nearly all of it */
+	uint64_t seen_ns; /* if it is stitched: as of the stack that completed it */
+	bool is_known;	  /* the thread's newest whole stack has nearly all of it */
 };
 
-struct stitch *stitch_new(void)
+struct stitch *stitch_new(uint32_t max_frames, struct tails *tails)
 {
-	return calloc(1, sizeof(struct stitch));
+	struct stitch *stitch = calloc(1, sizeof(*stitch));
+
+	assert(max_frames <= UNWIND_DEPTH_MAX);
+	if (!stitch)
+		return NULL;
+	stitch->max_frames = max_frames;
+	stitch->tails = tails;
+	return stitch;
 }
 
 struct stitch *stitch_free(struct stitch *stitch)
@@ -102,6 +118,8 @@ static void remember(struct stitch *stitch, const struct sample *sample, uint32_
 		.begin = stitch->nr_frames,
 		.before = *newest,
 		.time_ns = sample->time_ns,
+		.seen_ns = sample->result->end == STACK_END_STITCHED ? sample->seen_ns
+								     : sample->time_ns,
 		.process = sample->process,
 		.tid = sample->tid,
 		.nr = nr,
@@ -174,6 +192,31 @@ static bool has_nearly_all(const struct unwind_frame *whole, uint32_t at,
 	return at >= nr_outer && is_same(&whole[at - nr_outer], &cut[nr_cut - nr_outer]);
 }
 
+static uint64_t hash_frames(const struct unwind_frame *frames, uint32_t nr)
+{
+	uint64_t hash = nr;
+
+	for (uint32_t i = 0; i < nr; i++)
+		hash = hash_u64(hash ^ frames[i].pc) ^ frames[i].sp;
+	return hash;
+}
+
+/* May the NR frames of TAIL, of WHOLE, go on where the outermost NEED of SAMPLE's frames end? */
+static bool is_believed(const struct stitch *stitch, const struct sample *sample, uint32_t need,
+			const struct whole *whole, const struct unwind_frame *tail, uint32_t nr)
+{
+	const struct tail inferred = {
+		.process = sample->process,
+		.tid = sample->tid,
+		.time_ns = sample->time_ns,
+		.inner = hash_frames(&sample->frames[sample->result->nr_frames - need], need),
+		.outer = hash_frames(tail, nr),
+		.seen_ns = whole->seen_ns,
+	};
+
+	return tails_believe_earlier(stitch->tails, &inferred);
+}
+
 static bool complete_from(const struct stitch *stitch, const struct whole *whole, uint32_t need,
 			  struct sample *sample)
 {
@@ -183,14 +226,16 @@ static bool complete_from(const struct stitch *stitch, const struct whole *whole
 	uint32_t at = find_outermost(from, whole->nr, frames, result->nr_frames, need);
 	uint32_t nr = whole->nr - at;
 
-	if (at == 0 || nr > UNWIND_FRAMES_MAX - result->nr_frames)
+	if (at == 0 || nr > stitch->max_frames - result->nr_frames ||
+	    !is_believed(stitch, sample, need, whole, &from[at], nr))
 		return false;
 	assert(at <= whole->nr && is_same(&from[at - 1], &frames[result->nr_frames - 1]));
+	sample->seen_ns = whole->seen_ns;
 	sample->is_known = sample->time_ns < whole->time_ns + NEW_NS &&
 			   has_nearly_all(from, at, frames, result->nr_frames);
 	memcpy(&frames[result->nr_frames], &from[at], nr * sizeof(*frames));
 	result->nr_frames += nr;
-	assert(result->nr_frames <= UNWIND_FRAMES_MAX);
+	assert(result->nr_frames <= stitch->max_frames);
 	result->end = STACK_END_STITCHED;
 	result->end_module = frames[result->nr_frames - 1].module;
 	return true;
@@ -252,7 +297,7 @@ static const struct unwind_frame *find_caller(const struct stitch *stitch,
 bool stitch_return(const struct stitch *stitch, const struct stitch_return *in,
 		   struct unwind_frame *frames, struct unwind_result *result)
 {
-	struct sample sample = {in->time_ns, in->process, in->tid, frames, result, false};
+	struct sample sample = {in->time_ns, in->process, in->tid, frames, result, 0, false};
 	const struct unwind_result failed = *result;
 	struct unwind_regs regs = *in->regs;
 	const struct unwind_frame *caller;
@@ -306,13 +351,60 @@ static void wait_for_first(struct stitch *stitch, const struct sample *sample)
 		*newest = first->before; /* it does not wait any longer */
 }
 
+/* Are the frames of WHOLE from AT on those of FRAMES from CUT on? */
+static bool is_same_tail(const struct unwind_frame *whole, uint32_t nr_whole, uint32_t at,
+			 const struct unwind_frame *frames, uint32_t nr, uint32_t cut)
+{
+	if (nr_whole - at != nr - cut)
+		return false;
+	for (uint32_t i = cut; i < nr; i++)
+		if (!is_same(&whole[at + i - cut], &frames[i]))
+			return false;
+	return true;
+}
+
+void stitch_test(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
+		 uint64_t apart_ns, const struct unwind_frame *frames,
+		 const struct unwind_result *result)
+{
+	const struct sample sample = {.time_ns = time_ns, .process = process, .tid = tid};
+	uint32_t nr = result->nr_frames, cut = nr / 2;
+	uint32_t need = MIN(cut / 2, (uint32_t)SAME_MAX);
+	uint64_t number = stitch->newest[tid % THREADS];
+	const struct whole *whole;
+	bool is_right = false;
+
+	stitch->nr_untested = 0;
+	/* By all that complete() may use; together they are one piece of evidence. */
+	for (int i = 0; i < TRIES && nr >= TEST_MIN && (whole = whole_at(stitch, number)); i++) {
+		const struct unwind_frame *from = &stitch->frames[whole->begin % FRAMES];
+		uint32_t at = is_of(whole, &sample)
+				      ? find_outermost(from, whole->nr, frames, cut, need)
+				      : 0;
+
+		if (at > 0 && !is_same_tail(from, whole->nr, at, frames, nr, cut)) {
+			tails_tested(stitch->tails, process, tid, false);
+			return;
+		}
+		is_right |= at > 0 && time_ns >= whole->seen_ns + apart_ns;
+		if (need < SAME_MAX)
+			break;
+		number = whole->before;
+	}
+	if (is_right)
+		tails_tested(stitch->tails, process, tid, true);
+}
+
 void stitch_stack(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
 		  struct unwind_frame *frames, struct unwind_result *result)
 {
-	struct sample sample = {time_ns, process, tid, frames, result, false};
+	struct sample sample = {time_ns, process, tid, frames, result, 0, false};
 
 	if (result->end == STACK_END_TRUNCATED)
 		complete(stitch, &sample);
+	else if (result->end == STACK_END_ROOT && (++stitch->nr_untested >= TEST_EVERY ||
+						   !tails_is_known(stitch->tails, process, tid)))
+		stitch_test(stitch, process, tid, time_ns, 0, frames, result);
 	if (result->end == STACK_END_ROOT || result->end == STACK_END_STITCHED) {
 		if (!sample.is_known)
 			remember(stitch, &sample, result->nr_frames);

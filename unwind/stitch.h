@@ -7,6 +7,7 @@
 #ifndef ST_UNWIND_STITCH_H
 #define ST_UNWIND_STITCH_H
 
+#include "unwind/tails.h"
 #include "unwind/unwind.h"
 
 #include <stdbool.h>
@@ -14,8 +15,11 @@
 
 struct stitch; /* the last stack of each thread; those longest ago are overwritten */
 
-/* NULL: out of memory. Pages of memory, at most 4 MB, come with the stacks. */
-struct stitch *stitch_new(void);
+/*
+ * Stacks have at most MAX_FRAMES. TAILS outlives it. NULL: out of memory. Pages of memory, at
+ * most 4 MB, come with the stacks.
+ */
+struct stitch *stitch_new(uint32_t max_frames, struct tails *tails);
 struct stitch *stitch_free(struct stitch *stitch);
 /* Forget all threads: the samples begin anew. */
 void stitch_clear(struct stitch *stitch);
@@ -26,12 +30,22 @@ void stitch_clear(struct stitch *stitch);
  * that is TRUNCATED is compared with the last one of the thread: if the outer
  * half of its frames (at most 16) stand there in a row, at the same stack
  * addresses with the same return addresses, what follows there is appended and
- * the stack ends STITCHED; with 16 frames so can one of the seven stacks before.
+ * the stack ends STITCHED; with 16 frames so can one of the seven stacks before. Nothing is
+ * appended that TAILS knows anything against; of whole stacks some are cut and completed to see whether
+ * that is right.
  * While the thread's first stacks are PENDING, one that is cut becomes PENDING
  * too. Allocates nothing.
  */
 void stitch_stack(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
 		  struct unwind_frame *frames, struct unwind_result *result);
+
+/*
+ * FRAMES and RESULT are whole. Would they have been completed to what they are, had the copy ended half way?
+ * TAILS is told; that it is right only of stacks that were seen APART_NS before.
+ */
+void stitch_test(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
+		 uint64_t apart_ns, const struct unwind_frame *frames,
+		 const struct unwind_result *result);
 
 /* A stack of unwind_dwarf, and what it was made of. */
 struct stitch_return {

@@ -35,36 +35,65 @@ const uint8_t *synth_search(const uint8_t *p, size_t left, const uint8_t *patter
 	return NULL;
 }
 
-void synth_rule(enum synth_rule kind, struct build_rule *ret)
+void synth_rule(enum table_machine machine, uint32_t code, struct build_rule *ret)
 {
+	int32_t word_bytes = (int32_t)table_word_bytes(machine);
+	enum synth_kind kind = code & SYNTH_KIND_MASK;
+	int32_t words = (int32_t)(code >> SYNTH_KIND_BITS);
+
 	*ret = (struct build_rule){0};
-	memset(ret->saved, SAVED_SAME, 5);
 	switch (kind) {
-	case SYNTH_SP8:
-	case SYNTH_SP16:
-	case SYNTH_SP24:
+	case SYNTH_SP:
+		memset(ret->saved, SAVED_SAME, 5);
 		ret->rule.cfa_op = RULE_CFA_SP;
-		ret->rule.cfa_off = 8 + 8 * (int32_t)(kind - SYNTH_SP8);
+		ret->rule.cfa_off = word_bytes * (1 + words);
 		break;
 	case SYNTH_LR:
 		ret->rule.cfa_op = RULE_CFA_SP;
 		ret->rule.ra_op = RULE_RA_REG;
 		ret->rule.x = A64_X30;
-		memset(ret->saved, 0, sizeof(ret->saved));
 		break;
-	case SYNTH_ROOT:
-		*ret = (struct build_rule){.rule.cfa_op = RULE_CFA_ROOT};
+	case SYNTH_SIGNAL:
+		ret->rule.cfa_op = RULE_CFA_SIGNAL;
+		break;
+	case SYNTH_GAP:
+		ret->rule.cfa_op = RULE_CFA_GAP;
+		break;
+	case SYNTH_GO_CALLBACK:
+		memset(ret->saved, SAVED_LOST, 5);
+		ret->rule.cfa_op = RULE_CFA_SP;
+		ret->rule.cfa_off = word_bytes * (1 + words);
+		ret->rule.ra_op = RULE_RA_NEXT;
+		break;
+	case SYNTH_GO_FRAME:
+		ret->rule.fp_op = RULE_FP_CFA;
+		ret->rule.fp_off = -2 * word_bytes;
+		__attribute__((fallthrough));
+	case SYNTH_GO:
+		memset(ret->saved, SAVED_LOST, 5);
+		ret->rule.cfa_op = RULE_CFA_SP;
+		ret->rule.cfa_off = word_bytes * (1 + words);
+		break;
+	case SYNTH_KEPT_R12:
+	case SYNTH_KEPT_RBX:
+		memset(ret->saved, SAVED_LOST, 5);
+		ret->rule.cfa_op = RULE_CFA_ELSEWHERE;
+		ret->rule.cfa_reg = kind == SYNTH_KEPT_R12 ? X86_R12 : X86_RBX;
+		ret->rule.cfa_off = word_bytes * (1 + words);
+		ret->rule.fp_op = RULE_FP_UNDEF;
+		break;
+	case SYNTH_ELSEWHERE:
+		ret->rule.cfa_op = RULE_CFA_ELSEWHERE;
 		break;
 	default:
-		*ret = (struct build_rule){.rule.cfa_op = RULE_CFA_SIGNAL};
+		ret->rule.cfa_op = RULE_CFA_ROOT;
 		break;
 	}
 }
 
-int synth_add(struct cfi_frames *f, uint64_t start, uint64_t end, uint64_t begin,
-	      enum synth_rule rule)
+int synth_add(struct cfi_frames *f, uint64_t start, uint64_t end, uint64_t begin, uint32_t code)
 {
-	const struct cfi_fde fde = {.start = start, .end = end, .begin = begin, .cie = rule};
+	const struct cfi_fde fde = {.start = start, .end = end, .begin = begin, .cie = code};
 
 	return start < end ? cfi_frames_add(f, &fde, SYNTH_MAX) : 0;
 }

@@ -23,7 +23,7 @@
 /* The stubs at [AT, END), of one section; that of TLS descriptors, which ends otherwise, is left out. */
 static int add_stubs(const struct synth_gap *gap, uint64_t at, uint64_t end, struct cfi_frames *f)
 {
-	enum synth_rule rule = SYNTH_LR;
+	uint32_t rule = SYNTH_LR;
 	uint64_t stub = at, from = at;
 	int r = 0;
 
@@ -34,7 +34,7 @@ static int add_stubs(const struct synth_gap *gap, uint64_t at, uint64_t end, str
 			continue;
 		r = synth_add(f, from, at + A64_INSN_BYTES, stub, rule);
 		from = at + A64_INSN_BYTES;
-		rule = insn == INSN_BR_X17 ? SYNTH_LR : SYNTH_SP16;
+		rule = insn == INSN_BR_X17 ? SYNTH_LR : synth_sp(1);
 		stub = insn == INSN_BR_X17 ? from : stub;
 	}
 	return r;

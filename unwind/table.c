@@ -61,7 +61,7 @@ static int header_check(const struct table_header *h)
 {
 	if (h->magic != TABLE_MAGIC || h->version != TABLE_VERSION)
 		return -EBADMSG;
-	if (h->machine != TABLE_MACHINE_X86_64 && h->machine != TABLE_MACHINE_AARCH64)
+	if (h->machine == TABLE_MACHINE_NONE || h->machine >= TABLE_MACHINE_COUNT)
 		return -EBADMSG;
 	if (h->base % TABLE_PAGE_BYTES || h->end < h->base || h->end > TABLE_FUNC_START_MAX)
 		return -EBADMSG;
@@ -109,7 +109,8 @@ static int rules_check(const struct table *t)
 		if (rule->cfa_op >= RULE_CFA_COUNT || rule->fp_op >= RULE_FP_COUNT ||
 		    rule->ra_op >= RULE_RA_COUNT)
 			return -EBADMSG;
-		if (rule->cfa_op == RULE_CFA_REG && rule->cfa_reg >= UNWIND_REGS_MAX)
+		if ((rule->cfa_op == RULE_CFA_REG || rule->cfa_op == RULE_CFA_ELSEWHERE) &&
+		    rule->cfa_reg >= UNWIND_REGS_MAX)
 			return -EBADMSG;
 		if (rule->fp_op == RULE_FP_REG && (uint32_t)rule->fp_off >= UNWIND_REGS_MAX)
 			return -EBADMSG;

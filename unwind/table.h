@@ -18,10 +18,18 @@
 #define TABLE_BYTES_MAX (256u << 20)
 
 enum table_machine {
-	TABLE_MACHINE_NONE, /* not unwindable here: 32-bit or another machine */
+	TABLE_MACHINE_NONE, /* not unwindable here */
 	TABLE_MACHINE_X86_64,
 	TABLE_MACHINE_AARCH64,
+	TABLE_MACHINE_I386, /* x86 with words of 32 bits */
+	TABLE_MACHINE_COUNT,
 };
+
+/* Bytes of an address, and of a word in the stack. */
+static inline unsigned int table_word_bytes(enum table_machine machine)
+{
+	return machine == TABLE_MACHINE_I386 ? 4 : 8;
+}
 
 struct table_header; /* the blob's format: table.c, table_build.c */
 struct table_rule;

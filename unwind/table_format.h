@@ -63,12 +63,14 @@ enum rule_cfa {
 	RULE_CFA_DEREF_SP, /* *(sp + cfa_off) + x */
 	RULE_CFA_DEREF_FP, /* *(fp + cfa_off) + x */
 	RULE_CFA_REG,	   /* register cfa_reg + cfa_off */
-	RULE_CFA_PLT,	   /* sp + cfa_off + ((pc & 15) >= x ? 8 : 0) */
+	RULE_CFA_PLT,	   /* sp + cfa_off + ((pc & 15) >= x ? one word : 0) */
 	RULE_CFA_SIGNAL,   /* a signal frame of the psABI: every register from the ucontext */
 	RULE_CFA_ROOT,	   /* the outermost function: it has no caller */
 	RULE_CFA_GAP,	   /* no FDE covers this */
 	RULE_CFA_SLOW,	   /* the whole row is in aux at x, cfa_off bytes long */
-	RULE_CFA_BAD,	   /* a row that cannot be right */
+	/* on another stack than its caller, which is at register cfa_reg + cfa_off; 0: not known */
+	RULE_CFA_ELSEWHERE,
+	RULE_CFA_BAD, /* a row that cannot be right */
 	RULE_CFA_COUNT,
 };
 
@@ -84,10 +86,11 @@ enum rule_fp {
 
 /* Where the return address is. */
 enum rule_ra {
-	RULE_RA_CFA8, /* at CFA - 8 */
-	RULE_RA_CFA,  /* at CFA + x */
-	RULE_RA_REG,  /* in register x */
-	RULE_RA_PC,   /* pc + x */
+	RULE_RA_BELOW, /* in the word just below the CFA */
+	RULE_RA_CFA,   /* at CFA + x */
+	RULE_RA_REG,   /* in register x */
+	RULE_RA_PC,    /* pc + x */
+	RULE_RA_NEXT,  /* there too, but it is where the caller goes on, not after a call */
 	RULE_RA_COUNT,
 };
 
@@ -110,10 +113,10 @@ static inline bool rule_is_plain(const struct table_rule *rule)
 {
 	_Static_assert((RULE_CFA_SP | RULE_FP_SAME) == 0 && (RULE_CFA_FP | RULE_FP_CFA) == 1,
 		       "compared as one");
-	return (rule->cfa_op | rule->fp_op) <= 1 && rule->ra_op == RULE_RA_CFA8;
+	return (rule->cfa_op | rule->fp_op) <= 1 && rule->ra_op == RULE_RA_BELOW;
 }
 
-/* saved[]: multiples of 8 bytes from the CFA (or as the machine's file says), or one of these. */
+/* saved[]: words from the CFA (or as the machine's file says), or one of these. */
 #define SAVED_SAME INT8_MAX /* the register still holds the caller's value */
 #define SAVED_LOST INT8_MIN /* not expressible in a byte */
 

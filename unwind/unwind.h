@@ -14,8 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define UNWIND_FRAMES_MAX 1024
-#define UNWIND_NO_MODULE  UINT32_MAX
+#define UNWIND_FRAMES_MAX    1024 /* where nothing else is said; of chains in any case */
+#define UNWIND_DEPTH_DEFAULT 4096
+#define UNWIND_DEPTH_MAX     65536
+#define UNWIND_NO_MODULE     UINT32_MAX
 /*
  * The work that one stack is given besides its plain steps, which are few: in operations of
  * expressions, some 5 ns each. A program decides what its rows take; a frame of real code that
@@ -57,10 +59,24 @@ enum {
 	A64_NR_REGS
 };
 
+/* The same for i386 (psABI i386, table 2.14). */
+enum {
+	I386_EAX,
+	I386_ECX,
+	I386_EDX,
+	I386_EBX,
+	I386_ESP,
+	I386_EBP,
+	I386_ESI,
+	I386_EDI,
+	I386_EIP,
+	I386_NR_REGS
+};
+
 #define UNWIND_REGS_MAX 34
 
 struct unwind_regs {
-	enum table_machine machine;  /* whose they are: AARCH64, else x86-64 */
+	enum table_machine machine;  /* whose they are; NONE: x86-64's */
 	uint64_t r[UNWIND_REGS_MAX]; /* by DWARF number; the machine's pc last */
 	/* pc is of an instruction that has run, and the others are as it has left them */
 	bool is_precise;
@@ -74,6 +90,8 @@ struct unwind_stack {
 	uint64_t base;
 	uint64_t bytes;
 	bool is_cut; /* the copy was as large as asked for: the stack may go on */
+	/* the most frames, at most UNWIND_DEPTH_MAX, then it ends DEPTH; 0: UNWIND_FRAMES_MAX */
+	uint32_t max_frames;
 };
 
 /* The blob of cfi_compile_return_addrs, checked. */
@@ -109,6 +127,8 @@ struct unwind_map {
 	struct unwind_module *module;
 };
 
+struct unwind_code;
+
 /* A run of them, where there are many. */
 struct unwind_part {
 	uint64_t start;		       /* of its first */
@@ -125,6 +145,7 @@ struct unwind_space {
 	uint32_t nr_maps;
 	const struct unwind_part *parts;
 	uint32_t nr_parts;
+	struct unwind_code *code; /* what is known of its code without a file (code.h), or NULL */
 };
 
 struct unwind_frame {
@@ -149,7 +170,7 @@ struct unwind_result {
 /*
  * Unwind from REGS and STACK through SPACE; code of another machine than REGS'
  * ends the stack (ARCH). FRAMES (room for
- * UNWIND_FRAMES_MAX) gets the frames innermost first; the first one is
+ * STACK's max_frames) gets the frames innermost first; the first one is
  * regs' pc itself. The stack ends with exactly one reason (stack.h): ROOT only
  * if every step was verified: CFA grows and is aligned, the return address is
  * in an executable mapping, and frame-pointer steps come just after a call.

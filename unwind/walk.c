@@ -9,6 +9,7 @@
 
 #include "src/base/util.h"
 #include "unwind/arch.h"
+#include "unwind/code.h"
 #include "unwind/unwind.h"
 
 #include <assert.h>
@@ -16,6 +17,14 @@
 
 /* A signal frame and its saved vector registers lie within this below the interrupted frame. */
 #define SIGNAL_FRAME_BYTES_MAX (64u << 10)
+
+/* A frame in code that nothing describes is not larger: its pointer is none. */
+#define CODE_FRAME_MAX (1u << 20)
+
+/* Of LuaJIT (lj_frame.h, lj_asm_x86.h: up to 256 spill slots of 4 bytes). */
+#define TRACE_SPILLS_MAX   64
+#define TRACE_PREVIOUS	   0x28
+#define TRACE_PREVIOUS_MAX (8u << 20)
 
 #define LEAF_GAP_BYTES 32
 #define CALL_BYTES_MAX 9 /* with prefixes */
@@ -31,6 +40,7 @@ struct walk {
 	const struct unwind_map *last_map;
 	struct unwind_cursor cursor;
 	struct unwind_frame *frames;
+	uint32_t max_frames;
 	struct unwind_result *result;
 };
 
@@ -81,6 +91,30 @@ static int end_outside(struct walk *w, const struct unwind_module *module)
 	return end_at(w, STACK_END_TRUNCATED, module);
 }
 
+/* Bytes of code can be had, and are understood. */
+static bool knows_code(const struct walk *w)
+{
+	return w->space->code && w->arch->machine == TABLE_MACHINE_X86_64;
+}
+
+/* Code that was made at run time, of which the bytes can be had. */
+static bool is_made_code(const struct walk *w, const struct unwind_module *module)
+{
+	return module->state == STACK_END_JIT && knows_code(w);
+}
+
+static int check_made_code(struct walk *w, const struct unwind_module *module, uint64_t pc)
+{
+	switch (code_is_return(w->space->code, w->space, pc)) {
+	case CODE_YES:
+		return WALK_ON;
+	case CODE_PENDING:
+		return end_at(w, STACK_END_PENDING, module);
+	default:
+		return (int)STACK_END_NO_CFI;
+	}
+}
+
 /* Does the word that GUESS found in the stack look like a return address? */
 static int check_guess(struct walk *w, const struct step_guess *guess)
 {
@@ -90,6 +124,8 @@ static int check_guess(struct walk *w, const struct step_guess *guess)
 
 	if (!module)
 		return (int)STACK_END_NO_CFI;
+	if (is_made_code(w, module))
+		return check_made_code(w, module, guess->pc);
 	if (!module->has_return_addrs) {
 		/* There will never be any for what is no file, or a bad one. */
 		if (!module->has_table && module->state != STACK_END_PENDING)
@@ -151,6 +187,30 @@ static bool is_new_thread(const struct walk *w, const struct table *table, uint6
 	return rule && rule->cfa_op == RULE_CFA_ROOT;
 }
 
+/*
+ * In such a hole with something on the stack, as around the system call in clone of i386: as the rule
+ * says that ends where the hole begins.
+ */
+static bool guess_in_hole(const struct walk *w, const struct table *table, uint64_t off,
+			  struct step_guess *ret)
+{
+	const struct unwind_cursor *c = &w->cursor;
+	const struct table_rule *rule;
+	uint64_t below = 1;
+
+	while (below < LEAF_GAP_BYTES && below < off && is_gap(table, off - below))
+		below++;
+	rule = table_rule_at(table, off - below);
+	if (!rule || rule->cfa_op != RULE_CFA_SP || rule->ra_op != RULE_RA_BELOW ||
+	    rule->fp_op != RULE_FP_SAME)
+		return false;
+	ret->fp = c->regs[w->arch->fp_reg];
+	ret->sp = c->regs[w->arch->sp_reg] + (uint64_t)(int64_t)rule->cfa_off;
+	ret->end = ret->sp - c->base;
+	return ret->sp % w->arch->frame_align == 0 &&
+	       cursor_peek(c, w->arch, ret->sp - w->arch->word_bytes, &ret->pc);
+}
+
 /* A frame record, the caller's frame pointer and the return address, lies where fp points. */
 static bool guess_fp(const struct walk *w, struct step_guess *ret)
 {
@@ -158,12 +218,12 @@ static bool guess_fp(const struct walk *w, struct step_guess *ret)
 	uint64_t fp = c->regs[w->arch->fp_reg];
 
 	if (!cursor_knows(c, w->arch->fp_reg) || fp < c->regs[w->arch->sp_reg] ||
-	    fp % w->arch->frame_align || !cursor_peek(c, fp, &ret->fp) ||
-	    !cursor_peek(c, fp + 8, &ret->pc))
+	    fp % w->arch->frame_align || !cursor_peek(c, w->arch, fp, &ret->fp) ||
+	    !cursor_peek(c, w->arch, fp + w->arch->word_bytes, &ret->pc))
 		return false;
 	ret->pc = arch_strip(c, w->arch, ret->pc);
 	/* aarch64's may stand anywhere in its frame: its end is as far up as is known. */
-	ret->sp = fp + 16;
+	ret->sp = fp + 2ull * w->arch->word_bytes;
 	ret->end = ret->sp - c->base;
 	return true;
 }
@@ -178,6 +238,115 @@ static void take_guess(struct walk *w, const struct step_guess *guess)
 	c->known = arch_known_always(w->arch);
 	c->is_exact = false;
 	c->used = MAX(c->used, guess->end);
+}
+
+/* The number that PLACE means in this frame; false: it cannot be known. */
+static bool code_value(const struct walk *w, const struct code_place *place, uint64_t *ret)
+{
+	const struct unwind_cursor *c = &w->cursor;
+	unsigned int reg = place->base == CODE_FP ? w->arch->fp_reg : w->arch->sp_reg;
+
+	*ret = c->regs[reg] + (uint64_t)(int64_t)place->off[0];
+	if (!cursor_knows(c, reg))
+		return false;
+	for (unsigned int i = 1; i <= place->nr_loads; i++) {
+		if (!cursor_peek(c, w->arch, *ret, ret))
+			return false;
+		*ret += (uint64_t)(int64_t)place->off[i];
+	}
+	return true;
+}
+
+/*
+ * Below the return address at *AT that LuaJIT's C function was called with lies its frame, with a pointer to the
+ * one before, which is further up, or none. What its trace has spilled is below that: look for it.
+ */
+static bool find_trace_frame(struct walk *w, uint64_t *at)
+{
+	struct unwind_cursor *c = &w->cursor;
+	uint64_t pc, previous;
+
+	for (unsigned int i = 0; i < TRACE_SPILLS_MAX; i++, *at += 16) {
+		const struct unwind_map *map;
+
+		if (!cursor_peek(c, w->arch, *at, &pc) ||
+		    !cursor_peek(c, w->arch, *at - TRACE_PREVIOUS, &previous))
+			return true; /* beyond the copy */
+		previous &= ~7ull;
+		map = unwind_map_of(w->space, pc - 1);
+		if (map && map->module && map->module->state != STACK_END_JIT &&
+		    (previous == 0 || previous - *at < TRACE_PREVIOUS_MAX))
+			return true;
+	}
+	return false;
+}
+
+/* Where RULE says that the caller is, into RET; WALK_ON or the end. */
+static int guess_by_code(struct walk *w, const struct unwind_module *module,
+			 const struct code_rule *rule, struct step_guess *ret, bool *ret_knows_fp)
+{
+	struct unwind_cursor *c = &w->cursor;
+	uint64_t sp = c->regs[w->arch->sp_reg], at, sender;
+
+	if (!code_value(w, &rule->ra, &at) || at % w->arch->frame_align ||
+	    at - sp >= CODE_FRAME_MAX)
+		return (int)STACK_END_JIT;
+	if (rule->is_trace && !find_trace_frame(w, &at))
+		return (int)STACK_END_JIT;
+	if (!cursor_read(c, w->arch, at, &ret->pc))
+		return end_outside(w, module);
+	ret->sp = at + 8 + rule->pops;
+	ret->end = at + 8 - c->base;
+	/* HotSpot's interpreter notes where its caller's frame ends: between them lie arguments that it has spread. */
+	if (rule->is_open && cursor_peek(c, w->arch, at - 16, &sender) && sender % 8 == 0 &&
+	    sender - ret->sp < CODE_FRAME_MAX)
+		ret->sp = sender;
+	ret->fp = 0;
+	if (rule->is_trace)
+		*ret_knows_fp = cursor_peek(c, w->arch, at - 8, &ret->fp);
+	else
+		*ret_knows_fp = !rule->is_fp_lost && code_value(w, &rule->fp, &ret->fp);
+	return WALK_ON;
+}
+
+/*
+ * Code that nobody describes: by what it does to return, if that leads to a word after a call.
+ * ELSE_END: nothing is known that way.
+ */
+static int step_code(struct walk *w, const struct unwind_module *module, enum stack_end else_end)
+{
+	struct unwind_cursor *c = &w->cursor;
+	struct step_guess guess;
+	struct code_rule rule;
+	uint64_t pc = c->regs[w->arch->pc_reg];
+	bool knows_fp = false;
+	int r;
+
+	switch (code_rule_at(w->space->code, w->space, pc, c->is_exact, &rule)) {
+	case CODE_YES:
+		break;
+	case CODE_ROOT:
+		return end_at(w, STACK_END_ROOT, module);
+	case CODE_PENDING:
+		return end_at(w, STACK_END_PENDING, module);
+	default:
+		return end_at(w, else_end, module);
+	}
+	r = guess_by_code(w, module, &rule, &guess, &knows_fp);
+	if (r == WALK_ON)
+		r = check_guess(w, &guess);
+	if (r == (int)STACK_END_NO_CFI || r == (int)STACK_END_JIT)
+		return end_at(w,
+			      code_doubt(w->space->code, w->space, pc) == CODE_PENDING
+				      ? STACK_END_PENDING
+				      : else_end,
+			      module);
+	if (r != WALK_ON)
+		return r;
+	take_guess(w, &guess);
+	if (!knows_fp)
+		c->known &= ~(1ull << w->arch->fp_reg);
+	return WALK_ON;
 }
 
 /* No FDE covers the code at OFF: go on only by a step that the caller's code confirms. */
@@ -195,6 +364,15 @@ static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 			return end_at(w, STACK_END_ROOT, module);
 		if (w->arch->guess_leaf(c, &guess))
 			r = check_guess(w, &guess);
+		if (r == (int)STACK_END_NO_CFI && guess_in_hole(w, &module->table, off, &guess))
+			r = check_guess(w, &guess);
+	}
+	if (!c->is_exact && table_is_start(&module->table, off - 1))
+		return end_at(w, STACK_END_ROOT, module);
+	if (r == (int)STACK_END_NO_CFI && knows_code(w)) {
+		r = step_code(w, module, STACK_END_NO_CFI);
+		if (r == WALK_ON)
+			return r;
 	}
 	if (r == (int)STACK_END_NO_CFI && guess_fp(w, &guess))
 		r = check_guess(w, &guess);
@@ -222,6 +400,8 @@ static int step_rule(struct walk *w, struct unwind_module *module, const struct 
 		return end_at(w, STACK_END_ROOT, module);
 	case STEP_OUTSIDE:
 		return end_outside(w, module);
+	case STEP_ELSEWHERE:
+		return end_at(w, STACK_END_ALTSTACK, module);
 	case STEP_NEEDS_REGS:
 		return WALK_AGAIN;
 	case STEP_EXPENSIVE:
@@ -229,6 +409,50 @@ static int step_rule(struct walk *w, struct unwind_module *module, const struct 
 	default:
 		return end_at(w, STACK_END_BAD_CFI, module);
 	}
+}
+
+/* The word at the stack pointer, or above what has been pushed upon it, that is just after a call. */
+static int step_untold(struct walk *w)
+{
+	struct unwind_cursor *c = &w->cursor;
+	struct step_guess guess = {.sp = c->regs[w->arch->sp_reg], .fp = c->regs[w->arch->fp_reg]};
+	int r = (int)STACK_END_NO_CFI;
+
+	for (uint32_t i = 0; r == (int)STACK_END_NO_CFI && i <= w->arch->untold_pushes; i++) {
+		if (!cursor_peek(c, w->arch, guess.sp, &guess.pc))
+			break;
+		guess.sp += w->arch->word_bytes;
+		guess.end = guess.sp - c->base;
+		r = check_guess(w, &guess);
+	}
+	if (r == WALK_ON)
+		take_guess(w, &guess);
+	return r;
+}
+
+/*
+ * Of a machine whose libraries have hand-written code that pushes registers and does not tell (glibc's memcpy,
+ * strcspn and others for i386): where the innermost frame's rule leads nowhere, what has been pushed is
+ * passed over, if the caller's code confirms it.
+ */
+static int step_told_wrong(struct walk *w, struct unwind_module *module,
+			   const struct table_rule *rule, struct unwind_frame *frame)
+{
+	struct unwind_cursor before = w->cursor, after;
+	int r = step_rule(w, module, rule, frame), untold;
+	uint64_t ra = w->cursor.regs[w->arch->pc_reg];
+
+	if (r != (int)STACK_END_BAD_CFI && (r != WALK_ON || unwind_map_of(w->space, ra - 1)))
+		return r;
+	after = w->cursor;
+	w->cursor = before;
+	untold = step_untold(w);
+	if (untold == WALK_ON && rule->fp_op != RULE_FP_SAME) /* saved somewhere, and changed */
+		w->cursor.known &= ~(1ull << w->arch->fp_reg);
+	if (untold == WALK_ON || untold == (int)STACK_END_PENDING)
+		return untold;
+	w->cursor = after;
+	return r;
 }
 
 /*
@@ -261,7 +485,7 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 
 	if (!map && !is_exact)
 		return end_at(w, STACK_END_BAD_RA, caller_of);
-	if (w->result->nr_frames == UNWIND_FRAMES_MAX)
+	if (w->result->nr_frames == w->max_frames)
 		return end_at(w, STACK_END_DEPTH, NULL);
 	off = map ? pc - map->start + map->file_off : pc;
 	frame = &w->frames[w->result->nr_frames++];
@@ -274,6 +498,8 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 		return end_at(w, STACK_END_NO_MAP, NULL);
 	if (!module)
 		return end_at(w, STACK_END_JIT, NULL);
+	if (is_made_code(w, module))
+		return step_code(w, module, STACK_END_JIT);
 	if (!module->has_table) {
 		module->needs_table = true;
 		return end_at(w, module->state, module);
@@ -289,6 +515,8 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 		frame->is_return = true;
 		return r;
 	}
+	if (unlikely(w->arch->untold_pushes) && is_exact)
+		return step_told_wrong(w, module, rule, frame);
 	return step_rule(w, module, rule, frame);
 }
 
@@ -304,7 +532,7 @@ static void cursor_begin(struct walk *w, const struct unwind_regs *regs, bool ke
 	c->had_signal = false;
 	c->data = w->stack->data;
 	c->base = w->stack->base;
-	c->readable = w->stack->bytes >= 8 ? w->stack->bytes - 7 : 0;
+	c->readable = w->stack->bytes - MIN(w->stack->bytes, w->arch->word_bytes - 1ull);
 	c->used = 0;
 	if (w->arch->begin)
 		w->arch->begin(c, w->space);
@@ -318,8 +546,8 @@ static void run_steps(struct walk *w)
 
 	if (c->is_exact || c->keep_saved || !cursor_knows(c, w->arch->fp_reg) || !w->arch->step_run)
 		return;
-	w->result->nr_frames += w->arch->step_run(c, w->space, &w->last_map, &w->frames[nr],
-						  UNWIND_FRAMES_MAX - nr);
+	w->result->nr_frames +=
+		w->arch->step_run(c, w->space, &w->last_map, &w->frames[nr], w->max_frames - nr);
 }
 
 /* A frame that is known by its pc alone. */
@@ -393,15 +621,22 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 	}
 }
 
+static const struct unwind_arch *arch_of(enum table_machine machine)
+{
+	if (unlikely(machine == TABLE_MACHINE_I386))
+		return &arch_i386;
+	return machine == TABLE_MACHINE_AARCH64 ? &arch_aarch64 : &arch_x86_64;
+}
+
 void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *regs,
 		  const struct unwind_stack *stack, struct unwind_frame *frames,
 		  struct unwind_result *ret)
 {
 	struct walk w = {.space = space,
 			 .stack = stack,
-			 .arch = regs->machine == TABLE_MACHINE_AARCH64 ? &arch_aarch64
-									: &arch_x86_64,
+			 .arch = arch_of(regs->machine),
 			 .frames = frames,
+			 .max_frames = stack->max_frames ? stack->max_frames : UNWIND_FRAMES_MAX,
 			 .result = ret,
 			 .cursor.work_left = UNWIND_WORK_MAX};
 	int r;
@@ -412,5 +647,5 @@ void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *re
 		r = walk(&w, regs, true);
 	ret->end = r == WALK_AGAIN ? STACK_END_BAD_CFI : (enum stack_end)r;
 	ret->bytes_used = (uint32_t)MIN(w.cursor.used, UINT32_MAX);
-	assert(ret->nr_frames <= UNWIND_FRAMES_MAX && ret->end < STACK_END_COUNT);
+	assert(ret->nr_frames <= w.max_frames && ret->end < STACK_END_COUNT);
 }

@@ -20,20 +20,8 @@ static const uint8_t signal_order[X86_NR_REGS] = {
 static void restore_saved(struct unwind_cursor *c, const struct table *table,
 			  const struct table_rule *rule, uint64_t cfa)
 {
-	const int8_t *saved = table_saved(table, rule);
-
-	for (size_t i = 0; i < sizeof(x86_saved_regs); i++) {
-		bool from_fp = saved[X86_SAVED_FROM_FP] >> i & 1;
-		uint64_t addr =
-			(from_fp ? c->regs[X86_RBP] : cfa) + (uint64_t)(8 * (int64_t)saved[i]);
-		uint8_t reg = x86_saved_regs[i];
-
-		if (saved[i] == SAVED_SAME)
-			continue;
-		if (saved[i] == SAVED_LOST || (from_fp && !cursor_knows(c, X86_RBP)) ||
-		    !step_read_saved(c, &arch_x86_64, addr, cursor_knows(c, reg), &c->regs[reg]))
-			c->known &= ~BIT(reg);
-	}
+	step_restore_saved(c, &arch_x86_64, x86_saved_regs, sizeof(x86_saved_regs),
+			   table_saved(table, rule), cfa);
 }
 
 static enum step x86_64_step(struct unwind_cursor *c, const struct table *table,
@@ -49,7 +37,7 @@ static bool x86_64_guess_leaf(const struct unwind_cursor *c, struct step_guess *
 	ret->fp = c->regs[X86_RBP];
 	ret->sp = sp + 8;
 	ret->end = ret->sp - c->base;
-	return sp % 8 == 0 && cursor_peek(c, sp, &ret->pc);
+	return sp % 8 == 0 && cursor_peek(c, &arch_x86_64, sp, &ret->pc);
 }
 
 /* SYSCALL leaves the address of the next instruction in rcx (Intel SDM, volume 2), and so do the kernel's saved registers. */
@@ -71,6 +59,7 @@ const struct unwind_arch arch_x86_64 = {
 	.sp_reg = X86_RSP,
 	.fp_reg = X86_RBP,
 	.nr_regs = X86_NR_REGS,
+	.word_bytes = 8,
 	.frame_align = 8,
 	.insn_bytes = 1,
 	.red_zone_bytes = 128,

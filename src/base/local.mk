@@ -7,6 +7,8 @@ libbase_a_SOURCES = \
 	src/base/hash.c src/base/hash.h \
 	src/base/io.c src/base/io.h \
 	src/base/reader.c src/base/reader.h \
+	src/base/runtime.c src/base/runtime.h \
+	src/base/short_name.c src/base/short_name.h \
 	src/base/sort.c src/base/sort.h \
 	src/base/stack.c src/base/stack.h \
 	src/base/strings.c src/base/strings.h \
@@ -26,6 +28,11 @@ UNIT_TESTS += tests/test_base_hash
 tests_test_base_hash_SOURCES = tests/test_base_hash.c
 tests_test_base_hash_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_base_hash_LDADD = $(LINK_BASE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_base_short_name
+tests_test_base_short_name_SOURCES = tests/test_base_short_name.c
+tests_test_base_short_name_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_base_short_name_LDADD = $(LINK_BASE) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_base_sort
 tests_test_base_sort_SOURCES = tests/test_base_sort.c

@@ -17,14 +17,17 @@ enum stack_mode {
 
 /* Each stack carries exactly one of these. */
 enum stack_end {
-	STACK_END_KERNEL,    /* kernel thread or no user part wanted: nothing to unwind */
-	STACK_END_ROOT,	     /* reached a root through verified steps: complete */
-	STACK_END_STITCHED,  /* completed by inference from another sample of the thread */
+	STACK_END_KERNEL,   /* kernel thread or no user part wanted: nothing to unwind */
+	STACK_END_ROOT,	    /* reached a root through verified steps: complete */
+	STACK_END_STITCHED, /* completed by inference from another sample of the thread */
+	/* reached a root; the outer part was read from the live process behind a guard */
+	STACK_END_LIVE_READ,
 	STACK_END_TRUNCATED, /* ran past the copied bytes (or the kernel's chain limit) */
 	STACK_END_PENDING,   /* waiting for an unwind table: provisional, becomes another */
 	/* the unwind table did not come in time or there was no room to wait */
 	STACK_END_LATE,
-	STACK_END_NO_USER, /* a task whose user part is gone (exiting) or not there yet: no registers */
+	/* a task whose user part is gone (exiting, in exec) or not there yet */
+	STACK_END_NO_USER,
 	STACK_END_NO_STACK, /* user registers, but not one byte of the stack could be copied */
 	STACK_END_NO_MAP,   /* pc in no known mapping */
 	STACK_END_NO_FILE,  /* the mapped file could not be opened or read; its module says why */
@@ -38,7 +41,7 @@ enum stack_end {
 	/* continues on another stack that was not copied (after a signal frame) */
 	STACK_END_ALTSTACK,
 	STACK_END_DEPTH,     /* more frames than are kept */
-	STACK_END_ARCH,	     /* 32-bit or another machine: the kernel's chain only */
+	STACK_END_ARCH,	     /* of a machine that is not unwound here: the kernel's chain only */
 	STACK_END_FP,	     /* frame-pointer chain: ends without proof of a root */
 	STACK_END_LBR,	     /* branch stack: ends without proof of a root */
 	STACK_END_LBR_DEPTH, /* the branch stack was full */
@@ -51,5 +54,7 @@ const char *stack_mode_name(enum stack_mode mode);
 const char *stack_end_name(enum stack_end end);
 /* The stack has a user part whose unwinding could have succeeded or failed. */
 bool stack_end_is_user(enum stack_end end);
+/* The stack reached a root, by verified steps alone or else: see the three reasons. */
+bool stack_end_is_root(enum stack_end end);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The client's side of both connections, for the engine thread: control waits for its answer,
- * files never does.
+ * The client's side of the connections, for the engine thread: control waits for its answer,
+ * files and stacks never do.
  */
 #include "config.h"
 
@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -41,6 +42,9 @@ struct broker {
 	int files;			   /* -1: gone */
 	struct broker_file_request *queue; /* what the connection had no room for yet */
 	size_t head, nr_queued, cap_queue; /* elements before HEAD are sent */
+	int stacks;			   /* -1: gone */
+	uint8_t *areas;			   /* of the batches, shared with the broker */
+	bool is_asked[BROKER_BATCHES];
 	int life; /* never written to: its end continues a stopped broker */
 };
 
@@ -54,26 +58,50 @@ static void close_all(struct broker *broker)
 {
 	close_conn(&broker->control);
 	close_conn(&broker->files);
+	close_conn(&broker->stacks);
 	close_conn(&broker->life);
+	if (broker->areas)
+		munmap(broker->areas, BROKER_AREAS_BYTES);
+	broker->areas = NULL;
+}
+
+/* Memory that both have; not what they start later. */
+static int map_areas(struct broker *broker)
+{
+	void *areas = mmap(NULL, BROKER_AREAS_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (areas == MAP_FAILED)
+		return -errno;
+	broker->areas = areas;
+	return 0;
 }
 
 static int start_server(struct broker *broker, const struct broker_config *config)
 {
-	int control[2] = {-1, -1}, files[2] = {-1, -1}, life[2] = {-1, -1}, r = 0;
+	int control[2] = {-1, -1}, files[2] = {-1, -1}, stacks[2] = {-1, -1}, life[2] = {-1, -1};
+	int r = map_areas(broker);
 	pid_t client = getpid();
 
+	if (r < 0)
+		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, files) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, stacks) < 0 ||
 	    pipe2(life, O_CLOEXEC) < 0 || (broker->pid = fork()) < 0)
 		r = -errno;
 	else if (broker->pid == 0)
-		_exit(broker_main(config, &(struct server_socks){control[1], files[1], life[0]},
+		_exit(broker_main(config,
+				  &(struct server_socks){control[1], files[1], stacks[1],
+							 broker->areas, life[0]},
 				  client));
 	close_conn(&control[1]);
 	close_conn(&files[1]);
+	close_conn(&stacks[1]);
 	close_conn(&life[0]);
 	broker->control = control[0];
 	broker->files = files[0];
+	broker->stacks = stacks[0];
 	broker->life = life[1];
 	return r;
 }
@@ -86,6 +114,7 @@ int broker_start(const struct broker_config *config, struct broker **ret, struct
 
 	if (!broker)
 		goto fail;
+	broker->control = broker->files = broker->stacks = broker->life = -1;
 	broker->limit_ms = LIMIT_AT_START_MS;
 	r = start_server(broker, config);
 	if (r < 0)
@@ -400,4 +429,78 @@ bool broker_file_next(struct broker *broker, struct broker_file_reply *ret)
 int broker_files_fd(const struct broker *broker)
 {
 	return broker->files;
+}
+
+/* --- stacks ----------------------------------------------------------------- */
+
+static uint32_t free_batch(const struct broker *broker)
+{
+	uint32_t batch = 0;
+
+	while (batch < BROKER_BATCHES && broker->is_asked[batch])
+		batch++;
+	return batch;
+}
+
+bool broker_stacks_room(const struct broker *broker)
+{
+	return broker->stacks >= 0 && free_batch(broker) < BROKER_BATCHES;
+}
+
+int broker_stacks_ask(struct broker *broker, struct broker_stacks_request *request)
+{
+	int r;
+
+	if (broker->stacks < 0)
+		return -EPIPE;
+	request->batch = free_batch(broker);
+	if (request->batch == BROKER_BATCHES)
+		return -EAGAIN;
+	r = msg_send(broker->stacks, request, sizeof(*request), -1, MSG_DONTWAIT);
+	if (r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM)
+		return -EAGAIN;
+	if (r < 0) {
+		close_conn(&broker->stacks);
+		return -EPIPE;
+	}
+	broker->is_asked[request->batch] = true;
+	return 0;
+}
+
+static bool is_sensible(const struct broker_stacks_reply *reply)
+{
+	if (reply->batch >= BROKER_BATCHES || reply->nr > BROKER_BATCH_STACKS)
+		return false;
+	for (uint32_t i = 0; i < reply->nr; i++)
+		if (reply->stacks[i].at < BROKER_STACK_ROOM ||
+		    reply->stacks[i].at > BROKER_BATCH_BYTES ||
+		    reply->stacks[i].bytes > BROKER_BATCH_BYTES - reply->stacks[i].at)
+			return false;
+	return true;
+}
+
+bool broker_stacks_next(struct broker *broker, struct broker_stacks_reply *ret, uint8_t **ret_data)
+{
+	ssize_t n;
+	int fd;
+
+	if (broker->stacks < 0)
+		return false;
+	n = msg_recv(broker->stacks, ret, sizeof(*ret), &fd, MSG_DONTWAIT);
+	if (n == -EAGAIN)
+		return false;
+	if (fd >= 0)
+		close(fd);
+	if (n != sizeof(*ret) || !is_sensible(ret)) {
+		close_conn(&broker->stacks);
+		return false;
+	}
+	broker->is_asked[ret->batch] = false;
+	*ret_data = broker->areas + (size_t)ret->batch * BROKER_BATCH_BYTES;
+	return true;
+}
+
+int broker_stacks_fd(const struct broker *broker)
+{
+	return broker->stacks;
 }

@@ -8,8 +8,8 @@
  * Started for a recording it gives the privileges up and opens files by path
  * below one folder, as whoever called us; of processes it tells nothing then.
  *
- * Two connections of the engine thread: control (synchronous: things that do not hang) and files
- * (asynchronous).
+ * Three connections of the engine thread: control (synchronous: things that do not hang), files
+ * (asynchronous) and stacks (asynchronous, many in one message, the answers in shared memory).
  */
 #ifndef ST_BROKER_BROKER_H
 #define ST_BROKER_BROKER_H
@@ -30,6 +30,8 @@ struct broker_config {
 	int (*fetcher_main)(int sock); /* what the fetcher process runs, or NULL: there is none */
 	bool is_recorded;	       /* for a recording: its files are below the folder ROOT_FD */
 	int root_fd;
+	bool has_cgroup; /* the one control group that may be sampled as such: its directory */
+	int cgroup_fd;
 };
 
 /*
@@ -52,6 +54,7 @@ pid_t broker_pid(const struct broker *broker);
 void broker_set_limit(struct broker *broker, int limit_ms);
 
 /* perf_event_open(2); see perf_opener.open in src/perf/live.h for RING_PAGES. */
+#define BROKER_PID_CGROUP (-2) /* as the pid: the tasks of the control group CGROUP_FD */
 int broker_perf_open(struct broker *broker, const struct perf_event_attr *attr, pid_t pid, int cpu,
 		     size_t ring_pages);
 void broker_perf_mapped(struct broker *broker);
@@ -78,6 +81,12 @@ enum broker_file_kind {
 	 * or one that ends
 	 */
 	BROKER_MAPS,
+	BROKER_CGROUP, /* /proc/PID/cgroup: a memory file with its text */
+	/*
+	 * the NR_PIECES pieces of PID's memory at PIECES, as far as they are mapped executable: a
+	 * memory file of a mask of pages (uint32_t) for each, then all pieces
+	 */
+	BROKER_CODE,
 	/*
 	 * the ELF file that PID has mapped executable in [start, end); when PID is gone that at
 	 * PATH, if it is the one that was mapped and the workers may read it
@@ -89,6 +98,8 @@ enum broker_file_kind {
 	 * of the file's owner
 	 */
 	BROKER_DEBUGLINK,
+	BROKER_PERF_MAP, /* what PID tells of the code that it makes: /tmp/perf-PID.map of its own root */
+	BROKER_JITDUMP, /* the same: jit-PID.dump, which it has mapped executable in [start, end), of INO */
 	BROKER_KALLSYMS, /* /proc/kallsyms, open */
 	BROKER_PATH, /* for a recording, which has DEBUG, DEBUGLINK and KALLSYMS besides: the file PATH */
 };
@@ -103,6 +114,10 @@ struct broker_process { /* an element of BROKER_SCAN's answer */
 	uint8_t pad[6];
 };
 
+#define BROKER_PIECES_MAX	64u
+#define BROKER_PIECE_BYTES	16384u /* at multiples of it */
+#define BROKER_PIECES_BYTES(nr) ((nr) * (sizeof(uint32_t) + BROKER_PIECE_BYTES))
+
 struct broker_file_request {
 	enum broker_file_kind kind;
 	uint64_t tag; /* comes back with the reply */
@@ -115,8 +130,12 @@ struct broker_file_request {
 	uint8_t build_id_bytes; /* DEBUG */
 	uint64_t seen_ns;	/* MAPPED: when it was mapped (CLOCK_MONOTONIC), 0: not known */
 	char name[256];		/* DEBUGLINK: one path component; refused with '/' or dots alone */
-	/* PATH, DEBUGLINK of a recording: absolute, below the folder; MAPPED: where it was, or "" */
-	char path[4096];
+	uint32_t nr_pieces;	/* CODE */
+	union {
+		/* PATH, DEBUGLINK of a recording: absolute, below the folder; MAPPED: where it was, or "" */
+		char path[4096];
+		uint64_t pieces[BROKER_PIECES_MAX]; /* CODE: addresses */
+	};
 };
 
 struct broker_file_reply {
@@ -140,5 +159,55 @@ int broker_file_ask(struct broker *broker, const struct broker_file_request *req
 /* The next reply, or false for now. Never waits. */
 bool broker_file_next(struct broker *broker, struct broker_file_reply *ret);
 int broker_files_fd(const struct broker *broker); /* poll for POLLIN; -1 once the broker is gone */
+
+/*
+ * Stacks in the memory of processes. The first BROKER_GUARD_BYTES of each are read again after all that follows
+ * them: if they are what they were when START was chosen, so was the rest all the time, unless the thread
+ * has left its frames and made the same ones again.
+ */
+#define BROKER_BATCHES	       3u /* at a time */
+#define BROKER_BATCH_STACKS    16u
+#define BROKER_BATCH_BYTES     (3u << 20)
+#define BROKER_STACK_BYTES_MAX (2u << 20)
+#define BROKER_STACK_ROOM      (64u << 10) /* before each: for the client, to put what it has in front */
+#define BROKER_GUARD_BYTES     256u
+
+/* PID's memory in [START, END), as far as it is one mapping that could be a stack: readable, writable, private, not executable. */
+struct broker_stack {
+	uint64_t tag;
+	uint64_t start_time; /* 0: not checked; else the process must be the one started then */
+	uint64_t start, end;
+	pid_t pid;
+};
+
+struct broker_stacks_request {
+	uint32_t batch; /* broker_stacks_ask() fills it in */
+	uint32_t nr;
+	struct broker_stack stacks[BROKER_BATCH_STACKS];
+};
+
+struct broker_stack_reply {
+	uint64_t tag;
+	/* 0 or -errno: -EBUSY more than is read in a second or has room in a batch, -EACCES stacktop's own */
+	int status;
+	uint32_t at, bytes; /* where it is in the batch's data */
+};
+
+struct broker_stacks_reply {
+	uint64_t time_ns; /* when they were read (CLOCK_MONOTONIC) */
+	uint32_t batch, nr;
+	struct broker_stack_reply stacks[BROKER_BATCH_STACKS];
+};
+
+/* Would a batch be taken now, and not refused because others are under way? */
+bool broker_stacks_room(const struct broker *broker);
+/* Ask for a batch; never waits. 0, -EAGAIN: so many are under way, or -EPIPE: gone. */
+int broker_stacks_ask(struct broker *broker, struct broker_stacks_request *request);
+/*
+ * The next batch that was answered, and its data, which are the caller's to change until the next call of either function. False: none for now.
+ * Never waits.
+ */
+bool broker_stacks_next(struct broker *broker, struct broker_stacks_reply *ret, uint8_t **ret_data);
+int broker_stacks_fd(const struct broker *broker); /* poll for POLLIN; -1 once the broker is gone */
 
 #endif

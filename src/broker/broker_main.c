@@ -18,10 +18,13 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/broker/children.h"
+#include "src/broker/code_memory.h"
 #include "src/broker/files.h"
 #include "src/broker/filter.h"
+#include "src/broker/jit_files.h"
 #include "src/broker/pool.h"
 #include "src/broker/proc_dir.h"
+#include "src/broker/stack_readers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,6 +54,7 @@ struct rings {
 	struct broker_ring *kept; /* mapped here until the client has them */
 	size_t nr_kept, cap_kept;
 	bool may_lock; /* has CAP_IPC_LOCK */
+	int cgroup_fd; /* -1: none */
 };
 
 struct broker_server {
@@ -63,6 +67,7 @@ struct broker_server {
 	int fetcher_sock; /* until it is handed over, else -1 */
 	pid_t fetcher;
 	struct worker_pool *pool;
+	struct stack_readers readers;
 };
 
 /* --- files, on the worker threads ------------------------------------------ */
@@ -104,12 +109,20 @@ static int open_file(struct broker_server *server, const struct broker_file_requ
 		return proc_tasks(request->pid, request->start_time);
 	case BROKER_MAPS:
 		return proc_maps(request->pid, request->start_time);
+	case BROKER_CGROUP:
+		return proc_cgroup(request->pid, request->start_time);
+	case BROKER_CODE:
+		return is_own(server, request->pid) ? -EACCES : code_memory(request, now_ns());
 	case BROKER_MAPPED:
 		return open_mapped(server, request);
 	case BROKER_DEBUG:
 		return files_open_debug(request);
 	case BROKER_DEBUGLINK:
 		return files_open_debuglink(request);
+	case BROKER_PERF_MAP:
+		return is_own(server, request->pid) ? -EACCES : jit_files_open_map(request);
+	case BROKER_JITDUMP:
+		return is_own(server, request->pid) ? -EACCES : jit_files_open_dump(request);
 	case BROKER_KALLSYMS:
 		return open_kallsyms();
 	default:
@@ -170,7 +183,7 @@ static void on_alarm(int sig)
  * The call waits for a task that is in the middle of exec, and that can last
  * as long as the file system of the program likes. A signal ends the wait.
  */
-static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
+static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags)
 {
 	const struct sigaction action = {.sa_handler = on_alarm};
 	const struct itimerval limit = {.it_value = {.tv_sec = OPEN_SECONDS}}, off = {0};
@@ -181,7 +194,7 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 		sigaction(SIGALRM, &action, NULL);
 		setitimer(ITIMER_REAL, &limit, NULL);
 	}
-	fd = (int)syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = (int)syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC | flags);
 	if (fd < 0)
 		fd = errno == EINTR ? -EBUSY : -errno;
 	if (pid > 0)
@@ -219,12 +232,15 @@ static int map_ring(struct rings *rings, int fd, uint64_t ring_pages)
 static int rings_open(struct rings *rings, const struct perf_event_attr *attr, pid_t pid, int cpu,
 		      uint64_t ring_pages)
 {
+	bool is_cgroup = pid == BROKER_PID_CGROUP && rings->cgroup_fd >= 0;
 	AUTO_CLOSE int fd = -1;
 	int r;
 
-	if (!attr_is_allowed(attr) || pid < -1 || cpu < -1 || ring_pages > RING_PAGES_MAX)
+	if (!attr_is_allowed(attr) || (pid < -1 && !is_cgroup) || cpu < -1 ||
+	    ring_pages > RING_PAGES_MAX)
 		return -EINVAL;
-	fd = open_event(attr, pid, cpu);
+	fd = open_event(attr, is_cgroup ? rings->cgroup_fd : pid, cpu,
+			is_cgroup ? PERF_FLAG_PID_CGROUP : 0);
 	if (fd < 0 || ring_pages == 0)
 		return steal_fd(&fd);
 	r = map_ring(rings, fd, ring_pages);
@@ -352,6 +368,18 @@ static void on_child(struct broker_server *server)
 	children_reap(&server->children);
 }
 
+/* Of a recording there is no memory to read. */
+static int start_readers(struct broker_server *server)
+{
+	server->readers = (struct stack_readers){
+		.sock = server->socks.stacks,
+		.areas = server->socks.areas,
+		.is_own = is_own,
+		.context = server,
+	};
+	return server->config.is_recorded ? 0 : stack_readers_start(&server->readers);
+}
+
 /* --- start and end ---------------------------------------------------------- */
 
 static void serve(struct broker_server *server)
@@ -425,13 +453,19 @@ int broker_confine(const struct broker_config *config)
 
 int broker_main(const struct broker_config *config, const struct server_socks *socks, pid_t client)
 {
-	const int keep[] = {socks->control, socks->files, socks->life,
-			    config->is_recorded ? config->root_fd : -1};
+	const int keep[] = {socks->control,
+			    socks->files,
+			    socks->stacks,
+			    socks->life,
+			    config->is_recorded ? config->root_fd : -1,
+			    config->has_cgroup ? config->cgroup_fd : -1};
 	static struct broker_server server; /* worker threads use it until the process ends */
 
 	server.config = *config;
 	server.socks = *socks;
 	server.client = client;
+	/* Who parses what targets make has no business with their stacks. */
+	madvise(socks->areas, BROKER_AREAS_BYTES, MADV_DONTFORK);
 	server.self = getpid();
 	setsid();
 	if (!config->is_recorded)
@@ -441,6 +475,7 @@ int broker_main(const struct broker_config *config, const struct server_socks *s
 	server.child_fd = set_up_signals();
 	if (server.child_fd < 0 || broker_give_up(config) < 0)
 		return STATUS_FAILED;
+	server.rings.cgroup_fd = config->has_cgroup ? config->cgroup_fd : -1;
 	server.rings.may_lock = identity_has_ipc_lock();
 	prctl(PR_SET_NAME, "stacktop-broker");
 	/* Quicker than the end of the connections, where the client's user allows it. */
@@ -450,7 +485,7 @@ int broker_main(const struct broker_config *config, const struct server_socks *s
 	if (start_fetcher(&server) < 0 || broker_confine(config) < 0)
 		return STATUS_FAILED;
 	server.pool = pool_new(work, &server, socks->files);
-	if (!server.pool)
+	if (!server.pool || start_readers(&server) < 0)
 		return STATUS_FAILED;
 	serve(&server);
 	children_kill_all(&server.children);

@@ -35,10 +35,13 @@ struct control_reply {
 	uint64_t cpu_ns, rss_bytes;
 };
 
+#define BROKER_AREAS_BYTES ((size_t)BROKER_BATCHES * BROKER_BATCH_BYTES)
+
 /* The server's ends of the connections. */
 struct server_socks {
-	int control, files;
-	int life; /* a pipe that is never written to: it ends with the client */
+	int control, files, stacks;
+	uint8_t *areas; /* of the stacks: memory that is shared with the client */
+	int life;	/* a pipe that is never written to: it ends with the client */
 };
 
 /*

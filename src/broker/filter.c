@@ -35,6 +35,7 @@ static const int allowed[] = {
 	SCMP_SYS(read),
 	SCMP_SYS(pread64),
 	SCMP_SYS(readv),
+	SCMP_SYS(process_vm_readv),
 	SCMP_SYS(lseek),
 	SCMP_SYS(stat),
 	SCMP_SYS(fstat),

@@ -7,8 +7,12 @@ libbroker_a_SOURCES = \
 	src/broker/filter.c src/broker/filter.h \
 	src/broker/identity.c src/broker/identity.h \
 	src/broker/maps.c src/broker/maps.h \
+	src/broker/jit_files.c src/broker/jit_files.h \
+	src/broker/code_memory.c src/broker/code_memory.h \
 	src/broker/pool.c src/broker/pool.h \
 	src/broker/proc_dir.c src/broker/proc_dir.h \
+	src/broker/stack_memory.c src/broker/stack_memory.h \
+	src/broker/stack_readers.c src/broker/stack_readers.h \
 	src/broker/writer.c src/broker/writer.h \
 	src/broker/broker_main.c src/broker/broker_main.h
 libbroker_a_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
@@ -44,6 +48,16 @@ UNIT_TESTS += tests/test_broker_identity
 tests_test_broker_identity_SOURCES = tests/test_broker_identity.c
 tests_test_broker_identity_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_broker_identity_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_broker_jit_files
+tests_test_broker_jit_files_SOURCES = tests/test_broker_jit_files.c
+tests_test_broker_jit_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_jit_files_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_broker_memory
+tests_test_broker_memory_SOURCES = tests/test_broker_memory.c
+tests_test_broker_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_memory_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_broker_answers
 tests_test_broker_answers_SOURCES = tests/test_broker_answers.c

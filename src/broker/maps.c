@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -34,9 +35,20 @@ struct query {
 };
 _Static_assert(sizeof(struct query) == 104, "as struct procmap_query");
 #define QUERY		  _IOWR('f', 17, struct query)
+#define QUERY_READABLE	  0x01u
+#define QUERY_WRITABLE	  0x02u
 #define QUERY_EXECUTABLE  0x04u
+#define QUERY_SHARED	  0x08u
 #define QUERY_OR_NEXT	  0x10u
 #define QUERY_FILE_BACKED 0x20u
+
+enum kind { ANY_FILE, EXEC_FILE, STACK };
+
+static const uint64_t query_flags[] = {
+	[ANY_FILE] = QUERY_OR_NEXT | QUERY_FILE_BACKED,
+	[EXEC_FILE] = QUERY_OR_NEXT | QUERY_FILE_BACKED | QUERY_EXECUTABLE,
+	[STACK] = QUERY_READABLE | QUERY_WRITABLE,
+};
 
 static bool overlaps(const struct maps_range *a, const struct maps_range *b)
 {
@@ -56,18 +68,20 @@ static bool is_wanted(const struct maps_range *want, const struct maps_range *fo
 
 /* --- one address --- */
 
-static int find_by_query(int fd, const struct maps_range *want, bool is_exec,
+static int find_by_query(int fd, const struct maps_range *want, enum kind kind,
 			 struct maps_range *ret)
 {
 	struct query query = {
 		.size = sizeof(query),
-		.flags = QUERY_OR_NEXT | QUERY_FILE_BACKED | (is_exec ? QUERY_EXECUTABLE : 0),
+		.flags = query_flags[kind],
 		.addr = want->start,
 	};
 
 	for (int i = 0; i < QUERIES_MAX; i++) {
 		if (ioctl(fd, QUERY, &query) < 0)
 			return proc_error();
+		if (kind == STACK && (query.vma_flags & (QUERY_EXECUTABLE | QUERY_SHARED)))
+			return -ENOENT;
 		*ret = (struct maps_range){
 			.start = query.vma_start,
 			.end = query.vma_end,
@@ -88,11 +102,23 @@ static int find_by_query(int fd, const struct maps_range *want, bool is_exec,
 
 struct text_search {
 	const struct maps_range *want;
-	bool is_exec;
+	enum kind kind;
 	struct maps_range *ret;
 	char line[LINE_BYTES]; /* its beginning */
 	size_t len;
 };
+
+static bool has_rights(enum kind kind, const char *perms)
+{
+	switch (kind) {
+	case EXEC_FILE:
+		return perms[2] == 'x';
+	case STACK:
+		return strcmp(perms, "rw-p") == 0;
+	default:
+		return true;
+	}
+}
 
 /* 0: it is the one, -ENOENT: none that follows can be, -EAGAIN: the next line. */
 static int look_at_line(struct text_search *search)
@@ -110,9 +136,8 @@ static int look_at_line(struct text_search *search)
 		(struct maps_range){.start = start, .end = end, .ino = ino, .maj = maj, .min = min};
 	if (start >= search->want->end)
 		return -ENOENT;
-	return (perms[2] == 'x' || !search->is_exec) && is_wanted(search->want, search->ret)
-		       ? 0
-		       : -EAGAIN;
+	return has_rights(search->kind, perms) && is_wanted(search->want, search->ret) ? 0
+										       : -EAGAIN;
 }
 
 static int look_at_text(struct text_search *search, const char *text, size_t nr)
@@ -128,9 +153,10 @@ static int look_at_text(struct text_search *search, const char *text, size_t nr)
 	return r;
 }
 
-static int find_in_text(int fd, const struct maps_range *want, bool is_exec, struct maps_range *ret)
+static int find_in_text(int fd, const struct maps_range *want, enum kind kind,
+			struct maps_range *ret)
 {
-	struct text_search search = {.want = want, .is_exec = is_exec, .ret = ret};
+	struct text_search search = {.want = want, .kind = kind, .ret = ret};
 	char chunk[CHUNK_BYTES];
 
 	for (size_t bytes = 0; bytes < TEXT_BYTES_MAX;) {
@@ -149,18 +175,24 @@ static int find_in_text(int fd, const struct maps_range *want, bool is_exec, str
 	return -EFBIG;
 }
 
-static int find(int fd, const struct maps_range *want, bool is_exec, bool has_query,
+static int find(int fd, const struct maps_range *want, enum kind kind, bool has_query,
 		struct maps_range *ret)
 {
-	int r = has_query ? find_by_query(fd, want, is_exec, ret) : -ENOTTY;
+	int r = has_query ? find_by_query(fd, want, kind, ret) : -ENOTTY;
 
 	/* An older kernel, or a filter of system calls that forbids it. */
-	return r == -ENOTTY || r == -EPERM ? find_in_text(fd, want, is_exec, ret) : r;
+	return r == -ENOTTY || r == -EPERM ? find_in_text(fd, want, kind, ret) : r;
 }
 
 int maps_find_exec(int fd, const struct maps_range *want, bool has_query, struct maps_range *ret)
 {
-	return find(fd, want, true, has_query, ret);
+	return find(fd, want, EXEC_FILE, has_query, ret);
+}
+
+int maps_find_stack(int fd, uint64_t addr, bool has_query, struct maps_range *ret)
+{
+	return find(fd, &(struct maps_range){.start = addr, .end = addr + 1}, STACK, has_query,
+		    ret);
 }
 
 int maps_file_id(int fd, bool has_query, struct maps_range *ret)
@@ -178,7 +210,7 @@ int maps_file_id(int fd, bool has_query, struct maps_range *ret)
 		return -errno;
 	want.start = (uint64_t)(uintptr_t)page;
 	want.end = want.start + bytes;
-	r = find(maps, &want, false, has_query, ret);
+	r = find(maps, &want, ANY_FILE, has_query, ret);
 	munmap(page, bytes);
 	return r;
 }

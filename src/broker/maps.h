@@ -25,6 +25,12 @@ struct maps_range {
 int maps_find_exec(int fd, const struct maps_range *want, bool has_query, struct maps_range *ret);
 
 /*
+ * The mapping that holds ADDR and could be a stack: readable, writable, private and not executable. As
+ * maps_find_exec else.
+ */
+int maps_find_stack(int fd, uint64_t addr, bool has_query, struct maps_range *ret);
+
+/*
  * Device and inode by which the kernel records mappings of the file open at FD, into RET (stat(2)
  * tells other devices on btrfs and overlayfs). The file is mapped here to see it; nothing is read of
  * it. 0 or -errno.

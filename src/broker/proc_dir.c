@@ -18,13 +18,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define PROCESSES_MAX	(1u << 20)
-#define TASKS_MAX	(1u << 22)
-#define MAPS_BYTES_MAX	(64u << 20)
-#define STAT_BYTES_MAX	1024
-#define PF_KTHREAD	0x00200000 /* linux/sched.h; field 9 of stat is visible to all */
-#define FIELD_FLAGS	9
-#define FIELD_STARTTIME 22
+#define PROCESSES_MAX	 (1u << 20)
+#define TASKS_MAX	 (1u << 22)
+#define MAPS_BYTES_MAX	 (64u << 20)
+#define CGROUP_BYTES_MAX (256u << 10) /* a path of 4 KB in each of some hierarchies */
+#define STAT_BYTES_MAX	 1024
+#define PF_KTHREAD	 0x00200000 /* linux/sched.h; field 9 of stat is visible to all */
+#define FIELD_FLAGS	 9
+#define FIELD_STARTTIME	 22
 
 int proc_error(void)
 {
@@ -226,11 +227,8 @@ int proc_tasks(pid_t pid, uint64_t start_time)
 	return r < 0 ? r : memfd_sealed("stacktop-tasks", tids, nr * sizeof(*tids));
 }
 
-/*
- * Copied as it is. The kernel gives at most a page per read, so that a process
- * with many mappings is not held up for the whole of it.
- */
-int proc_maps(pid_t pid, uint64_t start_time)
+/* The text of the file NAME of a process, copied as it is; at most MAX bytes. */
+static int copy_text(pid_t pid, uint64_t start_time, const char *name, size_t max)
 {
 	AUTO_CLOSE int dir = proc_dir_open(pid, start_time);
 	AUTO_CLOSE int fd = -1;
@@ -240,11 +238,25 @@ int proc_maps(pid_t pid, uint64_t start_time)
 
 	if (dir < 0)
 		return dir;
-	fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC);
+	fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return proc_error();
-	r = read_all(fd, MAPS_BYTES_MAX, &text, &len);
+	r = read_all(fd, max, &text, &len);
 	if (r < 0)
 		return r == -ESRCH ? -ENOENT : r;
-	return memfd_sealed("stacktop-maps", text, len);
+	return memfd_sealed("stacktop-text", text, len);
+}
+
+/*
+ * The kernel gives at most a page per read, so that a process with many mappings is not held up for
+ * the whole of it.
+ */
+int proc_maps(pid_t pid, uint64_t start_time)
+{
+	return copy_text(pid, start_time, "maps", MAPS_BYTES_MAX);
+}
+
+int proc_cgroup(pid_t pid, uint64_t start_time)
+{
+	return copy_text(pid, start_time, "cgroup", CGROUP_BYTES_MAX);
 }

@@ -35,5 +35,6 @@ int proc_error(void);
 int proc_scan(bool (*is_own)(void *context, pid_t pid), void *context);
 int proc_tasks(pid_t pid, uint64_t start_time);
 int proc_maps(pid_t pid, uint64_t start_time);
+int proc_cgroup(pid_t pid, uint64_t start_time);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Samples that wait for an unwind table: copies of their registers, stack and
+ * Samples that wait for an unwind table, or for the rest of their stack: copies of their registers, stack and
  * kernel part in one bounded buffer, oldest first. They are in the profile
  * already, with what could be unwound; when a table comes they are unwound
  * again and replaced there.
@@ -15,19 +15,23 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define EXEC_NS	    (150 * NS_PER_MSEC) /* a round and a half: its record has come by then */
+#define REST_NS	    NS_PER_SEC
 #define YIELD_EVERY 16
 
 struct waiting { /* in the buffer, followed by kernel ips, user ips, stack bytes */
 	uint64_t ticket, time_ns, period;
 	uint32_t process, pid, tid, cpu;
+	enum backlog_for wait_for;
 	uint32_t module; /* whose table or return addresses it waits for */
 	bool has_table;	 /* it waits for the latter */
-	uint32_t bytes;	 /* of all, 8-aligned */
+	bool is_done;
+	uint32_t bytes; /* of all, 8-aligned */
 	struct stack_input input;
 };
 
 struct backlog {
-	uint8_t *data;
+	uint8_t *data; /* MAX_BYTES */
 	size_t bytes, max_bytes;
 };
 
@@ -57,6 +61,11 @@ struct backlog *backlog_free(struct backlog *b)
 	return NULL;
 }
 
+size_t backlog_bytes(const struct backlog *b)
+{
+	return b->bytes;
+}
+
 /* Let the pointers of INPUT lead into the buffer, where its parts follow W. */
 static void waiting_link(struct waiting *w)
 {
@@ -68,7 +77,8 @@ static void waiting_link(struct waiting *w)
 }
 
 bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const struct record *record,
-		 const struct stack_input *input, const struct unwind_module *module)
+		 const struct stack_input *input, enum backlog_for wait_for,
+		 const struct unwind_module *module)
 {
 	size_t kernel_bytes = input->nr_kernel_ips * sizeof(uint64_t);
 	size_t user_bytes = input->nr_user_ips * sizeof(uint64_t);
@@ -89,8 +99,9 @@ bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const str
 		.pid = record->pid,
 		.tid = record->tid,
 		.cpu = record->cpu,
-		.module = module->id,
-		.has_table = module->has_table,
+		.wait_for = wait_for,
+		.module = module ? module->id : UNWIND_NO_MODULE,
+		.has_table = module && module->has_table,
 		.bytes = (uint32_t)bytes,
 		.input = *input,
 	};
@@ -109,15 +120,37 @@ bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const str
 /* What it waits for is still to come: unwinding it again, which may take long, would end there. */
 static bool must_wait(const struct waiting *w, struct engine *engine)
 {
-	const struct unwind_module *module = &procs_module(engine->procs, w->module)->unwind;
+	const struct unwind_module *module;
 
+	if (w->wait_for == BACKLOG_REST)
+		return engine->drained_ns < w->time_ns + REST_NS;
+	if (w->wait_for == BACKLOG_EXEC)
+		return engine->drained_ns < w->time_ns + EXEC_NS &&
+		       !procs_by_index(engine->procs, w->process)->has_execed;
+	module = &procs_module(engine->procs, w->module)->unwind;
 	if (w->has_table)
 		return !module->has_return_addrs && !module->return_addrs_failed;
 	return !module->has_table && module->state == STACK_END_PENDING;
 }
 
-/* Unwind W again. Returns true when it need not wait any longer. */
-static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t give_up_ns)
+/* The program ended in an exec, and its stack with it: nothing of a user part is left. */
+static void leave_out_user_part(struct engine *engine, struct stack_made *made)
+{
+	struct profile_frame *path = engine->stacks.path;
+
+	memmove(path, path + made->nr_user, (made->nr - made->nr_user) * sizeof(*path));
+	made->nr -= made->nr_user;
+	made->nr_user = 0;
+	made->end = STACK_END_NO_USER;
+	made->end_module = UNWIND_NO_MODULE;
+}
+
+/*
+ * Unwind INPUT, which is W's or made of it. *RET_END gets its end; true: that is final. False: it waits
+ * for a table until GIVE_UP_NS.
+ */
+static bool unwind_again(struct waiting *w, struct engine *engine, const struct stack_input *input,
+			 uint64_t give_up_ns, enum stack_end *ret_end)
 {
 	const struct process *process = procs_by_index(engine->procs, w->process);
 	const struct record record = {.pid = w->pid,
@@ -127,23 +160,37 @@ static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t giv
 				      .sample = {.period = w->period}};
 	struct stack_made made;
 
-	if (w->time_ns >= give_up_ns && must_wait(w, engine)) {
-		resolve_note_request(engine->resolver);
-		return false;
-	}
-	waiting_link(w);
-	stack_path(&engine->stacks, process, &w->input, &made);
+	stack_path(&engine->stacks, process, input, &made);
+	*ret_end = made.end;
 	if (made.end == STACK_END_PENDING) {
 		resolve_note_request(engine->resolver);
 		if (w->time_ns >= give_up_ns) {
+			w->wait_for = BACKLOG_TABLE;
 			w->module = made.end_module;
 			w->has_table = procs_module(engine->procs, w->module)->unwind.has_table;
 			return false;
 		}
 		made.end = STACK_END_LATE;
 	}
-	engine_replace(engine, w->ticket, &record, process, &w->input, &made);
+	if (made.end == STACK_END_NO_STACK && process->has_execed)
+		leave_out_user_part(engine, &made);
+	engine_replace(engine, w->ticket, &record, process, input, &made);
 	return true;
+}
+
+/* Unwind W again. Returns true when it need not wait any longer. */
+static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t give_up_ns)
+{
+	enum stack_end end;
+
+	if (w->is_done)
+		return true;
+	if (w->time_ns >= give_up_ns && must_wait(w, engine)) {
+		resolve_note_request(engine->resolver);
+		return false;
+	}
+	waiting_link(w);
+	return unwind_again(w, engine, &w->input, give_up_ns, &end);
 }
 
 void backlog_retry(struct backlog *b, struct engine *engine, uint64_t give_up_ns)
@@ -166,4 +213,58 @@ void backlog_retry(struct backlog *b, struct engine *engine, uint64_t give_up_ns
 	if (kept == 0 && b->bytes > 0)
 		madvise(b->data, b->max_bytes, MADV_DONTNEED);
 	b->bytes = kept;
+}
+
+static struct waiting *find(struct backlog *b, uint64_t ticket)
+{
+	struct waiting *w;
+
+	for (size_t at = 0; at < b->bytes; at += w->bytes) {
+		w = (struct waiting *)(void *)(b->data + at);
+		if (w->ticket == ticket && w->wait_for == BACKLOG_REST && !w->is_done)
+			return w;
+	}
+	return NULL;
+}
+
+/*
+ * Put W's stack in front of BYTES of DATA, which begin with its last bytes, so that INPUT's is one piece. False:
+ * they are not its last bytes any more.
+ */
+static bool join(const struct waiting *w, uint8_t *data, uint64_t bytes, uint64_t read_ns,
+		 struct stack_input *input)
+{
+	const struct unwind_stack *copy = &w->input.stack;
+	uint64_t guard_at = copy->bytes - BROKER_GUARD_BYTES;
+
+	if (copy->bytes < BROKER_GUARD_BYTES || bytes <= BROKER_GUARD_BYTES ||
+	    bytes > BROKER_STACK_BYTES_MAX)
+		return false;
+	if (guard_at > BROKER_STACK_ROOM ||
+	    memcmp(data, copy->data + guard_at, BROKER_GUARD_BYTES) != 0)
+		return false;
+	memcpy(data - guard_at, copy->data, guard_at);
+	*input = w->input;
+	input->stack.data = data - guard_at;
+	input->stack.bytes = guard_at + bytes;
+	input->stack.is_cut = bytes == BROKER_STACK_BYTES_MAX;
+	input->copied_bytes = copy->bytes;
+	input->read_ns = read_ns;
+	return true;
+}
+
+bool backlog_take_rest(struct backlog *b, struct engine *engine, uint64_t ticket, uint8_t *data,
+		       uint64_t bytes, uint64_t read_ns)
+{
+	struct waiting *w = find(b, ticket);
+	enum stack_end end = STACK_END_TRUNCATED;
+	struct stack_input input;
+
+	if (!w)
+		return false;
+	waiting_link(w);
+	w->is_done = unwind_again(
+		w, engine, data && join(w, data, bytes, read_ns, &input) ? &input : &w->input, 0,
+		&end);
+	return end == STACK_END_LIVE_READ;
 }

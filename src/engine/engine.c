@@ -21,22 +21,55 @@
 
 static void name_pseudo_objects(struct profile *profile)
 {
+	for (int runtime = RUNTIME_NONE; runtime < RUNTIME_COUNT; runtime++)
+		profile_object(profile, proc_jit_object((enum runtime)runtime),
+			       runtime_object((enum runtime)runtime), false);
 	profile_object(profile, PROC_MODULE_KERNEL, "[kernel]", true);
 	profile_object(profile, PROC_MODULE_UNKNOWN, "[unknown]", false);
-	profile_object(profile, PROC_MODULE_JIT, "[jit]", false);
 	profile_object(profile, PROC_MODULE_VSYSCALL, "[vsyscall]", false);
 	profile_object(profile, PROC_MODULE_VDSO, "[vdso]", false);
+	profile_object(profile, PROC_MODULE_VDSO32, "[vdso]", false);
 }
 
-static int open_by_broker(void *broker, const struct perf_event_attr *attr, pid_t pid, int cpu,
+static bool is_sideband(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
+}
+
+/*
+ * Of a control group samples alone: a process may have made its mappings before it was put
+ * there.
+ */
+static int open_by_broker(void *context, const struct perf_event_attr *attr, pid_t pid, int cpu,
 			  size_t ring_pages)
 {
-	return broker_perf_open(broker, attr, pid, cpu, ring_pages);
+	struct engine *engine = context;
+	int r;
+
+	if (!engine->by_cgroup || pid != -1 || is_sideband(attr))
+		return broker_perf_open(engine->broker, attr, pid, cpu, ring_pages);
+	r = broker_perf_open(engine->broker, attr, BROKER_PID_CGROUP, cpu, ring_pages);
+	engine->cgroup_refused = r == -EINVAL || r == -EBADF || r == -EOPNOTSUPP;
+	return r;
 }
 
-static void mapped_by_broker(void *broker)
+static void mapped_by_broker(void *context)
 {
-	broker_perf_mapped(broker);
+	struct engine *engine = context;
+
+	broker_perf_mapped(engine->broker);
+}
+
+/* A stack copy to begin with. */
+static uint32_t start_bytes(const struct live_config *live)
+{
+	long nr_cpus = live->cpus ? (long)live->nr_cpus : sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t rate_hz = live->freq_hz ? live->freq_hz
+					 : NS_PER_SEC / MAX(live->period, (uint64_t)NS_PER_MSEC);
+
+	rate_hz = MAX(rate_hz / live->rate_divisor, 1ull);
+	return copy_size_start(rate_hz, (uint32_t)MAX(nr_cpus, 1l), live->rings_max_bytes,
+			       live->stall_ns);
 }
 
 static int open_live(struct engine *engine, const struct engine_config *config, struct err *err)
@@ -45,15 +78,25 @@ static int open_live(struct engine *engine, const struct engine_config *config, 
 	AUTO_FREE pid_t *tids = NULL;
 	int r;
 
+	engine->rings_max_bytes = live.rings_max_bytes;
+	engine->stall_ns = live.stall_ns;
+	engine->is_copy_auto = live.stack_bytes == 0;
+	engine->asked_bytes = live.stack_bytes;
+	engine->asked_hz = live.freq_hz;
+	budget_init(&engine->budget, config->budget_pct, live.freq_hz);
+	live.rate_divisor = engine->budget.limits.rate_divisor;
+	if (engine->is_copy_auto)
+		live.stack_bytes = start_bytes(&live);
 	live.opener = (struct perf_opener){
-		.open = open_by_broker, .mapped = mapped_by_broker, .context = engine->broker};
-	if (config->own_tasks || config->nr_pids > 0) {
+		.open = open_by_broker, .mapped = mapped_by_broker, .context = engine};
+	if (config->own_tasks || config->by_user || config->nr_pids > 0) {
 		r = targets_of(engine->broker, config, &tids, &live.nr_tids, err);
 		if (r < 0)
 			return r;
 		live.tids = tids;
 	}
-	return live_open(&live, &engine->source, err);
+	r = live_open(&live, &engine->source, err);
+	return r < 0 && engine->cgroup_refused ? -EOPNOTSUPP : r;
 }
 
 static int open_recorded(struct engine *engine, const struct engine_config *config, struct err *err)
@@ -74,18 +117,24 @@ static int new_parts(struct engine *engine, const struct engine_config *config)
 	engine->procs = procs_new();
 	engine->profile = profile_new(engine->mode->profile);
 	engine->backlog = backlog_new(BACKLOG_BYTES);
-	engine->stacks.lbr = lbr_new();
-	engine->stacks.stitch = stitch_new();
-	if (!engine->procs || !engine->profile || !engine->backlog || !engine->stacks.lbr ||
-	    !engine->stacks.stitch)
+	engine->faults = faults_new();
+	if (!engine->procs || !engine->profile || !engine->backlog || !engine->faults ||
+	    stacks_init(&engine->stacks, config->max_frames) < 0)
 		return -ENOMEM;
+	engine->stacks.completes = !config->no_complete;
 	if (engine->recorded)
 		procs_set_recorded(engine->procs);
+	else if (engine->stacks.completes && !(engine->rests = rests_new()))
+		return -ENOMEM;
 	if (helpers_new(engine) < 0)
 		return -ENOMEM;
 	if (config->has_samples && !(engine->samples = samples_new(engine->mode->samples_max)))
 		return -ENOMEM;
+	if (config->has_stacks)
+		profile_show_stacks(engine->profile);
 	name_pseudo_objects(engine->profile);
+	if (!engine->recorded)
+		engine->stacks.resolver = engine->resolver;
 	engine->window_ns = config->window_ns;
 	profile_set_window(engine->profile, config->window_ns);
 	profile_set_mode(engine->profile, source_effective(engine->source)->mode);
@@ -108,9 +157,18 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 	engine->own_pids[engine->nr_own_pids++] = getpid();
 	engine->own_pids[engine->nr_own_pids++] = broker_pid(broker);
 	engine->own_tasks = config->own_tasks;
+	engine->by_cgroup = config->by_cgroup;
+	if (config->cgroup_v2)
+		snprintf(engine->throttles.v2, sizeof(engine->throttles.v2), "%s",
+			 config->cgroup_v2);
+	if (config->cgroup_v1_cpu)
+		snprintf(engine->throttles.v1_cpu, sizeof(engine->throttles.v1_cpu), "%s",
+			 config->cgroup_v1_cpu);
+	engine->was_realtime = config->is_realtime;
 	snprintf(engine->target, sizeof(engine->target), "%s", config->target);
 	snprintf(engine->fetch_hosts, sizeof(engine->fetch_hosts), "%s",
 		 config->fetch_hosts ? config->fetch_hosts : "");
+	engine->fetch_asks = config->fetch_asks;
 	r = config->recording ? open_recorded(engine, config, err) : open_live(engine, config, err);
 	if (r < 0)
 		goto fail;
@@ -124,6 +182,9 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 		resolve_first_scan(engine->resolver, FIRST_SCAN_NS);
 	broker_set_limit(broker, BROKER_LIMIT_MS);
 	engine->cost.start_ns = now_ns();
+	if (!engine->recorded)
+		engine_note_size(engine, engine->cost.start_ns,
+				 engine->is_copy_auto ? COPY_SIZE_START : COPY_SIZE_CHOSEN);
 	cost_update(engine, engine->cost.start_ns);
 	engine->cost.thread_ns = 0; /* it ran on another thread: the engine's begins with none */
 	if (config->start_fd >= 0 && write_all(config->start_fd, "", 1) < 0) {
@@ -155,10 +216,12 @@ struct engine *engine_free(struct engine *engine)
 	resolver_free(engine->resolver);
 	loader_client_free(engine->loader);
 	backlog_free(engine->backlog);
-	lbr_free(engine->stacks.lbr);
-	stitch_free(engine->stacks.stitch);
+	faults_free(engine->faults);
+	rests_free(engine->rests);
+	stacks_done(&engine->stacks);
 	profile_free(engine->profile);
 	procs_free(engine->procs);
+	annotate_done(engine);
 	samples_free(engine->samples);
 	source_close(engine->source);
 	free(engine);

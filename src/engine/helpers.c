@@ -48,6 +48,11 @@ static void table_came(void *context)
 	engine->tables_came = true;
 }
 
+static void memory_came(void *context, const struct broker_file_reply *reply)
+{
+	codes_take(context, reply);
+}
+
 static void name_came(void *context, uint32_t module, const struct loader_name *n)
 {
 	struct engine *engine = context;
@@ -55,11 +60,19 @@ static void name_came(void *context, uint32_t module, const struct loader_name *
 		.func_off = n->func_off,
 		.func_vaddr = n->func_vaddr,
 		.name = n->name,
+		.mangled = n->mangled,
 		.object = n->object,
 	};
 
-	profile_name(engine->profile, module, n->off, &name);
+	if (profile_name(engine->profile, module, n->off, &name) < 0)
+		engine->health.symbols_left_out++;
 	profile_name_range(engine->profile, module, n->off, n->from, n->last);
+}
+
+static void code_came(void *context, uint32_t module, enum loader_status status,
+		      struct instructions *instructions)
+{
+	annotate_take(context, module, status, instructions);
 }
 
 static void names_stale(void *context, uint32_t module)
@@ -76,6 +89,52 @@ static uint32_t next_unnamed(void *context, uint32_t *ret_module, uint64_t *offs
 	return profile_unnamed(engine->profile, ret_module, offs, max);
 }
 
+static void jit_began(void *context, uint32_t module, enum runtime runtime)
+{
+	struct engine *engine = context;
+
+	/* Without memory its frames have no name. */
+	profile_object_like(engine->profile, module, proc_jit_object(runtime));
+}
+
+static void more_names(void *context, uint32_t module)
+{
+	struct engine *engine = context;
+
+	profile_rename_unnamed(engine->profile, module);
+}
+
+static void line_came(void *context, uint32_t module, const struct loader_place *place, bool later)
+{
+	struct engine *engine = context;
+	struct profile_inline inlined[LOADER_CHAIN_MAX];
+	uint32_t nr = MIN(place->nr_frames, LOADER_CHAIN_MAX);
+
+	if (later) {
+		profile_line_later(engine->profile, module, place->off);
+		return;
+	}
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct loader_frame *frame = &place->frames[i];
+
+		inlined[i] = (struct profile_inline){
+			.name = frame->name,
+			.file = frame->file,
+			.line = frame->line,
+			.decl_file = frame->decl_file,
+			.decl_line = frame->decl_line,
+		};
+	}
+	profile_line(engine->profile, module, place->off, inlined, nr);
+}
+
+static uint32_t next_unlined(void *context, uint32_t *ret_module, uint64_t *offs, uint32_t max)
+{
+	struct engine *engine = context;
+
+	return profile_unlined(engine->profile, ret_module, offs, max);
+}
+
 /* Of the first scan: sampling runs already, so the rings must not fill. */
 static void waiting(void *context)
 {
@@ -86,10 +145,16 @@ static void waiting(void *context)
 
 static const struct resolve_ops ops = {
 	.table_came = table_came,
+	.memory_came = memory_came,
 	.name_came = name_came,
+	.code_came = code_came,
 	.names_stale = names_stale,
 	.next_unnamed = next_unnamed,
+	.line_came = line_came,
+	.next_unlined = next_unlined,
 	.start_fetcher = start_fetcher,
+	.jit_began = jit_began,
+	.more_names = more_names,
 	.waiting = waiting,
 };
 
@@ -103,6 +168,7 @@ int helpers_new(struct engine *engine)
 		.ops = &ops,
 		.context = engine,
 		.fetch_hosts = engine->fetch_hosts,
+		.fetch_asks = engine->fetch_asks,
 		.time_ns = now_ns(),
 	};
 

@@ -4,13 +4,23 @@
  *
  * A file calls only those above it in this list:
  *
+ *	copy_size.c       how large stack copies should be (copy_size.h)
+ *	budget.c          what is given up so that the cost stays bounded (budget.h)
+ *	faults.c          what stacks end in (faults.h)
+ *	fp_counts.c       how good frame pointers are (fp_counts.h)
  *	wait.c            the one place where the thread waits
+ *	code.c            the code that processes make while they run
  *	sample_stack.c    one sample: kernel and user part joined into one path
  *	single_samples.c  single samples, where they are asked for
  *	records.c         what is done with a record
- *	backlog.c         samples that wait for an unwind table
+ *	backlog.c         samples that wait for an unwind table, or for the rest of their stack
+ *	rest.c            the rest of cut stacks, asked of the broker
+ *	throttle.c        how CPU limits hold containers up (throttle.h)
+ *	containers.c      the containers of a snapshot
+ *	annotate.c        a function by its instructions, where it is asked for
  *	snapshots.c       a snapshot's settings, health and cost
  *	commands.c        what the main thread asks for
+ *	overload.c        what the budget decides is put in force; real time is given up
  *	rounds.c          live: drain, records, resolver, commands
  *	choices.c         which events of a recording are shown
  *	recorded.c        a recording as a source (recorded.h)
@@ -24,14 +34,20 @@
 
 #include "src/base/util.h"
 #include "src/broker/broker.h"
+#include "src/engine/budget.h"
+#include "src/engine/copy_size.h"
 #include "src/engine/engine.h"
+#include "src/engine/faults.h"
+#include "src/engine/fp_counts.h"
 #include "src/engine/recorded.h"
 #include "src/engine/single_samples.h"
+#include "src/engine/throttle.h"
 #include "src/perf/source.h"
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
 #include "src/resolve/resolve.h"
 #include "unwind/lbr.h"
+#include "unwind/live_read.h"
 #include "unwind/stitch.h"
 #include "unwind/unwind.h"
 
@@ -39,12 +55,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define OWN_PIDS_MAX	 32
-#define COST_SECONDS	 4 /* own CPU is an average over so many */
-#define KERNEL_IPS_MAX	 512
-#define STACK_FRAMES_MAX (UNWIND_FRAMES_MAX + KERNEL_IPS_MAX)
+#define OWN_PIDS_MAX   32
+#define COST_SECONDS   4 /* own CPU is an average over so many */
+#define KERNEL_IPS_MAX 512
 
+struct annotation;
 struct backlog;
+struct codes;
+struct rests;
 
 /* What snapshots.c keeps to tell own cost and the achieved rate. */
 struct cost {
@@ -53,9 +71,21 @@ struct cost {
 	unsigned int nr;
 	uint64_t looked_ns, cpu_now_ns, rss_bytes; /* as it was at the last look */
 	uint32_t cpu_samples[CPUS_MAX];		   /* samples per CPU since at_ns[nr - 1] */
+	uint64_t cpu_samples_all[CPUS_MAX];	   /* before that */
 	double freq_achieved_hz;
 	uint64_t thread_ns; /* CPU time of the engine's thread at the last look */
 	uint64_t stage_ns[HEALTH_STAGE_COUNT]; /* time that passed in each stage since then */
+	/* at_ns[]: CPU time of each stage, and samples, until then */
+	uint64_t stages_seen[COST_SECONDS + 1][HEALTH_STAGE_COUNT];
+	uint64_t samples_seen[COST_SECONDS + 1];
+	uint64_t self_ns, broker_ns, helpers_ns; /* CPU time of main, broker, loaders and fetcher */
+	uint64_t broker_rss_bytes, helpers_rss_bytes;
+};
+
+/* Time that passed with some of many records, to share out what all of them took. */
+struct stage_times {
+	uint64_t order_ns, maps_ns, unwind_ns;
+	uint64_t timed_ns; /* with the rest, which is the profile's */
 };
 
 /* A sample's parts as plain data, so that it can wait in the backlog. */
@@ -72,6 +102,8 @@ struct stack_input {
 	uint64_t pc;   /* of regs */
 	uint64_t leaf; /* the user address that a precise event means; 0: pc */
 	struct unwind_stack stack;
+	uint64_t copied_bytes; /* of stack.bytes: the sample's, before those read later; 0: all */
+	uint64_t read_ns;      /* when those were read */
 };
 
 /* What came of one stack, beside the path. */
@@ -81,17 +113,25 @@ struct stack_made {
 	enum stack_end end;  /* why the user part ended */
 	uint32_t end_module; /* where, or UNWIND_NO_MODULE */
 	uint32_t bytes_used; /* of the copy that were read */
+	bool was_cut;	     /* the copy ended before the stack did, whatever completed it */
 };
 
-/* What stacks are made with, and room for one: it is too large for the thread's stack. */
+/* What stacks are made with, and room for one. */
 struct stacks {
 	const struct recording_info *recording; /* whose samples they are; NULL: this machine's */
+	struct resolver *resolver; /* that names code made at run time; NULL: of a recording */
+	struct codes *codes;	   /* of this machine's processes; NULL: a recording has none */
 	struct lbr *lbr;
 	struct stitch *stitch;
+	struct fp_counts *fp_counts;
+	uint32_t fp_turn; /* complete stacks since the last one that was compared */
+	struct tails *tails;
+	bool completes;	     /* cut stacks, by live reads and by stitching */
 	uint64_t fp_ips_max; /* the kernel's limit of a callchain */
-	struct unwind_frame user[UNWIND_FRAMES_MAX];
+	uint32_t max_frames; /* of the user part */
+	struct unwind_frame *user;
+	struct profile_frame *path; /* room for KERNEL_IPS_MAX frames more */
 	uint64_t user_ips[UNWIND_FRAMES_MAX], kernel_ips[KERNEL_IPS_MAX];
-	struct profile_frame path[STACK_FRAMES_MAX];
 };
 
 /* How far a recording is read (replay.c). */
@@ -103,7 +143,7 @@ struct replay {
 	uint64_t tried_ns;   /* when it was looked at last */
 	uint64_t settled_ns; /* since when all that is read waits for names; 0: not yet */
 	uint64_t nr_records;
-	uint64_t unwind_ns, timed_ns; /* of a few samples: in unwinding, and in all */
+	struct stage_times times; /* of a few samples */
 };
 
 /* What differs between sampling this machine and reading a recording. */
@@ -122,8 +162,10 @@ struct engine {
 	struct recorded *recorded; /* the source, if it is a recording; else NULL */
 	const struct run_mode *mode;
 	struct replay replay;
-	struct samples *samples; /* single ones, or NULL: not asked for */
-	bool needs_all_samples;	 /* now, and not when they have their names */
+	struct annotation *annotation; /* NULL: not asked for */
+	struct samples *samples;       /* single ones, or NULL: not asked for */
+	bool needs_all_samples;	       /* now, and not when they have their names */
+	bool is_inlined;	       /* inlined functions are shown */
 	struct procs *procs;
 	struct profile *profile;
 	struct broker *broker; /* borrowed */
@@ -133,15 +175,29 @@ struct engine {
 	bool tables_came; /* since the backlog was last tried */
 	uint64_t next_retry_ns;
 	struct backlog *backlog;
+	struct rests *rests; /* NULL: cut stacks are not completed, or are a recording's */
 	struct stacks stacks;
 	struct health health;
+	struct faults *faults;
 	struct cost cost;
+	struct copy_size copy_size;
+	struct throttles throttles;
+	bool is_copy_auto;    /* copy_size finds it */
+	uint32_t asked_bytes; /* else the size that was given */
+	uint64_t asked_hz;    /* 0: a period */
+	struct budget budget;
+	uint32_t thin_state;		    /* of the random numbers that choose what is left out */
+	uint64_t second_ns, thread_ns;	    /* overload.c: the last look at the engine's thread */
+	uint32_t nr_busy;		    /* seconds in which it took most of a CPU */
+	uint64_t rings_max_bytes, stall_ns; /* what the source was opened with */
 	uint64_t window_ns;
 	bool frozen, is_over;
+	bool by_cgroup, cgroup_refused; /* samples are of one control group; the kernel cannot */
 	bool own_tasks;			/* not allowed to sample all: this user's processes only */
 	bool was_realtime, is_realtime; /* at the start, and now */
 	char target[128];
 	char fetch_hosts[128]; /* "": there is no fetcher */
+	bool fetch_asks;
 	pid_t own_pids[OWN_PIDS_MAX];
 	uint32_t nr_own_pids;
 	uint32_t nr_objects; /* modules whose names the profile knows */
@@ -156,7 +212,7 @@ struct engine {
 
 /* What a wait ended with. */
 struct woken {
-	bool by_command, by_broker, by_loader, by_records;
+	bool by_command, by_broker, by_loader, by_stacks, by_records;
 };
 
 /* Wait for a command, an answer or, FOR_RECORDS, what is worth a look in the source; not longer than UNTIL_NS. */
@@ -168,7 +224,25 @@ struct woken engine_wait(struct engine *engine, struct channel *channel, uint64_
  */
 uint64_t engine_yield(struct engine *engine);
 
+/* --- code.c --- */
+
+struct codes *codes_new(void);
+struct codes *codes_free(struct codes *codes);
+/* What is known of the code of process INDEX, a stack of which is of TIME_NS, or NULL; add makes it (NULL: no memory). */
+struct unwind_code *codes_of(struct codes *codes, uint32_t index, uint64_t time_ns);
+struct unwind_code *codes_add(struct codes *codes, uint32_t index, uint64_t time_ns);
+/* Ask the broker for what stacks lack. */
+void codes_step(struct engine *engine, uint64_t time_ns);
+/* Another round: so much may be looked at again. */
+void codes_refill(struct codes *codes);
+/* The broker's answer. */
+void codes_take(struct engine *engine, const struct broker_file_reply *reply);
+
 /* --- sample_stack.c --- */
+
+/* Make room for user parts of MAX_FRAMES (0: the default), and what they are made with. 0 or -ENOMEM. */
+int stacks_init(struct stacks *stacks, uint32_t max_frames);
+void stacks_done(struct stacks *stacks);
 
 /*
  * Take the parts of the sample RECORD; once for each, in order, for branch stacks are stitched here.
@@ -200,6 +274,9 @@ void engine_follow(struct engine *engine, const struct record *record);
 
 /* --- commands.c --- */
 
+/* The size of the stack copy has become what the source now has, for REASON. */
+void engine_note_size(struct engine *engine, uint64_t time_ns, enum copy_size_reason reason);
+
 /* Make a snapshot and hand it over. */
 void engine_post(struct engine *engine, struct channel *channel, uint64_t time_ns);
 /* Handle one command; a snapshot is only noted in asked_ns. False when it is time to leave. */
@@ -210,15 +287,50 @@ bool engine_handle(struct engine *engine, struct channel *channel, const struct 
 
 struct backlog *backlog_new(size_t max_bytes);
 struct backlog *backlog_free(struct backlog *backlog);
-/* Keep a copy of the PENDING sample RECORD, which waits for MODULE. False: no room, it stays as it is (LATE). */
+/* What waits in it takes so many. */
+size_t backlog_bytes(const struct backlog *backlog);
+enum backlog_for {
+	BACKLOG_TABLE, /* or return addresses, of a module */
+	BACKLOG_EXEC,  /* that may come just after the sample */
+	BACKLOG_REST,  /* of its stack */
+};
+
+/*
+ * Keep a copy of the PENDING sample RECORD, which waits FOR something, of MODULE or NULL. False:
+ * no room, it stays as it is.
+ */
 bool backlog_add(struct backlog *backlog, uint64_t ticket, uint32_t process,
 		 const struct record *record, const struct stack_input *input,
-		 const struct unwind_module *module);
+		 enum backlog_for wait_for, const struct unwind_module *module);
 /*
- * Try the waiting samples again whose MODULE is not what it was; what is still PENDING goes on waiting until
+ * Try the waiting samples again for which something has changed; what is still PENDING goes on waiting until
  * GIVE_UP_NS, the time before which samples are given up as LATE.
  */
 void backlog_retry(struct backlog *backlog, struct engine *engine, uint64_t give_up_ns);
+/*
+ * The rest of TICKET's stack has been read, or (DATA NULL) could not be: BYTES of DATA, the first
+ * BROKER_GUARD_BYTES of which the sample has as its last. It has its final stack then, unless that waits for
+ * a table too. True: the rest has completed it.
+ */
+bool backlog_take_rest(struct backlog *backlog, struct engine *engine, uint64_t ticket,
+		       uint8_t *data, uint64_t bytes, uint64_t read_ns);
+
+/* --- rest.c --- */
+
+struct rests *rests_new(void);
+struct rests *rests_free(struct rests *rests);
+/* Is it worth asking for the rest of INPUT's stack, which a copy has cut off? Not of a process that is gone, for example. */
+bool rest_is_wanted(struct engine *engine, const struct process *process,
+		    const struct stack_input *input, enum stack_end end);
+/* Ask for it with the next rests_send(): TICKET is in the backlog for it, and is finished, be it by a later rests_take(). */
+void rest_ask(struct engine *engine, uint64_t ticket, const struct process *process,
+	      const struct stack_input *input);
+/* At the end of a round: ask the broker for all. */
+void rests_send(struct engine *engine);
+/* The broker's answers. */
+void rests_take(struct engine *engine);
+/* Do samples come whose rest must be read soon after them? */
+bool rests_are_urgent(const struct rests *rests, uint64_t time_ns);
 
 /* --- helpers.c --- */
 
@@ -234,13 +346,40 @@ int helpers_new(struct engine *engine);
 int targets_of(struct broker *broker, const struct engine_config *config, pid_t **ret_tids,
 	       uint32_t *ret_nr, struct err *err);
 
-/* --- snapshots.c --- */
+/* --- overload.c --- */
 
 /*
- * SPENT_NS passed in work on records; of the TIMED_NS in which a few of them were timed UNWIND_NS went
- * into unwinding.
+ * Once a second, after cost_update(): give something up if sampling costs more than it may or cannot
+ * be followed, and take it back later.
  */
-void cost_records(struct cost *cost, uint64_t spent_ns, uint64_t unwind_ns, uint64_t timed_ns);
+void overload_step(struct engine *engine, uint64_t time_ns);
+/* The sample RECORD is worked on, and stands for those that are not. False: it is left out, counted. */
+bool overload_takes(struct engine *engine, struct record *record);
+
+/* --- containers.c --- */
+
+/* Look how their CPU limits hold them up. Once a second. */
+void containers_look(struct engine *engine);
+/* Append which of them are held up much, to the list in OUT. */
+void containers_notice(const struct engine *engine, char *out, size_t size);
+/* Say of the processes of a snapshot in which containers they are, and what these have of it. 0 or -ENOMEM. */
+int containers_fill(const struct engine *engine, struct snapshot *snapshot);
+
+/* --- annotate.c --- */
+
+/* Annotate the function with KEY (of a snapshot) from now on, 0: none. */
+void annotate_choose(struct engine *engine, uint64_t key);
+void annotate_done(struct engine *engine);
+/* What the resolver's code_came() brings. */
+void annotate_take(struct engine *engine, uint32_t module, enum loader_status status,
+		   struct instructions *instructions);
+/* For a snapshot of now, NULL: no memory. Asks for what is missing. */
+struct snap_annotation *annotate_snapshot(struct engine *engine);
+
+/* --- snapshots.c --- */
+
+/* SPENT_NS passed in work on records, of which a few took TIMES. */
+void cost_records(struct cost *cost, uint64_t spent_ns, const struct stage_times *times);
 /* Look at own CPU time, memory and the achieved rate once a second. */
 void cost_update(struct engine *engine, uint64_t time_ns);
 /* For a snapshot: a share of the time until now needs the cost until now. */

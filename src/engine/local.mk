@@ -1,19 +1,30 @@
 noinst_LIBRARIES += libengine.a
 libengine_a_SOURCES = \
+	src/engine/annotate.c \
 	src/engine/backlog.c \
+	src/engine/budget.c src/engine/budget.h \
 	src/engine/choices.c \
+	src/engine/code.c \
 	src/engine/commands.c \
+	src/engine/containers.c \
+	src/engine/copy_size.c src/engine/copy_size.h \
 	src/engine/engine.c src/engine/engine.h \
+	src/engine/faults.c src/engine/faults.h \
+	src/engine/fp_counts.c src/engine/fp_counts.h \
 	src/engine/helpers.c \
 	src/engine/internal.h \
+	src/engine/kernel_cost.h \
 	src/engine/recorded.c src/engine/recorded.h \
+	src/engine/overload.c \
 	src/engine/records.c \
 	src/engine/replay.c \
+	src/engine/rest.c \
 	src/engine/rounds.c \
 	src/engine/sample_stack.c \
 	src/engine/single_samples.c src/engine/single_samples.h \
 	src/engine/snapshots.c \
 	src/engine/targets.c \
+	src/engine/throttle.c src/engine/throttle.h \
 	src/engine/wait.c
 
 UNIT_TESTS += tests/test_engine_lbr
@@ -25,3 +36,23 @@ UNIT_TESTS += tests/test_engine_recorded
 tests_test_engine_recorded_SOURCES = tests/test_engine_recorded.c tests/recording_bytes.h
 tests_test_engine_recorded_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_recorded_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_engine_budget
+tests_test_engine_budget_SOURCES = tests/test_engine_budget.c
+tests_test_engine_budget_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_budget_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_engine_throttle
+tests_test_engine_throttle_SOURCES = tests/test_engine_throttle.c
+tests_test_engine_throttle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_throttle_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_engine_copy_size
+tests_test_engine_copy_size_SOURCES = tests/test_engine_copy_size.c
+tests_test_engine_copy_size_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_copy_size_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_engine_faults
+tests_test_engine_faults_SOURCES = tests/test_engine_faults.c
+tests_test_engine_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_faults_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)

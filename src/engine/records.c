@@ -16,6 +16,16 @@
 #include "src/engine/internal.h"
 
 #include <assert.h>
+#include <errno.h>
+
+/* A stack is final: where did it end, if not at a root? */
+static void note_fault(struct engine *engine, const struct process *process,
+		       const struct stack_made *made)
+{
+	if (unlikely(made->end != STACK_END_ROOT && made->end != STACK_END_PENDING &&
+		     stack_end_is_user(made->end) && !stack_end_is_root(made->end)))
+		faults_note(engine->faults, process, made->end_module, made->end);
+}
 
 static void count_sample(struct engine *engine, const struct record *record,
 			 const struct stack_made *made)
@@ -32,16 +42,18 @@ static void count_sample(struct engine *engine, const struct record *record,
 		engine->cost.cpu_samples[record->cpu]++;
 }
 
-/* The profile must know a module's name before frames of it come. */
-static void name_objects(struct engine *engine)
+/* The profile must know a module's name before frames of it come. False: no memory. */
+static bool name_objects(struct engine *engine)
 {
-	while (engine->nr_objects < procs_nr_modules(engine->procs)) {
-		uint32_t id = engine->nr_objects++;
+	for (; engine->nr_objects < procs_nr_modules(engine->procs); engine->nr_objects++) {
+		uint32_t id = engine->nr_objects;
 
-		if (id >= PROC_MODULE_FIRST)
-			profile_object(engine->profile, id, procs_module(engine->procs, id)->name,
-				       false);
+		if (id >= PROC_MODULE_FIRST &&
+		    profile_object(engine->profile, id, procs_module(engine->procs, id)->name,
+				   false) == -ENOMEM)
+			return false;
 	}
+	return true;
 }
 
 struct process *engine_process_of(struct engine *engine, const struct record *record)
@@ -49,10 +61,10 @@ struct process *engine_process_of(struct engine *engine, const struct record *re
 	struct process *process =
 		procs_of_sample(engine->procs, (pid_t)record->pid, record->time_ns);
 
+	if (unlikely(engine->nr_objects < procs_nr_modules(engine->procs)) && !name_objects(engine))
+		process = NULL;
 	if (!process)
 		engine->health.dropped++;
-	if (unlikely(engine->nr_objects < procs_nr_modules(engine->procs)))
-		name_objects(engine);
 	return process;
 }
 
@@ -92,12 +104,13 @@ bool engine_add(struct engine *engine, const struct record *record, const struct
 		.end = made->end,
 	};
 
-	assert(made->nr_user <= made->nr && made->nr <= STACK_FRAMES_MAX);
+	assert(made->nr_user <= made->nr && made->nr <= engine->stacks.max_frames + KERNEL_IPS_MAX);
 	if (profile_add(engine->profile, &sample, engine->stacks.path, made->nr, ret_ticket) < 0) {
 		engine->health.dropped++;
 		return false;
 	}
 	count_sample(engine, record, made);
+	note_fault(engine, process, made);
 	keep_sample(engine, record, process, input, made);
 	return true;
 }
@@ -111,6 +124,9 @@ void engine_replace(struct engine *engine, uint64_t ticket, const struct record 
 	assert(made->end != STACK_END_PENDING && h->ends[STACK_END_PENDING] > 0);
 	h->ends[STACK_END_PENDING]--;
 	h->ends[made->end]++;
+	if (!stack_end_is_user(made->end))
+		h->user_stacks--;
+	note_fault(engine, process, made);
 	profile_replace(engine->profile, ticket, made->end, engine->stacks.path, made->nr);
 	keep_sample(engine, record, process, input, made);
 }

@@ -39,7 +39,7 @@ static bool finish_held(struct engine *engine, uint64_t time_ns)
 	r->tried_ns = time_ns;
 	stack_path(&engine->stacks, r->process, &r->input, &made);
 	if (is_timed)
-		r->unwind_ns += now_ns() - start_ns;
+		r->times.unwind_ns += now_ns() - start_ns;
 	if (made.end == STACK_END_PENDING) {
 		resolve_note_request(engine->resolver);
 		/* How long that takes is no matter: the same recording ends the same in each run. */
@@ -52,7 +52,7 @@ static bool finish_held(struct engine *engine, uint64_t time_ns)
 	r->is_held = false;
 	engine_add(engine, &r->held, r->process, &r->input, &made, NULL);
 	if (is_timed)
-		r->timed_ns += now_ns() - start_ns;
+		r->times.timed_ns += now_ns() - start_ns;
 	return true;
 }
 
@@ -124,7 +124,7 @@ static bool take_part(struct engine *engine, uint64_t time_ns, bool happened)
 	bool has_read = false;
 
 	drain_ns = now_ns();
-	cost_records(&engine->cost, drain_ns - begin_ns, r->unwind_ns, r->timed_ns);
+	cost_records(&engine->cost, drain_ns - begin_ns, &r->times);
 	if (part == PART_EMPTY) {
 		has_read = source_drain(engine->source, 0) > 0;
 		engine->cost.stage_ns[HEALTH_STAGE_DRAIN] += now_ns() - drain_ns;
@@ -153,6 +153,8 @@ static void show_event(struct engine *engine, struct channel *channel, uint32_t 
 	lbr_clear(engine->stacks.lbr);
 	stitch_clear(engine->stacks.stitch);
 	engine->health = (struct health){0};
+	faults_clear(engine->faults);
+	fp_counts_clear(engine->stacks.fp_counts);
 	engine->is_over = false;
 }
 

@@ -17,11 +17,14 @@
  * should stay in the cache between the copy out of the ring and the unwinding,
  * and the rings have to hold a round and a stall.
  */
-#define ROUND_NS	   (ENGINE_ROUND_MS * NS_PER_MSEC)
+#define ROUND_NS (ENGINE_ROUND_MS * NS_PER_MSEC)
+#define ROUND_URGENT_NS \
+	(2 * NS_PER_MSEC) /* while the rest of stacks is read from their processes */
 #define RETRY_NS	   (NS_PER_SEC / 4)
 #define SAMPLES_MAX	   16384 /* until they are taken; half are those of 80 CPUs in 100 ms */
+#define COPY_SHORT_MAX	   2048	 /* the largest copies are a little smaller: a record has 64 KB */
 #define SWEEP_NS	   (10 * NS_PER_SEC)
-#define STAGE_SAMPLE_EVERY 16 /* time one record in so many, to tell unwinding from adding */
+#define STAGE_RECORD_EVERY 16 /* time one record in so many, to tell the stages apart */
 
 static bool is_own(const struct engine *engine, uint32_t pid)
 {
@@ -29,6 +32,17 @@ static bool is_own(const struct engine *engine, uint32_t pid)
 		if ((uint32_t)engine->own_pids[i] == pid)
 			return true;
 	return false;
+}
+
+/*
+ * What an own process starts is own as well: the guards of the terminal are nobody else's to tell of. A command
+ * that is profiled was started before the first record.
+ */
+static void follow_own(struct engine *engine, const struct record *record)
+{
+	if (record->kind == RECORD_FORK && record->pid != record->fork.ppid &&
+	    is_own(engine, record->fork.ppid) && !is_own(engine, record->pid))
+		engine->own_pids[engine->nr_own_pids++ % OWN_PIDS_MAX] = (pid_t)record->pid;
 }
 
 /* --- records --- */
@@ -48,6 +62,70 @@ static void note_copy_limit(struct engine *engine, const struct record *record,
 		source_limit_copy(engine->source, record->tid, stack->base, UINT64_MAX);
 }
 
+/* How much of its copy the stack needed. */
+static void note_need(struct engine *engine, const struct stack_input *input,
+		      const struct stack_made *made)
+{
+	uint32_t bytes = source_effective(engine->source)->stack_bytes;
+
+	if (!engine->is_copy_auto || input->stack.bytes == 0)
+		return;
+	if (made->end == STACK_END_ROOT)
+		copy_size_note(&engine->copy_size, made->bytes_used);
+	else if (made->was_cut && input->stack.bytes + COPY_SHORT_MAX >= bytes)
+		copy_size_note(&engine->copy_size, UINT32_MAX);
+}
+
+/*
+ * In the kernel, and the stack is not there: perhaps exec has just taken it away. The record
+ * of that comes after the sample.
+ */
+static bool may_be_in_exec(const struct stack_input *input, const struct stack_made *made)
+{
+	return made->end == STACK_END_NO_STACK && input->nr_kernel_ips > 0;
+}
+
+/* What the sample waits for, if its stack is not final: to be in the profile as PENDING. */
+static bool waits_for(struct engine *engine, const struct process *process,
+		      const struct stack_input *input, const struct stack_made *made,
+		      enum backlog_for *ret)
+{
+	if (made->end == STACK_END_PENDING)
+		*ret = BACKLOG_TABLE;
+	else if (may_be_in_exec(input, made))
+		*ret = BACKLOG_EXEC;
+	else if (made->was_cut && rest_is_wanted(engine, process, input, made->end))
+		*ret = BACKLOG_REST;
+	else
+		return false;
+	return true;
+}
+
+/* It waits; with no room for that it stays as it is. */
+static void put_back(struct engine *engine, uint64_t ticket, const struct process *process,
+		     const struct record *record, const struct stack_input *input,
+		     struct stack_made *made, enum backlog_for wait_for)
+{
+	static const enum stack_end end_without[] = {
+		[BACKLOG_TABLE] = STACK_END_LATE,
+		[BACKLOG_EXEC] = STACK_END_NO_STACK,
+		[BACKLOG_REST] = STACK_END_TRUNCATED,
+	};
+	const struct unwind_module *module =
+		wait_for == BACKLOG_TABLE ? &procs_module(engine->procs, made->end_module)->unwind
+					  : NULL;
+
+	if (module)
+		resolve_note_request(engine->resolver);
+	if (backlog_add(engine->backlog, ticket, process->index, record, input, wait_for, module)) {
+		if (wait_for == BACKLOG_REST)
+			rest_ask(engine, ticket, process, input);
+		return;
+	}
+	made->end = end_without[wait_for];
+	engine_replace(engine, ticket, record, process, input, made);
+}
+
 /*
  * One sample into the profile. *RET_UNWOUND_NS, if not NULL, gets the time at
  * which unwinding was done.
@@ -59,61 +137,78 @@ static void take_sample(struct engine *engine, const struct record *record,
 	struct stack_input input;
 	struct stack_made made;
 	uint64_t ticket;
+	enum backlog_for wait_for;
+	bool waits;
 
 	if (!process)
 		return;
 	stack_input_of(&engine->stacks, process, record, &input);
 	stack_path(&engine->stacks, process, &input, &made);
 	note_copy_limit(engine, record, &input, &made);
+	note_need(engine, &input, &made);
 	if (ret_unwound_ns)
 		*ret_unwound_ns = now_ns();
+	waits = waits_for(engine, process, &input, &made, &wait_for);
+	if (waits)
+		made.end = STACK_END_PENDING;
 	if (!engine_add(engine, record, process, &input, &made, &ticket))
 		return;
-	if (made.end == STACK_END_PENDING) {
-		resolve_note_request(engine->resolver);
-		if (!backlog_add(engine->backlog, ticket, process->index, record, &input,
-				 &procs_module(engine->procs, made.end_module)->unwind)) {
-			made.end = STACK_END_LATE;
-			engine_replace(engine, ticket, record, process, &input, &made);
-		}
-	}
+	if (waits)
+		put_back(engine, ticket, process, record, &input, &made, wait_for);
 	if (made.end == STACK_END_NO_MAP || made.end == STACK_END_BAD_RA)
 		procs_mark_stale(engine->procs, (pid_t)record->pid);
 }
 
-static void take_record(struct engine *engine, const struct record *record,
-			uint64_t *ret_unwound_ns)
+static void take_record(struct engine *engine, struct record *record, uint64_t *ret_unwound_ns)
 {
-	if (record->kind != RECORD_SAMPLE)
+	if (record->kind != RECORD_SAMPLE) {
+		follow_own(engine, record);
 		engine_follow(engine, record);
-	else if (is_own(engine, record->pid))
+	} else if (is_own(engine, record->pid)) {
 		engine->health.own_samples++;
-	else
+	} else if (overload_takes(engine, record)) {
 		take_sample(engine, record, ret_unwound_ns);
+	}
+}
+
+/* The next record, timed; false: there is none. */
+static bool take_timed(struct engine *engine, struct stage_times *times)
+{
+	uint64_t begin_ns = now_ns(), start_ns, unwound_ns, end_ns;
+	struct record record;
+
+	if (!source_next(engine->source, &record))
+		return false;
+	start_ns = unwound_ns = now_ns();
+	take_record(engine, &record, &unwound_ns);
+	end_ns = now_ns();
+	times->order_ns += start_ns - begin_ns;
+	times->unwind_ns += unwound_ns - start_ns;
+	if (record.kind != RECORD_SAMPLE)
+		times->maps_ns += end_ns - start_ns;
+	times->timed_ns += end_ns - begin_ns;
+	return true;
 }
 
 /* Work on all records up to the source's horizon; split the time spent by timing a few of them. */
 static void take_records(struct engine *engine)
 {
 	uint64_t begin_ns = now_ns();
-	uint64_t unwind_ns = 0, timed_ns = 0;
+	struct stage_times times = {0};
 	struct record record;
 
-	for (uint32_t i = 0; source_next(engine->source, &record); i++) {
-		uint64_t start_ns, unwound_ns;
-
-		if (i % STAGE_SAMPLE_EVERY == 0)
+	for (uint32_t i = 0;; i++) {
+		if (i % STAGE_RECORD_EVERY == 0) {
 			begin_ns += engine_yield(engine); /* no work of ours */
-		if (i % STAGE_SAMPLE_EVERY != 0 || record.kind != RECORD_SAMPLE) {
-			take_record(engine, &record, NULL);
+			if (!take_timed(engine, &times))
+				break;
 			continue;
 		}
-		start_ns = unwound_ns = now_ns();
-		take_record(engine, &record, &unwound_ns);
-		unwind_ns += unwound_ns - start_ns;
-		timed_ns += now_ns() - start_ns;
+		if (!source_next(engine->source, &record))
+			break;
+		take_record(engine, &record, NULL);
 	}
-	cost_records(&engine->cost, now_ns() - begin_ns, unwind_ns, timed_ns);
+	cost_records(&engine->cost, now_ns() - begin_ns, &times);
 }
 
 static void follow_losses(struct engine *engine)
@@ -127,19 +222,63 @@ static void follow_losses(struct engine *engine)
 	resolve_rescan(engine->resolver);
 }
 
+/* Per CPU: what the sampling is made for. */
+static uint64_t rate_hz(const struct effective_config *effective)
+{
+	return effective->freq_hz ? effective->freq_hz
+				  : NS_PER_SEC / MAX(effective->period, (uint64_t)NS_PER_MSEC);
+}
+
+/* Another size of the stack copy, if what was seen says so. */
+static void find_copy_size(struct engine *engine, uint64_t time_ns)
+{
+	const struct effective_config *effective = source_effective(engine->source);
+	struct copy_size_load load = {.time_ns = time_ns, .bytes = effective->stack_bytes};
+	uint32_t limit = engine->budget.limits.copy_bytes, bytes;
+	enum copy_size_reason reason;
+	struct source_stats stats;
+	struct err err = {0};
+	bool is_budget;
+
+	if (!engine->is_copy_auto || effective->mode != STACK_MODE_DWARF)
+		return;
+	source_stats(engine->source, &stats);
+	load.lost = stats.lost + stats.dropped;
+	load.fill_pct = stats.fill_pct;
+	load.max_bytes = copy_size_max(rate_hz(effective), effective->cpus_sampled,
+				       engine->rings_max_bytes, engine->stall_ns);
+	is_budget = limit > 0 && limit < load.max_bytes;
+	if (is_budget)
+		load.max_bytes = limit;
+	bytes = copy_size_decide(&engine->copy_size, &load, &reason);
+	if (bytes == 0)
+		return;
+	if (is_budget && reason == COPY_SIZE_RINGS)
+		reason = COPY_SIZE_BUDGET;
+	/* Refused (memory, descriptors): it stays, and what was seen begins anew. */
+	if (source_set_mode(engine->source, STACK_MODE_DWARF, bytes, &err) == 0)
+		engine_note_size(engine, time_ns, reason);
+	else
+		copy_size_begin(&engine->copy_size, time_ns, load.lost);
+}
+
 static void once_a_second(struct engine *engine, uint64_t time_ns)
 {
+	find_copy_size(engine, time_ns);
 	source_follow(engine->source);
 	follow_losses(engine);
 	if (time_ns > SWEEP_NS)
 		procs_sweep(engine->procs, time_ns - SWEEP_NS);
 	cost_update(engine, time_ns);
-	engine->is_realtime = sched_getscheduler(0) != SCHED_OTHER;
+	faults_advance(engine->faults, time_ns, engine->window_ns, engine->health.user_stacks);
+	overload_step(engine, time_ns);
+	containers_look(engine);
 }
 
 /* Copy out what has come and work on it. */
 static void round_once(struct engine *engine, uint64_t time_ns)
 {
+	codes_refill(engine->stacks.codes);
 	source_drain(engine->source, time_ns);
 	engine->drained_ns = time_ns;
 	engine->cost.stage_ns[HEALTH_STAGE_DRAIN] += now_ns() - time_ns;
@@ -150,6 +289,7 @@ static void round_once(struct engine *engine, uint64_t time_ns)
 		source_drain(engine->source, UINT64_MAX);
 		take_records(engine);
 	}
+	rests_send(engine);
 }
 
 /* --- the loop --- */
@@ -165,24 +305,37 @@ static void retry_backlog(struct engine *engine, uint64_t time_ns)
 	engine->next_retry_ns = time_ns + RETRY_NS;
 }
 
+/* When the next round is due, unless something wakes it. */
+static uint64_t next_round_ns(const struct engine *engine)
+{
+	return engine->drained_ns +
+	       (rests_are_urgent(engine->rests, engine->drained_ns) ? ROUND_URGENT_NS : ROUND_NS);
+}
+
 static void run_live(struct engine *engine, struct channel *channel)
 {
 	struct command command;
 	bool leave = false;
 
-	engine->was_realtime = engine->is_realtime = sched_getscheduler(0) != SCHED_OTHER;
+	engine->is_realtime = sched_getscheduler(0) != SCHED_OTHER;
 	while (!leave) {
-		struct woken woken =
-			engine_wait(engine, channel, engine->drained_ns + ROUND_NS, true);
-		uint64_t time_ns = now_ns(), start_ns;
+		struct woken woken = engine_wait(engine, channel, next_round_ns(engine), true);
+		uint64_t time_ns = now_ns(), start_ns, names_ns;
 
 		/* A picture that was asked for shows what has come until now. */
-		if (woken.by_records || woken.by_command ||
-		    time_ns >= engine->drained_ns + ROUND_NS)
+		if (woken.by_records || woken.by_command || time_ns >= next_round_ns(engine))
 			round_once(engine, time_ns);
 		start_ns = now_ns();
+		rests_take(engine);
+		engine->cost.stage_ns[HEALTH_STAGE_UNWIND] += now_ns() - start_ns;
+		start_ns = now_ns();
+		codes_step(engine, start_ns);
 		resolve_step(engine->resolver, time_ns, woken.by_broker, woken.by_loader);
+		names_ns = now_ns();
+		engine->cost.stage_ns[HEALTH_STAGE_NAMES] += names_ns - start_ns;
 		retry_backlog(engine, time_ns);
+		start_ns = now_ns();
+		engine->cost.stage_ns[HEALTH_STAGE_UNWIND] += start_ns - names_ns;
 		if (time_ns >= engine->next_second_ns) {
 			engine->next_second_ns = time_ns + NS_PER_SEC;
 			once_a_second(engine, time_ns);

@@ -9,6 +9,8 @@
 #include "src/engine/internal.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* perf's register numbers (<asm/perf_regs.h>, x86-64) by DWARF number; perf counts AX BX CX DX SI DI BP SP IP. */
@@ -19,6 +21,18 @@ static const uint8_t perf_reg_of_dwarf[X86_NR_REGS] = {
 	[X86_R14] = 22, [X86_R15] = 23,
 };
 
+/* The same for i386: perf counts them as those of x86-64. */
+static const uint8_t perf_reg_of_i386[I386_NR_REGS] = {
+	[I386_EAX] = 0, [I386_EBX] = 1, [I386_ECX] = 2, [I386_EDX] = 3, [I386_ESI] = 4,
+	[I386_EDI] = 5, [I386_EBP] = 6, [I386_ESP] = 7, [I386_EIP] = 8,
+};
+
+/*
+ * Of the complete stacks one in so many is compared with what frame pointers make of it. No multiple
+ * of the 16 of which one is timed: its cost is in as many of the timed ones as of all.
+ */
+#define FP_COMPARE_EVERY 17
+
 #define CALL_BYTES_MAX 15 /* of an instruction of x86-64 */
 
 #define PERF_REGS_X86_64 24 /* without those of vectors, which are not asked for */
@@ -28,6 +42,7 @@ struct machine_regs {
 	enum table_machine machine;
 	unsigned int nr, sp, pc;
 	const uint8_t *perf_reg_of_dwarf; /* NULL: they have the same numbers */
+	uint64_t mask;			  /* of their bits */
 };
 
 static const struct machine_regs regs_x86_64 = {
@@ -36,6 +51,16 @@ static const struct machine_regs regs_x86_64 = {
 	.sp = X86_RSP,
 	.pc = X86_RIP,
 	.perf_reg_of_dwarf = perf_reg_of_dwarf,
+	.mask = UINT64_MAX,
+};
+
+static const struct machine_regs regs_i386 = {
+	.machine = TABLE_MACHINE_I386,
+	.nr = I386_NR_REGS,
+	.sp = I386_ESP,
+	.pc = I386_EIP,
+	.perf_reg_of_dwarf = perf_reg_of_i386,
+	.mask = UINT32_MAX,
 };
 
 static const struct machine_regs regs_aarch64 = {
@@ -43,7 +68,38 @@ static const struct machine_regs regs_aarch64 = {
 	.nr = A64_NR_REGS,
 	.sp = A64_SP,
 	.pc = A64_PC,
+	.mask = UINT64_MAX,
 };
+
+int stacks_init(struct stacks *s, uint32_t max_frames)
+{
+	/* A chain may be as long as the kernel lets it be. */
+	s->max_frames =
+		MAX(max_frames ? max_frames : UNWIND_DEPTH_DEFAULT, (uint32_t)UNWIND_FRAMES_MAX);
+	s->completes = true;
+	s->user = calloc(s->max_frames, sizeof(*s->user));
+	s->path = calloc((size_t)s->max_frames + KERNEL_IPS_MAX, sizeof(*s->path));
+	s->lbr = lbr_new();
+	s->tails = tails_new();
+	s->stitch = s->tails ? stitch_new(s->max_frames, s->tails) : NULL;
+	s->fp_counts = fp_counts_new();
+	if (!s->recording && !(s->codes = codes_new()))
+		return -ENOMEM;
+	return s->user && s->path && s->lbr && s->stitch && s->fp_counts ? 0 : -ENOMEM;
+}
+
+void stacks_done(struct stacks *s)
+{
+	s->codes = codes_free(s->codes);
+	s->lbr = lbr_free(s->lbr);
+	s->stitch = stitch_free(s->stitch);
+	s->fp_counts = fp_counts_free(s->fp_counts);
+	s->tails = tails_free(s->tails);
+	free(s->user);
+	free(s->path);
+	s->user = NULL;
+	s->path = NULL;
+}
 
 static uint64_t sample_reg(const struct record_sample *sample, unsigned int perf_reg)
 {
@@ -80,7 +136,7 @@ static void lbr_input_of(struct stacks *s, const struct process *process,
 		.tid = record->tid,
 		.entries = (const struct lbr_entry *)sample->branches,
 		.nr = sample->nr_branches,
-		.newest_slot = sample->branch_hw_idx,
+		.newest_slot = s->completes ? sample->branch_hw_idx : LBR_NO_SLOT,
 	};
 
 	_Static_assert(sizeof(struct lbr_entry) == sizeof(struct record_branch),
@@ -151,23 +207,29 @@ static void begin_at_ip(struct stacks *s, const struct record_sample *sample,
 	}
 }
 
-/* Of the machine that the sample was taken on; NULL: it is not unwound here. */
+/* Of the task that was sampled; NULL: it is of a machine that is not unwound here. */
 static const struct machine_regs *machine_of(const struct stacks *s,
 					     const struct record_sample *sample)
 {
+	bool is_32 = sample->abi == RECORD_ABI_32;
+
 	if (!s->recording)
 #if defined(__aarch64__)
 		return &regs_aarch64;
 #else
-		return &regs_x86_64;
+		return is_32 ? &regs_i386 : &regs_x86_64;
 #endif
 	switch (s->recording->arch) {
 	case RECORDING_ARCH_X86_64:
-		return &regs_x86_64;
+		return is_32 ? &regs_i386 : &regs_x86_64;
+	case RECORDING_ARCH_I386:
+		return &regs_i386;
 	case RECORDING_ARCH_AARCH64:
 		return &regs_aarch64;
 	case RECORDING_ARCH_UNKNOWN: /* has it registers that x86-64 has not? */
-		return sample->regs_mask >> PERF_REGS_X86_64 == 0 ? &regs_x86_64 : NULL;
+		if (sample->regs_mask >> PERF_REGS_X86_64)
+			return NULL;
+		return is_32 ? &regs_i386 : &regs_x86_64;
 	default:
 		return NULL;
 	}
@@ -182,7 +244,7 @@ static void take_regs(const struct record_sample *sample, const struct machine_r
 	ret->regs.is_precise = sample->is_precise;
 	ret->regs.returned_to = 0;
 	for (unsigned int i = 0; i < machine->nr; i++)
-		ret->regs.r[i] = sample_reg(sample, perf_reg ? perf_reg[i] : i);
+		ret->regs.r[i] = sample_reg(sample, perf_reg ? perf_reg[i] : i) & machine->mask;
 	ret->pc = ret->regs.r[machine->pc];
 	ret->stack.data = sample->stack;
 	ret->stack.base = ret->regs.r[machine->sp];
@@ -211,7 +273,9 @@ void stack_input_of(struct stacks *s, const struct process *process, const struc
 	ret->nr_kernel_ips = (uint32_t)MIN(kernel.nr, (uint64_t)KERNEL_IPS_MAX);
 	ret->user_ips = user.ips;
 	ret->nr_user_ips = (uint32_t)MIN(user.nr, (uint64_t)UNWIND_FRAMES_MAX);
-	ret->stack = (struct unwind_stack){0};
+	ret->stack = (struct unwind_stack){.max_frames = s->max_frames};
+	ret->copied_bytes = 0;
+	ret->read_ns = 0;
 	if (ret->mode == STACK_MODE_LBR)
 		lbr_input_of(s, process, record, &user, ret);
 	if (ret->mode == STACK_MODE_DWARF && ret->abi != RECORD_ABI_NONE)
@@ -219,11 +283,17 @@ void stack_input_of(struct stacks *s, const struct process *process, const struc
 	ret->leaf = sample->is_precise && sample->cpumode == RECORD_CPUMODE_USER ? sample->ip : 0;
 }
 
+/* Programs of 32 bits are unwound of x86, not of Arm. */
+static bool is_arm_32(const struct stack_input *input)
+{
+	return input->abi == RECORD_ABI_32 && input->regs.machine == TABLE_MACHINE_AARCH64;
+}
+
 /* What the kernel walked of a stack that is not unwound here, or its innermost frame. */
 static void recorded_part(struct stacks *s, const struct unwind_space *space,
 			  const struct stack_input *input, struct unwind_result *ret)
 {
-	uint64_t pc = input->abi == RECORD_ABI_32 ? input->pc : 0;
+	uint64_t pc = is_arm_32(input) ? input->pc : 0;
 
 	if (input->nr_user_ips > 0) {
 		unwind_fp(space, input->user_ips, input->nr_user_ips, s->fp_ips_max, s->user, ret);
@@ -249,20 +319,140 @@ static void chain_part(struct stacks *s, const struct unwind_space *space,
 		unwind_fp(space, input->user_ips, input->nr_user_ips, s->fp_ips_max, s->user, ret);
 }
 
-static void user_part(struct stacks *s, const struct process *process,
-		      const struct stack_input *input, struct unwind_result *ret)
+static const struct unwind_result no_user = {.end = STACK_END_NO_USER,
+					     .end_module = UNWIND_NO_MODULE};
+
+/*
+ * With what is known of code that nobody describes, made by the process or without CFI: it begins to be
+ * read when a stack ends there.
+ */
+static void unwind_live(struct stacks *s, const struct process *process,
+			const struct stack_input *input, const struct unwind_stack *stack,
+			struct unwind_result *ret)
 {
-	const struct unwind_space *space = process_space(process);
+	struct unwind_space space = *process_space(process);
+
+	space.code = codes_of(s->codes, process->index, input->time_ns);
+	unwind_dwarf(&space, &input->regs, stack, s->user, ret);
+	if (space.code || input->regs.machine != TABLE_MACHINE_X86_64 ||
+	    (ret->end != STACK_END_JIT && ret->end != STACK_END_NO_CFI))
+		return;
+	space.code = codes_add(s->codes, process->index, input->time_ns);
+	if (space.code)
+		unwind_dwarf(&space, &input->regs, stack, s->user, ret);
+}
+
+/*
+ * With the rest of the stack, which was read after the sample. True: that is its end, or why it waits;
+ * later stacks are stitched to it. False: the sample's own bytes are all there is.
+ */
+static bool unwind_with_rest(struct stacks *s, const struct process *process,
+			     const struct stack_input *input, struct unwind_result *ret)
+{
+	struct unwind_space space = *process_space(process);
+	const struct live_read read = {
+		.space = &space,
+		.process = process->index,
+		.tid = input->tid,
+		.time_ns = input->time_ns,
+		.read_ns = input->read_ns,
+		.cut = input->stack.base + input->copied_bytes,
+		.bytes = BROKER_GUARD_BYTES,
+		.guard = input->stack.data + input->copied_bytes - BROKER_GUARD_BYTES,
+	};
+
+	assert(input->copied_bytes >= BROKER_GUARD_BYTES &&
+	       input->copied_bytes <= input->stack.bytes);
+	unwind_live(s, process, input, &input->stack, ret);
+	if (ret->end == STACK_END_PENDING)
+		return true;
+	space.code = codes_of(s->codes, process->index, input->time_ns);
+	if (!live_read_accept(s->tails, &read, s->user, ret))
+		return false;
+	/* Live reads come one soon after the other. */
+	stitch_test(s->stitch, process->index, input->tid, input->time_ns, TAILS_APART_NS, s->user,
+		    ret);
+	stitch_stack(s->stitch, process->index, input->tid, input->time_ns, s->user, ret);
+	ret->end = STACK_END_LIVE_READ;
+	return true;
+}
+
+/* What the sample itself has of its stack. */
+static struct unwind_stack copied_stack(const struct stack_input *input)
+{
+	struct unwind_stack stack = input->stack;
+
+	if (input->copied_bytes == 0)
+		return stack;
+	stack.bytes = input->copied_bytes;
+	stack.is_cut = true;
+	return stack;
+}
+
+/* A stack that the copy has cut off, or a return that it does not have, by an earlier stack of the thread. */
+static void complete_by_earlier(struct stacks *s, const struct process *process,
+				const struct stack_input *input, const struct unwind_stack *stack,
+				struct unwind_result *ret)
+{
 	const struct stitch_return returned = {
 		.process = process->index,
 		.tid = input->tid,
 		.time_ns = input->time_ns,
-		.space = space,
+		.space = process_space(process),
 		.regs = &input->regs,
-		.stack = &input->stack,
+		.stack = stack,
 	};
 
-	*ret = (struct unwind_result){.end = STACK_END_NO_USER, .end_module = UNWIND_NO_MODULE};
+	if (s->completes && !stitch_return(s->stitch, &returned, s->user, ret))
+		stitch_stack(s->stitch, process->index, input->tid, input->time_ns, s->user, ret);
+}
+
+/* The true stack is in s->user: what would frame pointers have made of it? */
+static void compare_fp(struct stacks *s, const struct process *process,
+		       const struct stack_input *input, const struct unwind_result *result)
+{
+	const struct unwind_space *space = process_space(process);
+	uint32_t parts = 0;
+	enum fp_verdict verdict;
+
+	if (input->regs.machine != TABLE_MACHINE_X86_64 || input->regs.is_precise ||
+	    ++s->fp_turn < FP_COMPARE_EVERY)
+		return;
+	s->fp_turn = 0;
+	verdict = fp_compare(space, &input->regs, &input->stack, s->user, result->nr_frames,
+			     s->fp_ips_max, &parts);
+	fp_counts_add(s->fp_counts, s->user[0].module, s->user[parts].module, verdict);
+}
+
+/* Of this machine's kind, with registers. */
+static void dwarf_part(struct stacks *s, const struct process *process,
+		       const struct stack_input *input, struct unwind_result *ret,
+		       bool *ret_was_cut)
+{
+	const struct unwind_stack stack = copied_stack(input);
+
+	*ret_was_cut = input->copied_bytes > 0;
+	if (input->copied_bytes > 0 && unwind_with_rest(s, process, input, ret))
+		return;
+	unwind_live(s, process, input, &stack, ret);
+	if (ret->end == STACK_END_ROOT && ret->nr_frames > 0)
+		compare_fp(s, process, input, ret);
+	if (ret->end == STACK_END_NO_STACK) {
+		/* In the middle of exec the registers are still those of the program that is gone. */
+		if (input->nr_kernel_ips > 0 && s->user[0].module == UNWIND_NO_MODULE)
+			*ret = no_user;
+		return;
+	}
+	*ret_was_cut = ret->end == STACK_END_TRUNCATED && stack.is_cut;
+	complete_by_earlier(s, process, input, &stack, ret);
+}
+
+static void user_part(struct stacks *s, const struct process *process,
+		      const struct stack_input *input, struct unwind_result *ret, bool *ret_was_cut)
+{
+	const struct unwind_space *space = process_space(process);
+
+	*ret = no_user;
 	if (process->is_kernel) {
 		ret->end = STACK_END_KERNEL;
 		return;
@@ -271,7 +461,7 @@ static void user_part(struct stacks *s, const struct process *process,
 		chain_part(s, space, input, ret);
 		return;
 	}
-	if (input->is_foreign || input->abi == RECORD_ABI_32) {
+	if (input->is_foreign || is_arm_32(input)) {
 		recorded_part(s, space, input, ret);
 		return;
 	}
@@ -280,18 +470,24 @@ static void user_part(struct stacks *s, const struct process *process,
 		chain_part(s, space, input, ret);
 		return;
 	}
-	unwind_dwarf(space, &input->regs, &input->stack, s->user, ret);
-	if (ret->end == STACK_END_NO_STACK)
-		return;
-	if (!stitch_return(s->stitch, &returned, s->user, ret))
-		stitch_stack(s->stitch, process->index, input->tid, input->time_ns, s->user, ret);
-	if (input->leaf && input->leaf != input->pc && ret->nr_frames > 0)
+	dwarf_part(s, process, input, ret, ret_was_cut);
+	if (input->leaf && input->leaf != input->pc && ret->nr_frames > 0 &&
+	    ret->end != STACK_END_NO_STACK)
 		unwind_frame_of(space, input->leaf, false, NULL, &s->user[0]);
 }
 
-/* Pseudo-modules are one item each: an address in them means nothing to a reader. */
-static struct profile_frame user_frame(const struct unwind_frame *frame)
+/*
+ * Pseudo-modules are one item each: an address in them means nothing to a reader. JIT is
+ * what the process's own code is called.
+ */
+static struct profile_frame user_frame(const struct unwind_frame *frame,
+				       const struct resolve_jit *jit)
 {
+	if (frame->module == PROC_MODULE_JIT && jit->module != PROC_MODULE_JIT)
+		return (struct profile_frame){
+			.module = jit->module,
+			.off = ((frame->off - frame->is_return) & RESOLVE_JIT_ADDR_MASK) |
+			       jit->above};
 	if (frame->module == UNWIND_NO_MODULE)
 		return (struct profile_frame){.module = PROC_MODULE_UNKNOWN};
 	if (frame->module < PROC_MODULE_VDSO)
@@ -300,27 +496,45 @@ static struct profile_frame user_frame(const struct unwind_frame *frame)
 				      .off = frame->off - frame->is_return};
 }
 
+/* What the code that the process makes is called, if any of the NR user frames is of it. */
+static struct resolve_jit jit_of(struct stacks *s, const struct process *process,
+				 const struct stack_input *input, uint32_t nr)
+{
+	struct resolve_jit jit = {.module = PROC_MODULE_JIT};
+	uint32_t i = 0;
+
+	while (i < nr && s->user[i].module != PROC_MODULE_JIT)
+		i++;
+	if (i < nr && s->resolver)
+		resolve_jit_of(s->resolver, process, input->time_ns, &jit);
+	return jit;
+}
+
 void stack_path(struct stacks *s, const struct process *process, const struct stack_input *input,
 		struct stack_made *ret)
 {
 	struct unwind_result result;
+	struct resolve_jit jit;
+	bool was_cut = false;
 	uint32_t nr = 0;
 
-	user_part(s, process, input, &result);
+	user_part(s, process, input, &result, &was_cut);
+	jit = jit_of(s, process, input, result.nr_frames);
 	for (uint32_t i = result.nr_frames; i-- > 0;)
-		s->path[nr++] = user_frame(&s->user[i]);
+		s->path[nr++] = user_frame(&s->user[i], &jit);
 	for (uint32_t i = input->nr_kernel_ips; i-- > 0;)
 		s->path[nr++] = (struct profile_frame){
 			.module = PROC_MODULE_KERNEL,
 			/* all but the innermost are return addresses */
 			.off = input->kernel_ips[i] - (i > 0),
 		};
-	assert(nr <= ARRAY_SIZE(s->path));
+	assert(nr <= s->max_frames + KERNEL_IPS_MAX);
 	*ret = (struct stack_made){
 		.nr = nr,
 		.nr_user = result.nr_frames,
 		.end = result.end,
 		.end_module = result.end_module,
 		.bytes_used = result.bytes_used,
+		.was_cut = was_cut,
 	};
 }

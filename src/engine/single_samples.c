@@ -233,10 +233,11 @@ static void fill_frame(const struct kept_frame *from, const struct profile *prof
 		.object = gather(g, place.object),
 		.is_kernel = place.is_kernel,
 	};
-	if (!place.name || place.func_off > from->off)
+	if (!place.name || (place.func_off > from->off && place.func_off != UINT64_MAX))
 		return;
 	ret->name = gather(g, place.name);
-	ret->name_off = from->off - place.func_off;
+	if (place.func_off != UINT64_MAX)
+		ret->name_off = from->off - place.func_off;
 }
 
 /* Forget the first NR samples, which have been taken with their NR_FRAMES. */

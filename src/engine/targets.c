@@ -75,12 +75,11 @@ static int add_threads(struct broker *broker, struct tid_list *list, pid_t pid)
 	return r < 0 ? r : add_tids(list, data, bytes / sizeof(pid_t));
 }
 
-static int add_own(struct broker *broker, struct tid_list *list)
+static int add_user(struct broker *broker, struct tid_list *list, uid_t uid)
 {
 	struct broker_file_request request = {.kind = BROKER_SCAN};
 	AUTO_FREE char *data = NULL;
 	size_t bytes = 0;
-	uid_t uid = getuid();
 	int r = ask_array(broker, &request, &data, &bytes);
 
 	if (r < 0)
@@ -108,17 +107,21 @@ int targets_of(struct broker *broker, const struct engine_config *config, pid_t 
 		int pid = (int)config->pids[i];
 
 		r = add_threads(broker, &list, pid);
-		if (r == -ENOENT || r == -ESRCH)
+		if ((r == -ENOENT || r == -ESRCH) && config->pids_may_end)
+			r = 0;
+		else if (r == -ENOENT || r == -ESRCH)
 			r = err_set(err, -ESRCH, "no process %d", pid);
 		else if (r < 0)
 			r = err_set(err, r, "process %d: cannot list its threads: %s", pid,
 				    strerror(-r));
 	}
-	if (config->own_tasks) {
-		r = add_own(broker, &list);
+	if (config->own_tasks || config->by_user) {
+		r = add_user(broker, &list, config->by_user ? config->user : getuid());
 		if (r < 0)
 			err_set(err, r, "cannot list processes: %s", strerror(-r));
 	}
+	if (r == 0 && list.nr == 0 && config->by_user)
+		r = err_set(err, -ESRCH, "user %u has no process to sample", config->user);
 	if (r == 0 && list.nr == 0) {
 		r = err_set(err, -ESRCH, "this user has no other process to sample");
 		err_hint(err, "sample all with sudo, or start a command: stacktop -- COMMAND");

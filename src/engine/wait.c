@@ -18,6 +18,7 @@
 #define WORK_NS	      (200 * NS_PER_MSEC) /* without a pause; then one of */
 #define PAUSE_NS      (20 * NS_PER_MSEC)
 #define WAIT_LEAST_NS (NS_PER_MSEC / 10) /* a call that returns at once takes less */
+#define OWN_FDS	      4			 /* of other threads and processes */
 #define POLL_FDS_MAX  1024
 
 /*
@@ -83,16 +84,18 @@ struct woken engine_wait(struct engine *engine, struct channel *channel, uint64_
 	fds[0] = (struct pollfd){.fd = channel_engine_fd(channel), .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = broker_files_fd(engine->broker), .events = POLLIN};
 	fds[2] = (struct pollfd){.fd = loader_client_fd(engine->loader), .events = POLLIN};
+	fds[3] = (struct pollfd){.fd = broker_stacks_fd(engine->broker), .events = POLLIN};
 	if (for_records) {
-		nr_sideband = source_pollfds(engine->source, true, fds + 3, POLL_FDS_MAX - 3);
-		nr_samples = source_pollfds(engine->source, false, fds + 3 + nr_sideband,
-					    POLL_FDS_MAX - 3 - nr_sideband);
+		nr_sideband =
+			source_pollfds(engine->source, true, fds + OWN_FDS, POLL_FDS_MAX - OWN_FDS);
+		nr_samples = source_pollfds(engine->source, false, fds + OWN_FDS + nr_sideband,
+					    POLL_FDS_MAX - OWN_FDS - nr_sideband);
 	}
 	do {
 		uint64_t left_ns = time_ns < until_ns ? until_ns - time_ns : 0;
 		struct timespec timeout = {.tv_sec = (time_t)(left_ns / NS_PER_SEC),
 					   .tv_nsec = (long)(left_ns % NS_PER_SEC)};
-		int nr_ready = ppoll(fds, 3 + nr_sideband + nr_samples, &timeout, NULL);
+		int nr_ready = ppoll(fds, OWN_FDS + nr_sideband + nr_samples, &timeout, NULL);
 
 		note_wait(engine, time_ns);
 		if (nr_ready <= 0)
@@ -100,9 +103,11 @@ struct woken engine_wait(struct engine *engine, struct channel *channel, uint64_
 		woken.by_command = any_ready(fds, 1);
 		woken.by_broker = any_ready(fds + 1, 1);
 		woken.by_loader = any_ready(fds + 2, 1);
-		woken.by_records = any_ready(fds + 3 + nr_sideband, nr_samples) ||
-				   (any_ready(fds + 3, nr_sideband) && is_urgent(engine));
-		if (woken.by_command || woken.by_broker || woken.by_loader || woken.by_records)
+		woken.by_stacks = any_ready(fds + 3, 1);
+		woken.by_records = any_ready(fds + OWN_FDS + nr_sideband, nr_samples) ||
+				   (any_ready(fds + OWN_FDS, nr_sideband) && is_urgent(engine));
+		if (woken.by_command || woken.by_broker || woken.by_loader || woken.by_stacks ||
+		    woken.by_records)
 			break;
 		time_ns = now_ns();
 	} while (time_ns < until_ns);

@@ -19,8 +19,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Two strings of bounded length per name: overlapping ones cannot ask for more. */
-#define TEXT_BYTES ((size_t)LOADER_NAMES_MAX * 2 * LOADER_NAME_BYTES_MAX)
+/* So many strings of bounded length per name or frame: overlapping ones cannot ask for more. */
+#define NAME_STRINGS  3
+#define FRAME_STRINGS 3
+#define TEXT_BYTES    ((size_t)LOADER_FRAMES_MAX * FRAME_STRINGS * LOADER_NAME_BYTES_MAX)
+_Static_assert(LOADER_NAMES_MAX *NAME_STRINGS <= LOADER_FRAMES_MAX * FRAME_STRINGS, "names fit");
 
 int answer_names_init(struct answer_names *names)
 {
@@ -75,6 +78,7 @@ bool answer_is_sane(const struct protocol_reply *message, enum protocol_kind kin
 	case LOADER_NO_MEMORY:
 	case LOADER_FAILED:
 	case LOADER_LATE:
+	case LOADER_NOT_BUILT:
 		return message->build_id_bytes <= sizeof(message->build_id) &&
 		       memchr(message->debuglink, '\0', sizeof(message->debuglink));
 	default:
@@ -91,8 +95,15 @@ void answer_nothing(const struct request *request, enum loader_status status,
 		.module = request->module,
 		.blob_fd = -1,
 	};
-	if (request->kind != LOADER_REPLY_NAMES)
+	if (!answer_is_text(request->kind))
 		return;
+	if (request->kind == LOADER_REPLY_LINES) {
+		ret->places = names->places;
+		ret->nr_places = ret->nr_answered = request->nr_offs;
+		for (uint32_t i = 0; i < request->nr_offs; i++)
+			names->places[i] = (struct loader_place){.off = request->offs[i]};
+		return;
+	}
 	ret->names = names->all;
 	ret->nr_names = request->nr_offs;
 	for (uint32_t i = 0; i < request->nr_offs; i++)
@@ -120,6 +131,7 @@ static bool name_take(const struct protocol_name *record, const char *text, size
 	if (record->off != name->off || record->from > record->off || record->last < record->off ||
 	    (record->name != PROTOCOL_NO_TEXT && record->name >= text_bytes) ||
 	    (record->object != PROTOCOL_NO_TEXT && record->object >= text_bytes) ||
+	    (record->mangled != PROTOCOL_NO_TEXT && record->mangled >= text_bytes) ||
 	    (record->func_off > record->off && record->func_off != UINT64_MAX))
 		return false;
 	name->func_off = record->func_off;
@@ -128,6 +140,8 @@ static bool name_take(const struct protocol_name *record, const char *text, size
 	name->last = record->last;
 	if (record->name != PROTOCOL_NO_TEXT)
 		name->name = name_copy(text, text_bytes, record->name, out + *used, used);
+	if (record->mangled != PROTOCOL_NO_TEXT)
+		name->mangled = name_copy(text, text_bytes, record->mangled, out + *used, used);
 	if (record->object != PROTOCOL_NO_TEXT)
 		name->object = name_copy(text, text_bytes, record->object, out + *used, used);
 	return true;
@@ -154,6 +168,59 @@ static int names_take(const struct request *request, const void *data, size_t le
 	return 0;
 }
 
+static bool text_take(uint32_t at, const char *text, size_t text_bytes, char *out, size_t *used,
+		      const char **ret)
+{
+	if (at == PROTOCOL_NO_TEXT)
+		return true;
+	if (at >= text_bytes)
+		return false;
+	*ret = name_copy(text, text_bytes, at, out + *used, used);
+	return true;
+}
+
+static bool frame_take(const struct protocol_frame *record, const char *text, size_t text_bytes,
+		       struct loader_frame *frame, char *out, size_t *used)
+{
+	*frame = (struct loader_frame){.line = record->line, .decl_line = record->decl_line};
+	return text_take(record->name, text, text_bytes, out, used, &frame->name) &&
+	       text_take(record->file, text, text_bytes, out, used, &frame->file) &&
+	       text_take(record->decl_file, text, text_bytes, out, used, &frame->decl_file);
+}
+
+/* The same as names_take() for lines. *RET_NR is how many of the offsets have an answer. */
+static int lines_take(const void *data, size_t len, struct answer_names *names, uint32_t *ret_nr)
+{
+	const struct protocol_lines *head = data;
+	const struct protocol_place *places;
+	const struct protocol_frame *frames;
+	size_t fixed, used = 0;
+
+	if (len < sizeof(*head) || head->nr_places > *ret_nr ||
+	    head->nr_frames > LOADER_FRAMES_MAX || (head->nr_places == 0 && *ret_nr > 0))
+		return -EBADMSG;
+	fixed = sizeof(*head) + head->nr_places * sizeof(*places) +
+		head->nr_frames * sizeof(*frames);
+	if (len < fixed || len - fixed != head->text_bytes)
+		return -EBADMSG;
+	places = (const struct protocol_place *)(head + 1);
+	frames = (const struct protocol_frame *)(places + head->nr_places);
+	for (uint32_t i = 0; i < head->nr_frames; i++)
+		if (!frame_take(&frames[i], (const char *)data + fixed, head->text_bytes,
+				&names->frames[i], names->text, &used))
+			return -EBADMSG;
+	for (uint32_t i = 0; i < head->nr_places; i++) {
+		if (places[i].nr > LOADER_CHAIN_MAX || places[i].off != names->places[i].off ||
+		    places[i].first > head->nr_frames ||
+		    places[i].nr > head->nr_frames - places[i].first)
+			return -EBADMSG;
+		names->places[i].frames = names->frames + places[i].first;
+		names->places[i].nr_frames = places[i].nr;
+	}
+	*ret_nr = head->nr_places;
+	return 0;
+}
+
 /* Is FD, of at most MAX bytes, cut to BYTES and beyond any change? */
 static int output_check(int fd, uint64_t bytes, uint64_t max)
 {
@@ -168,8 +235,9 @@ static int output_check(int fd, uint64_t bytes, uint64_t max)
 	return 0;
 }
 
-/* Copy BYTES that the loader shares, then look at them. */
-static int names_copy(const struct request *request, uint64_t bytes, struct answer_names *names)
+/* Copy BYTES that the loader shares, then look at them: the answer to REQUEST, for RET. */
+static int names_copy(const struct request *request, uint64_t bytes, struct answer_names *names,
+		      struct loader_reply *ret)
 {
 	int r;
 
@@ -179,6 +247,8 @@ static int names_copy(const struct request *request, uint64_t bytes, struct answ
 	if (r < 0)
 		return r;
 	memcpy(names->copy, names->shared, bytes);
+	if (request->kind == LOADER_REPLY_LINES)
+		return lines_take(names->copy, bytes, names, &ret->nr_answered);
 	return names_take(request, names->copy, bytes, names);
 }
 
@@ -203,8 +273,17 @@ int answer_take(const struct request *request, const struct protocol_reply *mess
 	describe(message, ret);
 	if (message->status != LOADER_OK)
 		return 0;
-	if (request->kind == LOADER_REPLY_NAMES)
-		return names_copy(request, message->output_bytes, names);
+	ret->jit = (struct loader_jit){
+		.count = message->jit_count,
+		.left_out = message->jit_left_out,
+		.has_changed = message->jit_has_changed != 0,
+		.is_late = message->jit_is_late != 0,
+		.changed_ns = message->jit_changed_ns,
+	};
+	if (request->kind == LOADER_REPLY_JIT)
+		return 0;
+	if (answer_is_text(request->kind))
+		return names_copy(request, message->output_bytes, names, ret);
 	r = output_check(*output, message->output_bytes, output_max);
 	if (r == 0)
 		ret->blob_fd = steal_fd(output);

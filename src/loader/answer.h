@@ -25,9 +25,17 @@ struct request {
 	uint64_t offs[];
 };
 
-/* The names of one answer, in memory of our own. */
+/* Is such an answer text in the file that all names share? */
+static inline bool answer_is_text(enum loader_reply_kind kind)
+{
+	return kind == LOADER_REPLY_NAMES || kind == LOADER_REPLY_LINES;
+}
+
+/* The names, or the lines, of one answer, in memory of our own. */
 struct answer_names {
 	struct loader_name all[LOADER_NAMES_MAX];
+	struct loader_place places[LOADER_NAMES_MAX];
+	struct loader_frame frames[LOADER_FRAMES_MAX];
 	char *text;
 	const void *shared; /* what the present loader fills, or NULL */
 	size_t shared_bytes;

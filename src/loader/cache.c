@@ -4,10 +4,13 @@
 
 #include "src/loader/cache.h"
 
+#include "src/base/util.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 static void blob_free(struct cache_entry *entry)
 {
@@ -27,6 +30,9 @@ static void entry_shrink(struct cache_entry *entry)
 		blob_free(entry);
 	entry->symbols = symbols_free(entry->symbols);
 	entry->kallsyms = kallsyms_free(entry->kallsyms);
+	entry->jit_code = jit_code_free(entry->jit_code);
+	entry->perf_map = (struct perf_map){0};
+	entry->jitdump = (struct jitdump){0};
 }
 
 static void entry_clear(struct cache_entry *entry)
@@ -52,6 +58,8 @@ static size_t entry_bytes(const struct cache_entry *entry)
 		bytes += symbols_bytes(entry->symbols);
 	if (entry->kallsyms)
 		bytes += kallsyms_bytes(entry->kallsyms);
+	if (entry->jit_code)
+		bytes += jit_code_bytes(entry->jit_code);
 	return bytes;
 }
 
@@ -130,5 +138,19 @@ void cache_trim(struct cache *cache)
 		bytes -= entry_bytes(oldest);
 		entry_shrink(oldest);
 		cache->evicted++;
+	}
+}
+
+void cache_stamps(const struct cache_files *files, struct cache_stamp stamps[CACHE_FILES_MAX])
+{
+	for (unsigned int i = 0; i < files->nr; i++) {
+		struct stat st;
+
+		stamps[i] = (struct cache_stamp){0};
+		if (fstat(files->all[i], &st) < 0)
+			continue;
+		stamps[i].bytes = (uint64_t)st.st_size;
+		stamps[i].modified_ns =
+			(uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec;
 	}
 }

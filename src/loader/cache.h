@@ -8,7 +8,9 @@
 #define ST_LOADER_CACHE_H
 
 #include "src/loader/elf_file.h"
+#include "src/loader/jitdump.h"
 #include "src/loader/kallsyms.h"
+#include "src/loader/perf_map.h"
 #include "src/loader/protocol.h"
 #include "src/loader/symbols.h"
 #include "unwind/table.h"
@@ -50,6 +52,10 @@ struct cache_entry {
 	struct kallsyms *kallsyms;
 	bool is_vmlinux;       /* its symbols are those of a file */
 	uint64_t kernel_shift; /* of the addresses asked for against those */
+	/* of code made at run time */
+	struct jit_code *jit_code;
+	struct perf_map perf_map;
+	struct jitdump jitdump; /* instead of it */
 };
 
 struct cache {
@@ -75,9 +81,12 @@ struct cache_files {
 	unsigned int nr;
 };
 
+/* How FILES are now. */
+void cache_stamps(const struct cache_files *files, struct cache_stamp stamps[CACHE_FILES_MAX]);
+
 /*
  * Name the functions at REQUEST's offsets (at most LOADER_NAMES_MAX) by what ENTRY
- * holds: symbols, else the FDE; or the kernel's symbols. The answer goes to
+ * holds: symbols, else the FDE; or the kernel's symbols, or what is told of code made at run time. The answer goes to
  * OUT, which is aligned to 8 bytes. Its length, or -E2BIG if OUT_BYTES were too
  * few. (names.c)
  */

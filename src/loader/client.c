@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The queues of requests, and restarting the loader. Tables, the kernel's names
- * and other names take turns so that tables come first and nothing starves.
+ * The requests, and restarting the loader. Which request comes next is turns.c's.
  * A loader whose answer does not pass answer.c is replaced.
  *
  * A loader counts as started when it has said hello; before that, its death
@@ -18,6 +17,7 @@
 #include "src/base/vec.h"
 #include "src/loader/answer.h"
 #include "src/loader/protocol.h"
+#include "src/loader/turns.h"
 #include "unwind/table.h"
 
 #include <assert.h>
@@ -27,33 +27,26 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define MODULES_MAX	  (1u << 20)
 #define RESTART_FIRST_NS  (100 * NS_PER_MSEC)
 #define RESTART_MAX_NS	  (3200 * NS_PER_MSEC)
-#define STARTS_FAILED_MAX 6   /* in a row; then what is queued is answered as failed */
-#define TABLES_PER_NAMES  16  /* tables that may go before names that wait */
-#define OTHERS_PER_LATE	  256 /* what is late waits for so many at most */
-#define OWNERS_MAX	  64  /* further ones share the last place */
-#define OWNERS_HALVE_NS	  NS_PER_SEC
-#define KILLS_MAX	  3 /* while the same file was in work */
-
-/* Kinds of requests that take turns. LATE comes after all others: what took too long already. */
-enum turn { TURN_TABLES, TURN_KERNEL, TURN_NAMES, TURN_LATE, TURN_COUNT };
-
-struct queue {
-	struct request *first, **last;
-};
+#define STARTS_FAILED_MAX 6	      /* in a row; then what is queued is answered as failed */
+#define KILLS_MAX	  3	      /* while the same file was in work */
+#define PROGRESS_MIN_NS	  NS_PER_MSEC /* CPU time until a deadline that tells work from waiting */
 
 struct module {
 	uint32_t id;
-	uint32_t owner; /* place in the client's owners */
+	uint32_t owner; /* of turns.h */
 	int fd;		/* -1: closed, see loader_close_module() */
 	int debug[LOADER_DEBUG_MAX];
 	uint32_t nr_debug;
 	uint64_t file_key;
-	uint32_t nr_kills;	/* of loaders that had it in work */
-	enum loader_status bad; /* LOADER_OK, or why it is not given to a loader any more */
+	bool is_jit;		      /* a perf map */
+	uint32_t nr_kills;	      /* of loaders that had it in work */
+	enum loader_status bad;	      /* LOADER_OK, or why it is not given to a loader any more */
+	enum loader_status bad_lines; /* the same for its lines alone */
 };
 
 struct loader_client {
@@ -70,20 +63,16 @@ struct loader_client {
 	struct queue waiting;
 	struct queue answered; /* without a loader, in the order of their answers */
 	uint32_t nr_queued;
-	uint32_t tables_in_row, others_in_row;
-	bool was_kernel;
-
-	/* Whose files these are, and what they took of the loader's time lately. */
-	uid_t owners[OWNERS_MAX];
-	uint64_t owners_cpu_ns[OWNERS_MAX];
-	uint32_t nr_owners;
-	uint64_t owners_halved_ns;
+	struct turns turns;
 
 	struct request *outstanding;
+	enum protocol_kind outstanding_kind;
 	int output;
 	uint64_t serial, last_key;
 
 	uint64_t time_ns, deadline_at_ns, start_at_ns, backoff_ns;
+	/* When the loader must have done by all means; its CPU time at the beginning and at the last look. */
+	uint64_t give_up_at_ns, begun_cpu_ns, seen_cpu_ns;
 	uint32_t starts_failed;
 	uint64_t output_max;
 	uint64_t kernel_text;
@@ -106,13 +95,14 @@ const char *loader_status_text(enum loader_status status)
 		[LOADER_FAILED] = "could not be read",
 		[LOADER_LATE] = "takes long",
 		[LOADER_NO_FILES] = "too few file descriptors",
+		[LOADER_NOT_BUILT] = "built without libcapstone",
 	};
 
 	_Static_assert(ARRAY_SIZE(texts) == LOADER_STATUS_COUNT, "one text per status");
 	return (unsigned int)status < LOADER_STATUS_COUNT ? texts[status] : "?";
 }
 
-/* --- queues --- */
+/* --- requests --- */
 
 /* On the heap, owned by whoever has taken it out of a queue. NULL: no memory. */
 static struct request *request_new(enum loader_reply_kind kind, uint32_t module,
@@ -126,59 +116,6 @@ static struct request *request_new(enum loader_reply_kind kind, uint32_t module,
 	if (nr > 0)
 		memcpy(request->offs, offs, nr * sizeof(*offs));
 	return request;
-}
-
-static void queue_init(struct queue *queue)
-{
-	queue->first = NULL;
-	queue->last = &queue->first;
-}
-
-static void queue_done(struct queue *queue)
-{
-	struct request *next;
-
-	for (struct request *request = queue->first; request; request = next) {
-		next = request->next;
-		free(request);
-	}
-	queue_init(queue);
-}
-
-static void queue_put(struct queue *queue, struct request *request)
-{
-	request->next = NULL;
-	*queue->last = request;
-	queue->last = &request->next;
-}
-
-/* To its front. */
-static void queue_put_back(struct queue *queue, struct request *request)
-{
-	request->next = queue->first;
-	queue->first = request;
-	if (!request->next)
-		queue->last = &request->next;
-}
-
-/* Take out the one that *AT leads to. */
-static struct request *queue_take(struct queue *queue, struct request **at)
-{
-	struct request *request = *at;
-
-	*at = request->next;
-	if (!*at)
-		queue->last = at;
-	return request;
-}
-
-static enum turn turn_of(const struct request *request)
-{
-	if (request->cpu_max_ns > LOADER_CPU_FIRST_NS)
-		return TURN_LATE;
-	if (request->kind != LOADER_REPLY_NAMES)
-		return TURN_TABLES;
-	return request->module == LOADER_KERNEL ? TURN_KERNEL : TURN_NAMES;
 }
 
 static void answer_here(struct loader_client *c, struct request *request, enum loader_status status)
@@ -226,35 +163,6 @@ static void module_close(struct module *module)
 	module_close_debug(module);
 }
 
-/* The place of FD's owner, made if he is new. */
-static uint32_t owner_of(struct loader_client *c, int fd)
-{
-	struct stat st;
-	uint32_t i;
-
-	if (fstat(fd, &st) < 0)
-		return 0;
-	for (i = 0; i < c->nr_owners; i++)
-		if (c->owners[i] == st.st_uid)
-			return i;
-	if (c->nr_owners == OWNERS_MAX)
-		return OWNERS_MAX - 1;
-	c->owners[c->nr_owners++] = st.st_uid;
-	return i;
-}
-
-/* The present loader has used CPU_NS so far, the last of it for OWNER. Old use counts less and less. */
-static void owner_charge(struct loader_client *c, uint32_t owner, uint64_t cpu_ns)
-{
-	if (cpu_ns > c->present.cpu_ns)
-		c->owners_cpu_ns[owner] += cpu_ns - c->present.cpu_ns;
-	if (c->time_ns < c->owners_halved_ns + OWNERS_HALVE_NS)
-		return;
-	c->owners_halved_ns = c->time_ns;
-	for (uint32_t i = 0; i < c->nr_owners; i++)
-		c->owners_cpu_ns[i] /= 2;
-}
-
 int loader_add_module(struct loader_client *c, uint32_t id, int fd)
 {
 	struct module *module = module_get(c, id);
@@ -275,11 +183,22 @@ int loader_add_module(struct loader_client *c, uint32_t id, int fd)
 	}
 	*module = (struct module){
 		.id = id,
-		.owner = owner_of(c, owned),
+		.owner = turns_owner_of(&c->turns, owned),
 		.fd = steal_fd(&owned),
 		.file_key = ++c->last_key,
 	};
 	return 0;
+}
+
+int loader_add_jit(struct loader_client *c, uint32_t id, int fd, bool is_next)
+{
+	struct module *module = is_next ? module_get(c, id) : NULL;
+	int r = module ? loader_open_again(c, id, fd) : loader_add_module(c, id, fd);
+
+	module = module_get(c, id);
+	if (r == 0 && module)
+		module->is_jit = true;
+	return r;
 }
 
 void loader_set_kernel_text(struct loader_client *c, uint64_t text)
@@ -388,11 +307,32 @@ int loader_request_return_addrs(struct loader_client *c, uint32_t module)
 	return request_put(c, LOADER_REPLY_RETURN_ADDRS, module, NULL, 0);
 }
 
+int loader_request_jit(struct loader_client *c, uint32_t module, uint16_t epoch)
+{
+	const uint64_t at = epoch;
+
+	return request_put(c, LOADER_REPLY_JIT, module, &at, 1);
+}
+
 int loader_request_names(struct loader_client *c, uint32_t module, const uint64_t *offs,
 			 uint32_t nr)
 {
 	assert(nr <= LOADER_NAMES_MAX);
 	return request_put(c, LOADER_REPLY_NAMES, module, offs, nr);
+}
+
+int loader_request_code(struct loader_client *c, uint32_t module, uint64_t off, uint64_t last)
+{
+	const uint64_t offs[] = {off, last};
+
+	return request_put(c, LOADER_REPLY_CODE, module, offs, ARRAY_SIZE(offs));
+}
+
+int loader_request_lines(struct loader_client *c, uint32_t module, const uint64_t *offs,
+			 uint32_t nr)
+{
+	assert(nr <= LOADER_NAMES_MAX);
+	return request_put(c, LOADER_REPLY_LINES, module, offs, nr);
 }
 
 /* --- the loader's life --- */
@@ -478,6 +418,50 @@ static void start_failed(struct loader_client *c, int error)
 		answer_queued(c, false, 0, status_of(error));
 }
 
+/* CPU time of the loader so far; 0 if it cannot be told. */
+static uint64_t loader_cpu_ns(const struct loader_client *c)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(c->pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+		return 0;
+	return (uint64_t)used.tv_sec * NS_PER_SEC + (uint64_t)used.tv_nsec;
+}
+
+/* From now on the loader has LOADER_DEADLINE_NS for what it does. */
+static void deadline_begin(struct loader_client *c)
+{
+	c->deadline_at_ns = c->time_ns + LOADER_DEADLINE_NS;
+	c->give_up_at_ns = c->time_ns + LOADER_PATIENCE_NS;
+	c->begun_cpu_ns = c->seen_cpu_ns = loader_cpu_ns(c);
+}
+
+/*
+ * At the deadline: has the loader worked, but had too little of the CPU to be
+ * done? Then the machine is to blame, not the file. One that was stopped or waits
+ * for a file has not worked, and one that had half of the CPU was not starved.
+ */
+static bool loader_is_starved(struct loader_client *c)
+{
+	uint64_t cpu_ns = loader_cpu_ns(c);
+	bool works = cpu_ns >= c->seen_cpu_ns + PROGRESS_MIN_NS;
+
+	c->seen_cpu_ns = cpu_ns;
+	return works && cpu_ns - c->begun_cpu_ns < LOADER_DEADLINE_NS / 2 &&
+	       c->time_ns < c->give_up_at_ns;
+}
+
+static bool loader_is_late(struct loader_client *c)
+{
+	if (c->pid <= 0 || (c->is_ready && !c->outstanding) || c->time_ns < c->deadline_at_ns)
+		return false;
+	if (!loader_is_starved(c))
+		return true;
+	c->deadline_at_ns = c->time_ns + LOADER_DEADLINE_NS;
+	return false;
+}
+
 static void loader_start(struct loader_client *c)
 {
 	int sock = -1;
@@ -494,7 +478,20 @@ static void loader_start(struct loader_client *c)
 	}
 	c->sock = sock;
 	c->pid = pid;
-	c->deadline_at_ns = c->time_ns + LOADER_DEADLINE_NS;
+	deadline_begin(c);
+}
+
+/* Is it answered in a memory file of its own? */
+static bool needs_output(const struct request *request)
+{
+	return request->kind == LOADER_REPLY_TABLE || request->kind == LOADER_REPLY_RETURN_ADDRS ||
+	       request->kind == LOADER_REPLY_CODE;
+}
+
+/* Are debug files looked at for it? */
+static bool needs_symbols(const struct request *request)
+{
+	return request->kind == LOADER_REPLY_NAMES || request->kind == LOADER_REPLY_CODE;
 }
 
 /*
@@ -504,7 +501,7 @@ static void loader_start(struct loader_client *c)
 static bool request_may_retry(struct module *module, const struct request *request,
 			      enum loader_end end)
 {
-	if (request->kind == LOADER_REPLY_NAMES && module->nr_debug > 0) {
+	if (needs_symbols(request) && module->nr_debug > 0) {
 		module_close_debug(module);
 		return true;
 	}
@@ -516,7 +513,9 @@ static void request_give_up(struct loader_client *c, struct request *request, st
 			    enum loader_status status)
 {
 	answer_here(c, request, status);
-	if (module) {
+	if (module && request->kind == LOADER_REPLY_LINES) {
+		module->bad_lines = status;
+	} else if (module) {
 		module->bad = status;
 		answer_queued(c, true, module->id, status);
 	}
@@ -549,49 +548,6 @@ static void loader_fail(struct loader_client *c, enum loader_end end)
 
 /* --- sending --- */
 
-/* The first of TURN of the owner who used least, or NULL. */
-static struct request *turn_take(struct loader_client *c, enum turn turn)
-{
-	const uint64_t *used_ns = c->owners_cpu_ns;
-	struct request **best = NULL;
-
-	for (struct request **at = &c->waiting.first; *at; at = &(*at)->next)
-		if (turn_of(*at) == turn &&
-		    (!best || used_ns[(*at)->owner] < used_ns[(*best)->owner]))
-			best = at;
-	return best ? queue_take(&c->waiting, best) : NULL;
-}
-
-/* Of the owner who used least: tables, the kernel's names and others in turn; what is late at the end. */
-static struct request *request_next(struct loader_client *c)
-{
-	uint64_t least_ns = UINT64_MAX;
-	bool has[TURN_COUNT] = {false};
-	enum turn turn = TURN_TABLES;
-
-	for (const struct request *r = c->waiting.first; r; r = r->next)
-		if (turn_of(r) != TURN_LATE)
-			least_ns = MIN(least_ns, c->owners_cpu_ns[r->owner]);
-	for (const struct request *r = c->waiting.first; r; r = r->next)
-		has[turn_of(r)] |=
-			turn_of(r) == TURN_LATE || c->owners_cpu_ns[r->owner] <= least_ns;
-	if ((!has[TURN_TABLES] && !has[TURN_KERNEL] && !has[TURN_NAMES]) ||
-	    (has[TURN_LATE] && c->others_in_row >= OTHERS_PER_LATE)) {
-		c->others_in_row = 0;
-		return turn_take(c, TURN_LATE);
-	}
-	c->others_in_row++;
-	if (has[TURN_NAMES] && c->tables_in_row >= TABLES_PER_NAMES)
-		turn = TURN_NAMES;
-	else if (has[TURN_KERNEL] && (!c->was_kernel || !has[TURN_TABLES]))
-		turn = TURN_KERNEL;
-	else if (!has[TURN_TABLES])
-		turn = TURN_NAMES;
-	c->was_kernel = turn == TURN_KERNEL;
-	c->tables_in_row = turn == TURN_NAMES ? 0 : c->tables_in_row + 1;
-	return turn_take(c, turn);
-}
-
 static int attach(struct loader_client *c, const struct module *module, int fd,
 		  enum protocol_role role)
 {
@@ -606,14 +562,23 @@ static int attach(struct loader_client *c, const struct module *module, int fd,
 	return msg_send(c->sock, &message, sizeof(message), fd, MSG_DONTWAIT);
 }
 
-static enum protocol_kind protocol_kind_of(const struct request *request)
+static enum protocol_kind protocol_kind_of(const struct module *module,
+					   const struct request *request)
 {
 	switch (request->kind) {
 	case LOADER_REPLY_TABLE:
 		return PROTOCOL_TABLE;
 	case LOADER_REPLY_RETURN_ADDRS:
 		return PROTOCOL_RETURN_ADDRS;
+	case LOADER_REPLY_JIT:
+		return PROTOCOL_JIT;
+	case LOADER_REPLY_CODE:
+		return PROTOCOL_CODE;
+	case LOADER_REPLY_LINES:
+		return PROTOCOL_LINES;
 	default:
+		if (module->is_jit)
+			return PROTOCOL_JIT_NAMES;
 		return request->module == LOADER_KERNEL ? PROTOCOL_KERNEL_NAMES : PROTOCOL_NAMES;
 	}
 }
@@ -649,7 +614,7 @@ static int request_send(struct loader_client *c, const struct module *module,
 {
 	struct protocol_request message = {
 		.version = PROTOCOL_VERSION,
-		.kind = protocol_kind_of(request),
+		.kind = protocol_kind_of(module, request),
 		.nr_offs = request->nr_offs,
 		.serial = ++c->serial,
 		.file_key = module->file_key,
@@ -662,7 +627,7 @@ static int request_send(struct loader_client *c, const struct module *module,
 	if (r == 0 && output >= 0)
 		r = attach(c, module, output, PROTOCOL_ROLE_OUTPUT);
 	for (uint32_t i = 0; i < module->nr_debug && r == 0; i++)
-		if (request->kind == LOADER_REPLY_NAMES)
+		if (needs_symbols(request) || request->kind == LOADER_REPLY_LINES)
 			r = attach(c, module, module->debug[i], PROTOCOL_ROLE_DEBUG);
 	if (r < 0)
 		return r;
@@ -672,7 +637,7 @@ static int request_send(struct loader_client *c, const struct module *module,
 
 static void send_next(struct loader_client *c)
 {
-	struct request *request = request_next(c);
+	struct request *request = turns_next(&c->turns, &c->waiting);
 	AUTO_CLOSE int output = -1;
 	struct module *module;
 	int r;
@@ -681,7 +646,11 @@ static void send_next(struct loader_client *c)
 		return;
 	module = module_get(c, request->module);
 	assert(module);
-	if (request->kind != LOADER_REPLY_NAMES) {
+	if (request->kind == LOADER_REPLY_LINES && module->bad_lines != LOADER_OK) {
+		answer_here(c, request, module->bad_lines);
+		return;
+	}
+	if (needs_output(request)) {
 		output = output_new(c);
 		if (output < 0) {
 			answer_here(c, request, status_of(output));
@@ -697,8 +666,9 @@ static void send_next(struct loader_client *c)
 		return;
 	}
 	c->outstanding = request;
+	c->outstanding_kind = protocol_kind_of(module, request);
 	c->output = steal_fd(&output);
-	c->deadline_at_ns = c->time_ns + LOADER_DEADLINE_NS;
+	deadline_begin(c);
 }
 
 void loader_tick(struct loader_client *c, uint64_t time_ns)
@@ -706,7 +676,7 @@ void loader_tick(struct loader_client *c, uint64_t time_ns)
 	bool has_work = c->waiting.first;
 
 	c->time_ns = time_ns;
-	if (c->pid > 0 && (c->outstanding || !c->is_ready) && time_ns >= c->deadline_at_ns)
+	if (loader_is_late(c))
 		loader_fail(c, END_LATE);
 	if (c->pid == 0 && has_work && time_ns >= c->start_at_ns)
 		loader_start(c);
@@ -722,7 +692,7 @@ static bool reply_take(struct loader_client *c, const struct protocol_reply *mes
 {
 	const struct request *request = c->outstanding;
 
-	if (!request || !answer_is_sane(message, protocol_kind_of(request), c->serial))
+	if (!request || !answer_is_sane(message, c->outstanding_kind, c->serial))
 		return false;
 	if (request->is_dropped) {
 		answer_nothing(request, LOADER_FAILED, &c->names, ret);
@@ -736,7 +706,8 @@ static struct request *reply_account(struct loader_client *c, const struct proto
 {
 	struct request *request = steal_ptr(c->outstanding);
 
-	owner_charge(c, request->owner, message->cpu_ns);
+	turns_charge(&c->turns, request->owner,
+		     message->cpu_ns - MIN(c->present.cpu_ns, message->cpu_ns), c->time_ns);
 	c->present.cpu_ns = message->cpu_ns;
 	c->present.rss_bytes = message->rss_bytes;
 	c->present.symbols_evicted = message->symbols_evicted;
@@ -765,7 +736,7 @@ static bool reply_is_late(struct loader_client *c, const struct protocol_reply *
 	struct module *module;
 
 	if (!request || request->is_dropped || message->status != LOADER_LATE ||
-	    !answer_is_sane(message, protocol_kind_of(request), c->serial))
+	    !answer_is_sane(message, c->outstanding_kind, c->serial))
 		return false;
 	request = reply_account(c, message);
 	module = module_get(c, request->module);
@@ -842,16 +813,16 @@ int loader_client_fd(const struct loader_client *c)
 /* Files, not requests: a file may wait for its table and for its return addresses. */
 static void count_late(const struct loader_client *c, struct loader_stats *ret)
 {
-	if (c->outstanding && c->outstanding->cpu_max_ns > LOADER_CPU_FIRST_NS) {
+	if (c->outstanding && turns_is_late(c->outstanding)) {
 		ret->late++;
 		ret->late_module = c->outstanding->module;
 	}
 	for (const struct request *r = c->waiting.first; r; r = r->next) {
 		const struct request *same = c->waiting.first;
 
-		if (turn_of(r) != TURN_LATE)
+		if (!turns_is_late(r))
 			continue;
-		while (turn_of(same) != TURN_LATE || same->module != r->module)
+		while (!turns_is_late(same) || same->module != r->module)
 			same = same->next;
 		if (same != r || (ret->late && r->module == ret->late_module))
 			continue;

@@ -16,8 +16,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define LOADER_NAMES_MAX   512		 /* offsets in one names request */
+#define LOADER_NAMES_MAX   512 /* offsets in one names request */
+#define LOADER_CHAIN_MAX   64u /* functions at one offset; outer ones beyond are left out */
 #define LOADER_DEADLINE_NS 5000000000ull /* per request */
+/* A loader that wants the CPU and hardly gets it (a machine with more work than CPUs) has this long. */
+#define LOADER_PATIENCE_NS 60000000000ull
 /*
  * CPU time that a request may take at first. One that needs more waits for
  * all others and may take twice as much then, until it would be LOADER_DEADLINE_NS.
@@ -58,12 +61,29 @@ enum loader_status {
 	LOADER_FAILED,	  /* could not read it, too large ... */
 	LOADER_LATE,	  /* the loader's alone: it gave up for now, see LOADER_CPU_FIRST_NS */
 	LOADER_NO_FILES,  /* no file descriptor was left for asking: the file may be well */
+	LOADER_NOT_BUILT, /* this stacktop was built without what it needs for that */
 	LOADER_STATUS_COUNT,
 };
 /* A few words for the health view: "not ELF or damaged", "timed out" ... */
 const char *loader_status_text(enum loader_status status);
 
-enum loader_reply_kind { LOADER_REPLY_TABLE, LOADER_REPLY_RETURN_ADDRS, LOADER_REPLY_NAMES };
+enum loader_reply_kind {
+	LOADER_REPLY_TABLE,
+	LOADER_REPLY_RETURN_ADDRS,
+	LOADER_REPLY_NAMES,
+	LOADER_REPLY_LINES,
+	LOADER_REPLY_JIT,
+	LOADER_REPLY_CODE,
+};
+
+/* What has come to a perf map or a jitdump. */
+struct loader_jit {
+	uint32_t count;	   /* pieces of code with a name, in all */
+	uint64_t left_out; /* those that were refused, so far */
+	bool has_changed; /* code stands where other code stood, or is gone: another epoch begins */
+	uint64_t changed_ns; /* since when (CLOCK_MONOTONIC), if the file tells; else 0 */
+	bool is_late;	     /* there is more of it than may be read at once */
+};
 
 struct loader_name {
 	uint64_t off; /* as asked */
@@ -72,17 +92,36 @@ struct loader_name {
 	uint64_t func_vaddr; /* the same as the file's own address (for object+0x1a40) */
 	uint64_t from, last; /* all offsets of the function for which the answer is the same */
 	const char *name;    /* demangled, sanitized; NULL: known by its FDE or not at all */
+	const char *mangled; /* as the file has it, sanitized; NULL: it is the same */
 	/* kernel: the kernel module's name without brackets, "" for the kernel proper; else NULL */
 	const char *object;
+};
+
+/* A function at an address, from debug information. */
+struct loader_frame {
+	const char *name; /* demangled, sanitized; NULL: not known */
+	/* Where in it: of the innermost function where the code is from, of others the call. */
+	const char *file; /* NULL: not known */
+	uint32_t line;	  /* 0: not known */
+	/* where the function is written */
+	const char *decl_file;
+	uint32_t decl_line;
+};
+
+struct loader_place {
+	uint64_t off;			   /* as asked */
+	const struct loader_frame *frames; /* innermost first: all but the last are inlined */
+	uint32_t nr_frames;		   /* 0: nothing is known */
 };
 
 struct loader_reply {
 	enum loader_reply_kind kind;
 	enum loader_status status;
 	uint32_t module;
-	/* TABLE and CALLS: the blob, sealed, owned by the receiver (close it); -1 with a status != OK */
+	/* TABLE, RETURN_ADDRS and CODE (for instructions_take): the blob, sealed, owned by the receiver (close it); -1 with a status != OK */
 	int blob_fd;
-	uint8_t build_id[20]; /* TABLE, and NAMES of a vmlinux */
+	/* TABLE, and NAMES of a vmlinux. LINES: of another file that is needed for all names */
+	uint8_t build_id[20];
 	uint8_t build_id_bytes;
 	char debuglink[256]; /* TABLE: file name only, sanitized of '/', or "" */
 	bool is_refused;     /* NAMES: what is packed in it is larger than anything honest */
@@ -90,6 +129,10 @@ struct loader_reply {
 	/* NAMES: one for each offset asked for, whatever the status; valid until the next loader_next_reply */
 	const struct loader_name *names;
 	uint32_t nr_names;
+	struct loader_jit jit; /* JIT */
+	/* LINES: one for each offset; of those from NR_ANSWERED on ask again: there was no room */
+	const struct loader_place *places;
+	uint32_t nr_places, nr_answered;
 };
 
 struct loader_client *loader_client_new(const struct loader_spawner *spawner);
@@ -101,6 +144,11 @@ struct loader_client *loader_client_free(struct loader_client *client); /* kills
  * restarts. Adding a module again replaces its file: kallsyms is read anew.
  */
 int loader_add_module(struct loader_client *client, uint32_t module, int fd);
+/*
+ * The same for a perf map: names are asked of it by address and epoch (see jit_code.h), and it is read with
+ * loader_request_jit(). The same module with another file goes on with what is known, if IS_NEXT.
+ */
+int loader_add_jit(struct loader_client *client, uint32_t module, int fd, bool is_next);
 /*
  * Kernel addresses are those of a kernel that had its symbol _text at TEXT (0: of the one that runs):
  * it is placed anew at each start. LOADER_KERNEL may be a vmlinux then, instead of kallsyms.
@@ -124,8 +172,22 @@ void loader_drop_module(struct loader_client *client, uint32_t module);
 /* Queue requests. Each gets exactly one reply, whatever happens. 0 or -ENOMEM, -ENOENT. */
 int loader_request_table(struct loader_client *client, uint32_t module);
 int loader_request_return_addrs(struct loader_client *client, uint32_t module);
+/* Read on in the perf map of MODULE: what is told now is of EPOCH. */
+int loader_request_jit(struct loader_client *client, uint32_t module, uint16_t epoch);
 /* OFFS: file offsets (already minus 1 for return addresses), at most LOADER_NAMES_MAX, copied. */
 int loader_request_names(struct loader_client *client, uint32_t module, const uint64_t *offs,
+			 uint32_t nr);
+/*
+ * The instructions of the function that begins at file offset OFF and has LAST in it. Statuses of its own:
+ * LOADER_NO_CODE, a machine that is not disassembled here; LOADER_NOT_BUILT, there is no libcapstone.
+ */
+int loader_request_code(struct loader_client *client, uint32_t module, uint64_t off, uint64_t last);
+
+/*
+ * The functions and lines at OFFS, as above. A file on which the loader fails is not asked for lines again; its
+ * names and its table are not concerned.
+ */
+int loader_request_lines(struct loader_client *client, uint32_t module, const uint64_t *offs,
 			 uint32_t nr);
 
 /* To poll for POLLIN; -1 while no loader runs. Changes after a restart. */

@@ -8,6 +8,7 @@
 
 #include "src/loader/demangle.h"
 
+#include "src/base/short_name.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
 
@@ -165,7 +166,7 @@ static size_t suffix_at(const char *name, size_t len)
 	return dot ? (size_t)(dot - name) : len;
 }
 
-static void show(const char *text, size_t len, char *out, size_t out_size)
+void name_show(const char *text, size_t len, char *out, size_t out_size)
 {
 	size_t shown = text_sanitize(text, len, out, out_size);
 
@@ -174,6 +175,20 @@ static void show(const char *text, size_t len, char *out, size_t out_size)
 		shown = text_sanitize(text, len, out, out_size - 3);
 		memcpy(out + shown, "...", 4);
 	}
+}
+
+/* What a function is called stands at the end of its name: rather lose its template arguments. */
+static void show_demangled(const char *text, size_t len, char *out, size_t out_size)
+{
+	char clean[SHORT_NAME_BYTES_MAX], brief[SHORT_NAME_BYTES_MAX];
+
+	if (len < out_size || len >= sizeof(clean)) {
+		name_show(text, len, out, out_size);
+		return;
+	}
+	text_sanitize(text, len, clean, sizeof(clean));
+	len = short_name(clean, "...", brief, sizeof(brief));
+	name_show(brief, len, out, out_size);
 }
 
 void demangle(const char *mangled, char *out, size_t out_size)
@@ -186,7 +201,7 @@ void demangle(const char *mangled, char *out, size_t out_size)
 	if (len == 0)
 		len = strlen(mangled);
 	if (len > DEMANGLE_IN_MAX) {
-		show(mangled, len, out, out_size);
+		name_show(mangled, len, out, out_size);
 		return;
 	}
 	base = suffix_at(mangled, len);
@@ -203,5 +218,5 @@ void demangle(const char *mangled, char *out, size_t out_size)
 	memcpy(sink.text + MIN(sink.len, sizeof(sink.text) - sizeof(suffix)), suffix,
 	       strlen(suffix));
 	sink.len = MIN(sink.len, sizeof(sink.text) - sizeof(suffix)) + strlen(suffix);
-	show(sink.text, sink.len, out, out_size);
+	show_demangled(sink.text, sink.len, out, out_size);
 }

@@ -22,9 +22,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FRAME_BYTES_MAX	  (256u << 20)
-#define PLT_BYTES_MAX	  (64u << 20)
-#define SYMBOLS_BYTES_MAX (16u << 20)
+#define FRAME_BYTES_MAX	   (256u << 20)
+#define GO_TABLE_BYTES_MAX (256u << 20)
+#define GO_TABLE_ALIGN	   32
+#define PLT_BYTES_MAX	   (64u << 20)
+#define SYMBOLS_BYTES_MAX  (16u << 20)
 
 struct code_input {
 	struct cfi_input input;
@@ -36,10 +38,16 @@ struct code_input {
 
 static enum table_machine machine_of(const struct elf_file *file)
 {
-	if (file->is_64 && file->machine == EM_X86_64)
-		return TABLE_MACHINE_X86_64;
-	return file->is_64 && file->machine == EM_AARCH64 ? TABLE_MACHINE_AARCH64
-							  : TABLE_MACHINE_NONE;
+	switch (file->machine) {
+	case EM_X86_64: /* of the 32-bit class: x32, whose words are those of neither */
+		return file->is_64 ? TABLE_MACHINE_X86_64 : TABLE_MACHINE_NONE;
+	case EM_AARCH64:
+		return file->is_64 ? TABLE_MACHINE_AARCH64 : TABLE_MACHINE_NONE;
+	case EM_386:
+		return file->is_64 ? TABLE_MACHINE_NONE : TABLE_MACHINE_I386;
+	default:
+		return TABLE_MACHINE_NONE;
+	}
 }
 
 /* How far into its page a segment begins. */
@@ -85,7 +93,7 @@ static bool eh_frame_hdr_read(const struct elf_file *file, const GElf_Phdr *phdr
 	version = reader_u8(&r);
 	encoding = reader_u8(&r);
 	reader_skip(&r, 2);
-	*ret = cfi_pointer(&r, encoding, phdr->p_vaddr + 4);
+	*ret = cfi_pointer(&r, encoding, phdr->p_vaddr + 4, machine_of(file));
 	return version == 1 && !r.bad;
 }
 
@@ -173,6 +181,23 @@ static bool is_called(const struct cfi_section *names, uint32_t at, const char *
 	       memcmp(names->data + at, name, len) == 0;
 }
 
+/* The symbol at AT, which is there. */
+static Elf64_Sym symbol_at(const struct elf_file *file, const uint8_t *at)
+{
+	Elf64_Sym sym;
+	Elf32_Sym sym_32;
+
+	if (file->is_64) {
+		memcpy(&sym, at, sizeof(sym));
+		return sym;
+	}
+	memcpy(&sym_32, at, sizeof(sym_32));
+	return (Elf64_Sym){.st_name = sym_32.st_name,
+			   .st_value = sym_32.st_value,
+			   .st_info = sym_32.st_info,
+			   .st_shndx = sym_32.st_shndx};
+}
+
 /* Does the file define exit and pthread_exit, as a C library or a program with one in it does? */
 static void exits_find(const struct elf_file *file, struct cfi_input *input)
 {
@@ -182,12 +207,13 @@ static void exits_find(const struct elf_file *file, struct cfi_input *input)
 	struct cfi_section names =
 		elf_file_section(file, is_static ? ".strtab" : ".dynstr", SYMBOLS_BYTES_MAX);
 
-	if (!symbols.data || !names.data || input->machine != TABLE_MACHINE_X86_64 || file->swap)
-		return;
-	for (size_t at = 0; symbols.bytes - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
-		Elf64_Sym sym;
+	size_t each = file->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 
-		memcpy(&sym, symbols.data + at, sizeof(sym));
+	if (!symbols.data || !names.data || input->machine == TABLE_MACHINE_AARCH64 || file->swap)
+		return;
+	for (size_t at = 0; symbols.bytes - at >= each; at += each) {
+		Elf64_Sym sym = symbol_at(file, symbols.data + at);
+
 		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_shndx == SHN_UNDEF)
 			continue;
 		if (is_called(&names, sym.st_name, "exit"))
@@ -195,6 +221,26 @@ static void exits_find(const struct elf_file *file, struct cfi_input *input)
 		else if (is_called(&names, sym.st_name, "pthread_exit"))
 			input->pthread_exit_vaddr = sym.st_value;
 	}
+}
+
+/* Go's table of functions: in a section of its own, or, in what other linkers make of a PIE, among constants. */
+static struct cfi_section go_table_section(const struct elf_file *file)
+{
+	static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro"};
+	struct cfi_section ret = {0};
+	size_t i = 0;
+
+	if (!elf_file_section(file, ".go.buildinfo", GO_TABLE_BYTES_MAX).data)
+		return ret;
+	while (!ret.data && i < ARRAY_SIZE(names))
+		ret = elf_file_section(file, names[i++], GO_TABLE_BYTES_MAX);
+	while (ret.data && !go_table_begins(ret.data, ret.bytes)) {
+		size_t skip = ret.bytes > GO_TABLE_ALIGN ? GO_TABLE_ALIGN : ret.bytes;
+
+		ret.data = ret.bytes > skip ? ret.data + skip : NULL;
+		ret.bytes -= skip;
+	}
+	return ret;
 }
 
 static void code_find(const struct elf_file *file, bool is_return_addrs, struct code_input *code)
@@ -220,6 +266,7 @@ static void code_find(const struct elf_file *file, bool is_return_addrs, struct 
 	input->debug_frame = elf_file_section(file, ".debug_frame", FRAME_BYTES_MAX);
 	if (!input->debug_frame.data)
 		debug_frame_unpack(file, code);
+	input->go_table = go_table_section(file);
 	exits_find(file, input);
 	for (size_t i = 0; i < ARRAY_SIZE(plt_names); i++)
 		input->plt[i] = elf_file_section(file, plt_names[i], PLT_BYTES_MAX);

@@ -19,9 +19,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NOTES_BYTES_MAX	   (1u << 20)
-#define UNPACKED_BYTES_MAX ((size_t)64 << 20)
-#define CRC_CHUNK_BYTES	   65536
+#define NOTES_BYTES_MAX	     (1u << 20)
+#define UNPACKED_BYTES_MAX   ((size_t)64 << 20)
+#define CRC_CHUNK_BYTES	     65536
+#define DEBUG_FILE_BYTES_MAX (4ull << 30)
 
 static void segments_read(struct elf_file *file)
 {
@@ -275,7 +276,8 @@ static uint32_t crc_update(const uint32_t table[256], uint32_t crc, const uint8_
 	return crc;
 }
 
-int elf_file_crc(int fd, uint64_t max, uint32_t *ret_crc)
+/* CRC-32 of the whole file, as .gnu_debuglink has it. 0 or -errno, -EFBIG. */
+static int file_crc(int fd, uint32_t *ret_crc)
 {
 	uint8_t chunk[CRC_CHUNK_BYTES];
 	uint32_t table[256], crc = UINT32_MAX;
@@ -290,7 +292,7 @@ int elf_file_crc(int fd, uint64_t max, uint32_t *ret_crc)
 	while ((n = pread(fd, chunk, sizeof(chunk), (off_t)done)) > 0) {
 		crc = crc_update(table, crc, chunk, (size_t)n);
 		done += (uint64_t)n;
-		if (done > max)
+		if (done > DEBUG_FILE_BYTES_MAX)
 			return -EFBIG;
 		if (deadline_is_over_now())
 			return -ETIME;
@@ -299,4 +301,21 @@ int elf_file_crc(int fd, uint64_t max, uint32_t *ret_crc)
 		return -errno;
 	*ret_crc = ~crc;
 	return 0;
+}
+
+bool elf_file_open_debug(int fd, const struct elf_file *file, struct elf_file *ret)
+{
+	uint32_t crc;
+
+	if (elf_file_open(fd, ret) < 0)
+		return false;
+	if (file->build_id_bytes > 0 && ret->build_id_bytes > 0) {
+		if (file->build_id_bytes == ret->build_id_bytes &&
+		    memcmp(file->build_id, ret->build_id, file->build_id_bytes) == 0)
+			return true;
+	} else if (file->debuglink[0] && file_crc(fd, &crc) == 0 && crc == file->debuglink_crc) {
+		return true;
+	}
+	elf_file_close(ret);
+	return false;
 }

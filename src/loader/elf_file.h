@@ -39,6 +39,8 @@ struct elf_file {
 int elf_file_open(int fd, struct elf_file *ret);
 /* The same of an image in memory, which must outlive it. */
 int elf_file_open_memory(const void *data, size_t len, struct elf_file *ret);
+/* Open the debug file FD, if it is really FILE's: by build-id, else by its checksum. False: it is not. */
+bool elf_file_open_debug(int fd, const struct elf_file *file, struct elf_file *ret);
 void elf_file_close(struct elf_file *file);
 
 /*
@@ -52,9 +54,6 @@ struct cfi_section elf_file_section(const struct elf_file *file, const char *nam
 /* Between addresses of the file and offsets in it, through the executable segments. */
 bool elf_file_off_of(const struct elf_file *file, uint64_t vaddr, uint64_t *ret_off);
 bool elf_file_vaddr_of(const struct elf_file *file, uint64_t off, uint64_t *ret_vaddr);
-
-/* CRC-32 of the whole file, as .gnu_debuglink has it. 0 or -errno, -EFBIG above MAX bytes. */
-int elf_file_crc(int fd, uint64_t max, uint32_t *ret_crc);
 
 /*
  * Compile the unwind table (or, if IS_RETURN_ADDRS, the return addresses) of FILE

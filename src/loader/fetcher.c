@@ -40,7 +40,7 @@
 #endif
 
 #define TREE_FDS_MAX	8
-#define FETCHER_VERSION 0x73746632u
+#define FETCHER_VERSION 0x73746633u
 
 struct fetcher_message {
 	uint32_t version;
@@ -49,9 +49,9 @@ struct fetcher_message {
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
 	uint8_t pad[3];
-	uint64_t cpu_ns, rss_bytes;
+	uint64_t cpu_ns, rss_bytes, done_bytes;
 };
-_Static_assert(sizeof(struct fetcher_message) == 56, "message has padding");
+_Static_assert(sizeof(struct fetcher_message) == 64, "message has padding");
 
 int fetcher_ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_id_bytes)
 {
@@ -65,6 +65,14 @@ int fetcher_ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_i
 		return -EINVAL;
 	memcpy(message.build_id, build_id, build_id_bytes);
 	return msg_send(sock, &message, sizeof(message), -1, MSG_DONTWAIT);
+}
+
+/* A message without a build-id asks for nothing, but a download ends when one comes. */
+void fetcher_cancel(int sock)
+{
+	struct fetcher_message message = {.version = FETCHER_VERSION};
+
+	msg_send(sock, &message, sizeof(message), -1, MSG_DONTWAIT);
 }
 
 int fetcher_next(int sock, struct fetcher_reply *ret)
@@ -84,6 +92,7 @@ int fetcher_next(int sock, struct fetcher_reply *ret)
 		.fd = steal_fd(&fd),
 		.cpu_ns = message.cpu_ns,
 		.rss_bytes = message.rss_bytes,
+		.done_bytes = message.done_bytes,
 	};
 	return 1;
 }
@@ -169,6 +178,7 @@ bool fetch_cache_open(char *path, size_t size, int sock)
 
 #define TIMEOUT_S "10"	/* without 100 KB */
 #define MAXTIME_S "120" /* of a whole download */
+#define TELL_NS	  (NS_PER_SEC / 5)
 
 /* What is used of libdebuginfod. */
 struct library {
@@ -234,16 +244,52 @@ static bool environment_set(const char *cache)
 	       setenv("DEBUGINFOD_CACHE_PATH", cache, 1) == 0 && urls && urls[0];
 }
 
-/* Called a few times per second: stop when it is too much, or when the engine has gone. */
+struct download {
+	int sock;
+	uint64_t tag;
+	uint64_t told_ns; /* when the engine was told how far it is */
+	bool is_cancelled;
+};
+
+static void account(struct fetcher_message *message)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage) < 0)
+		return;
+	message->cpu_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SEC +
+			  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+	message->rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+}
+
+/*
+ * Called a few times per second: tell how much there is; stop when it is too much, is cancelled, or
+ * when the engine has gone.
+ */
 static int progress(debuginfod_client *client, long done, long total)
 {
-	const int *sock = library.get_user_data(client);
-	struct pollfd poller = {.fd = *sock};
+	struct download *download = library.get_user_data(client);
+	struct pollfd poller = {.fd = download->sock, .events = POLLIN};
+	struct fetcher_message message = {
+		.version = FETCHER_VERSION,
+		.tag = download->tag,
+		.status = -EINPROGRESS,
+		.done_bytes = done > 0 ? (uint64_t)done : 0,
+	};
 
 	if (done > 0 && (uint64_t)done > FETCHER_BYTES_MAX)
 		return 1;
-	(void)total; /* MAXSIZE is compared with that */
-	return poll(&poller, 1, 0) > 0 && (poller.revents & (POLLHUP | POLLERR));
+	(void)total;		       /* MAXSIZE is compared with that */
+	if (poll(&poller, 1, 0) > 0) { /* nothing but a cancellation comes meanwhile, or the end */
+		download->is_cancelled = true;
+		return 1;
+	}
+	if (now_ns() - download->told_ns < TELL_NS)
+		return 0;
+	download->told_ns = now_ns();
+	account(&message);
+	msg_send(download->sock, &message, sizeof(message), -1, MSG_DONTWAIT);
+	return 0;
 }
 
 /*
@@ -298,37 +344,31 @@ static int fetch(debuginfod_client *client, const struct fetcher_message *reques
 	return -EBADMSG;
 }
 
-static void account(struct fetcher_message *message)
-{
-	struct rusage usage;
-
-	if (getrusage(RUSAGE_SELF, &usage) < 0)
-		return;
-	message->cpu_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SEC +
-			  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-	message->rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
-}
-
-static int serve(int sock, debuginfod_client *client)
+static int serve(struct download *download, debuginfod_client *client)
 {
 	for (;;) {
 		struct fetcher_message message;
 		int fd = -1, r = -ENOSYS;
-		ssize_t n = msg_recv(sock, &message, sizeof(message), &fd, 0);
+		ssize_t n = msg_recv(download->sock, &message, sizeof(message), &fd, 0);
 
 		if (fd >= 0)
 			close(fd);
 		if (n <= 0)
 			return 0;
 		if (n != (ssize_t)sizeof(message) || message.version != FETCHER_VERSION ||
-		    message.build_id_bytes == 0 ||
 		    message.build_id_bytes > sizeof(message.build_id))
 			return 1;
+		if (message.build_id_bytes == 0) /* the cancellation of what was there already */
+			continue;
+		download->tag = message.tag;
+		download->is_cancelled = false;
 		if (client)
 			r = fetch(client, &message);
+		if (r < 0 && download->is_cancelled)
+			r = -ECANCELED;
 		message.status = r < 0 ? r : 0;
 		account(&message);
-		n = msg_send(sock, &message, sizeof(message), r, 0);
+		n = msg_send(download->sock, &message, sizeof(message), r, 0);
 		if (r >= 0)
 			close(r);
 		if (n < 0)
@@ -358,6 +398,7 @@ static bool enter_sandbox(const char *cache)
 
 int fetcher_main(int sock)
 {
+	struct download download = {.sock = sock};
 	debuginfod_client *client = NULL;
 	char cache[4096];
 	int status;
@@ -371,9 +412,9 @@ int fetcher_main(int sock)
 		return 1;
 	if (client) {
 		library.set_progressfn(client, progress);
-		library.set_user_data(client, &sock);
+		library.set_user_data(client, &download);
 	}
-	status = serve(sock, client);
+	status = serve(&download, client);
 	if (client)
 		library.end(client);
 	return status;

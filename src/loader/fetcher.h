@@ -28,13 +28,16 @@ int fetcher_main(int sock);
 
 struct fetcher_reply {
 	uint64_t tag;
-	int status; /* 0 or -errno: -ENOENT no server has it, -ETIME too slow, -EFBIG, -EBADMSG not that file */
+	int status; /* 0 or -errno: -ENOENT no server has it, -ETIME too slow, -EFBIG, -EBADMSG not that file, -ECANCELED */
+	uint64_t done_bytes; /* with -EINPROGRESS, which no one asked for: so much has come */
 	int fd; /* the debug file, owned by the receiver, or -1; verified again by the loader */
 	uint64_t cpu_ns, rss_bytes; /* of the fetcher so far */
 };
 
 /* Ask for the debug file of BUILD_ID; never blocks. 0 or -errno (-EAGAIN: later). */
 int fetcher_ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_id_bytes);
+/* Give up the file that is on its way: it is answered with -ECANCELED, unless it has come already. */
+void fetcher_cancel(int sock);
 /* The next answer, if there is one. 1, 0 (none for now) or -errno (the fetcher is gone or mad). */
 int fetcher_next(int sock, struct fetcher_reply *ret);
 

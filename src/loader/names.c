@@ -6,6 +6,7 @@
 #include "src/base/util.h"
 #include "src/loader/cache.h"
 #include "src/loader/demangle.h"
+#include "src/loader/jit_text.h"
 #include "src/loader/protocol.h"
 
 #include <assert.h>
@@ -21,13 +22,21 @@ struct answer {
 	char *text;
 };
 
-static uint32_t put_name(struct answer *answer, const char *mangled)
+/* The name of RECORD is what SHOW makes of MANGLED, which goes along if it is another one. */
+static void put_name(struct answer *answer, const char *mangled, struct protocol_name *record,
+		     void (*show)(const char *mangled, char *out, size_t out_size))
 {
 	uint32_t at = answer->head->text_bytes;
 
-	demangle(mangled, answer->text + at, LOADER_NAME_BYTES_MAX);
-	answer->head->text_bytes += (uint32_t)strlen(answer->text + at) + 1;
-	return at;
+	record->name = at;
+	show(mangled, answer->text + at, LOADER_NAME_BYTES_MAX);
+	at += (uint32_t)strlen(answer->text + at) + 1;
+	if (strcmp(mangled, answer->text + record->name) != 0) {
+		record->mangled = at;
+		name_show(mangled, strlen(mangled), answer->text + at, LOADER_NAME_BYTES_MAX);
+		at += 1 + (uint32_t)strlen(answer->text + at);
+	}
+	answer->head->text_bytes = at;
 }
 
 static void file_name(const struct cache_entry *entry, struct answer *answer,
@@ -53,7 +62,7 @@ static void file_name(const struct cache_entry *entry, struct answer *answer,
 	if (!is_found || symbols_text(entry->symbols, place.name, answer->files->all,
 				      answer->files->nr, mangled) < 0)
 		return;
-	record->name = put_name(answer, mangled);
+	put_name(answer, mangled, record, demangle);
 }
 
 static void kernel_name(const struct cache_entry *entry, struct answer *answer,
@@ -72,7 +81,7 @@ static void kernel_name(const struct cache_entry *entry, struct answer *answer,
 		record->from = function.start + shift;
 		record->last = function.end + shift - 1;
 	}
-	record->name = put_name(answer, function.name);
+	put_name(answer, function.name, record, demangle);
 	record->object = answer->head->text_bytes;
 	answer->head->text_bytes +=
 		1 + (uint32_t)text_sanitize(function.object, strlen(function.object),
@@ -96,8 +105,22 @@ static void vmlinux_name(const struct cache_entry *entry, struct answer *answer,
 	record->from = addr - (found.off - found.from);
 	record->last = addr + (found.last - found.off);
 	record->name = found.name;
+	record->mangled = found.mangled;
 	record->object = answer->head->text_bytes;
 	answer->text[answer->head->text_bytes++] = '\0';
+}
+
+/* Its function is known by its name alone: the same one is made again, at other addresses. */
+static void jit_name(const struct cache_entry *entry, struct answer *answer,
+		     struct protocol_name *record)
+{
+	struct jit_place place;
+
+	if (!jit_code_find(entry->jit_code, record->off, &place))
+		return;
+	record->from = place.from;
+	record->last = place.last;
+	put_name(answer, place.name, record, jit_text);
 }
 
 ssize_t names_build(const struct cache_entry *entry, const struct cache_files *files,
@@ -108,7 +131,7 @@ ssize_t names_build(const struct cache_entry *entry, const struct cache_files *f
 	struct answer answer = {.files = files, .head = out};
 
 	assert(nr <= LOADER_NAMES_MAX);
-	if (out_bytes < fixed + nr * (size_t)(LOADER_NAME_BYTES_MAX + OBJECT_BYTES_MAX))
+	if (out_bytes < fixed + nr * (size_t)(2 * LOADER_NAME_BYTES_MAX + OBJECT_BYTES_MAX))
 		return -E2BIG;
 	answer.records = (struct protocol_name *)(answer.head + 1);
 	answer.text = (char *)out + fixed;
@@ -121,8 +144,11 @@ ssize_t names_build(const struct cache_entry *entry, const struct cache_files *f
 			.last = request->offs[i],
 			.name = PROTOCOL_NO_TEXT,
 			.object = PROTOCOL_NO_TEXT,
+			.mangled = PROTOCOL_NO_TEXT,
 		};
-		if (entry->is_vmlinux)
+		if (entry->jit_code)
+			jit_name(entry, &answer, &answer.records[i]);
+		else if (entry->is_vmlinux)
 			vmlinux_name(entry, &answer, &answer.records[i]);
 		else if (entry->kallsyms)
 			kernel_name(entry, &answer, &answer.records[i]);

@@ -23,14 +23,19 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c36u /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c38u /* changes with every struct below */
 
 /* What a full table's file must have: it cannot be changed any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
-#define LOADER_NAME_BYTES_MAX  512	  /* of one name, with its NUL */
-#define LOADER_NAMES_BYTES_MAX (1u << 20) /* of a whole answer to NAMES */
-#define LOADER_DEBUG_MAX       2	  /* debug files of one module */
+#define LOADER_NAME_BYTES_MAX	     512	  /* of one name, with its NUL */
+#define LOADER_NAMES_BYTES_MAX	     (1u << 20)	  /* of a whole answer to NAMES */
+#define LOADER_DEBUG_MAX	     2		  /* debug files of one module */
+#define LOADER_CODE_BYTES_MAX	     (256u << 10) /* of a function that is disassembled */
+#define LOADER_INSTRUCTIONS_MAX	     65536
+#define LOADER_INSTRUCTION_BYTES_MAX 512 /* of its text, with its NUL */
+#define LOADER_CODE_ANSWER_MAX	     (32u << 20)
+#define LOADER_FRAMES_MAX	     1024u /* in an answer to LINES */
 
 enum protocol_kind {
 	PROTOCOL_ATTACH, /* client: a descriptor for the request that follows */
@@ -38,6 +43,10 @@ enum protocol_kind {
 	PROTOCOL_RETURN_ADDRS,
 	PROTOCOL_NAMES,
 	PROTOCOL_KERNEL_NAMES,
+	PROTOCOL_JIT,	    /* what has come to a perf map */
+	PROTOCOL_JIT_NAMES, /* from it */
+	PROTOCOL_CODE, /* offs: where a function begins, and the last place in it that was sampled */
+	PROTOCOL_LINES,
 	PROTOCOL_KIND_COUNT,
 };
 
@@ -72,7 +81,7 @@ struct protocol_request {
 	uint64_t output_max; /* bytes of the memory file for the answer */
 	/* KERNEL_NAMES: where _text was, see loader_set_kernel_text(); 0: where it is */
 	uint64_t kernel_text;
-	uint64_t offs[LOADER_NAMES_MAX];
+	uint64_t offs[LOADER_NAMES_MAX]; /* JIT: the epoch */
 };
 
 struct protocol_reply {
@@ -90,6 +99,9 @@ struct protocol_reply {
 	uint8_t has_symtab;
 	uint8_t is_refused; /* a part of the file, unpacked, is too large to be honest */
 	uint8_t pad2;
+	uint32_t jit_count; /* JIT: pieces of code with a name */
+	uint8_t jit_has_changed, jit_is_late, pad3[2];
+	uint64_t jit_left_out, jit_changed_ns;
 	char debuglink[256];
 };
 
@@ -105,15 +117,59 @@ struct protocol_name {
 	uint64_t off, func_off, func_vaddr;
 	uint64_t from, last;   /* the same holds for these offsets, OFF among them */
 	uint32_t name, object; /* where in the text, or PROTOCOL_NO_TEXT */
+	uint32_t mangled;      /* the same; none: as the name */
+	uint32_t pad;
 };
 
+/* The answer to CODE: this head, NR records by offset, then text_bytes of NUL-terminated strings. */
+struct protocol_code {
+	uint32_t nr;
+	uint32_t text_bytes;
+	uint64_t vaddr; /* of the first instruction */
+	uint8_t is_cut; /* the function goes on after the last one */
+	uint8_t pad[7];
+};
+
+struct protocol_instruction {
+	uint64_t off;
+	uint64_t target; /* file offset that it jumps to or calls, or UINT64_MAX */
+	uint32_t text;
+	uint8_t bytes;
+	uint8_t is_call;
+	uint16_t pad;
+};
+
+_Static_assert(sizeof(struct protocol_code) == 24, "code has padding");
+_Static_assert(sizeof(struct protocol_instruction) == 24, "instruction has padding");
+/*
+ * The answer to LINES: this head, records of the first NR_PLACES offsets that were asked for (at least one; for
+ * the others there was no room), frames, then text_bytes of NUL-terminated strings.
+ */
+struct protocol_lines {
+	uint32_t nr_places, nr_frames, text_bytes, pad;
+};
+
+struct protocol_place {
+	uint64_t off;
+	uint32_t first, nr; /* its frames, innermost first */
+};
+
+struct protocol_frame {
+	uint32_t name, file, decl_file; /* where in the text, or PROTOCOL_NO_TEXT */
+	uint32_t line, decl_line;
+};
+
+_Static_assert(sizeof(struct protocol_lines) == 16, "lines has padding");
+_Static_assert(sizeof(struct protocol_place) == 16, "place has padding");
+_Static_assert(sizeof(struct protocol_frame) == 20, "frame has padding");
 _Static_assert(sizeof(struct protocol_hello) == 8, "hello has padding");
 _Static_assert(sizeof(struct protocol_crash) == 8, "crash has padding");
 _Static_assert(sizeof(struct protocol_request) == 56 + 8 * LOADER_NAMES_MAX, "request has padding");
-_Static_assert(sizeof(struct protocol_reply) == 64 + 24 + 256, "reply has padding");
-_Static_assert(sizeof(struct protocol_name) == 48, "name has padding");
-_Static_assert(sizeof(struct protocol_names) + LOADER_NAMES_MAX * (sizeof(struct protocol_name) +
-								   LOADER_NAME_BYTES_MAX + 64) <=
+_Static_assert(sizeof(struct protocol_reply) == 64 + 48 + 256, "reply has padding");
+_Static_assert(sizeof(struct protocol_name) == 56, "name has padding");
+_Static_assert(sizeof(struct protocol_names) +
+			       LOADER_NAMES_MAX * (sizeof(struct protocol_name) +
+						   2 * LOADER_NAME_BYTES_MAX + 64) <=
 		       LOADER_NAMES_BYTES_MAX,
 	       "the largest answer fits");
 

@@ -11,7 +11,10 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/loader/cache.h"
+#include "src/loader/disassemble.h"
 #include "src/loader/elf_file.h"
+#include "src/loader/lines.h"
+#include "src/loader/mapped.h"
 #include "src/loader/protocol.h"
 #include "src/loader/sandbox.h"
 
@@ -22,12 +25,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define DEBUG_FILE_BYTES_MAX (4ull << 30)
-#define LAST_STACK_BYTES     65536
-#define LARGE_BYTES	     (256u << 10) /* such blocks go back to the system when freed */
+#define LAST_STACK_BYTES 65536
+#define LARGE_BYTES	 (256u << 10) /* such blocks go back to the system when freed */
 
 /* The descriptors that came for the request with this serial; -1: none. */
 struct attached {
@@ -39,6 +40,7 @@ struct attached {
 
 struct loader_server {
 	struct cache cache;
+	struct lines lines;
 	struct attached attached;
 	struct protocol_request request;
 	struct protocol_reply reply;
@@ -104,6 +106,8 @@ static enum loader_status status_of(int error)
 		return LOADER_NO_MEMORY;
 	case -ETIME:
 		return LOADER_LATE;
+	case -ENOSYS:
+		return LOADER_NOT_BUILT;
 	default:
 		return LOADER_FAILED;
 	}
@@ -170,25 +174,6 @@ static int serve_table(struct loader_server *server, bool is_return_addrs)
 	return r;
 }
 
-/* The debug file that FD is open on, if it is really FILE's: by build-id, else by its checksum. */
-static bool debug_file_open(int fd, const struct elf_file *file, struct elf_file *ret)
-{
-	uint32_t crc;
-
-	if (elf_file_open(fd, ret) < 0)
-		return false;
-	if (file->build_id_bytes > 0 && ret->build_id_bytes > 0) {
-		if (file->build_id_bytes == ret->build_id_bytes &&
-		    memcmp(file->build_id, ret->build_id, file->build_id_bytes) == 0)
-			return true;
-	} else if (file->debuglink[0] && elf_file_crc(fd, DEBUG_FILE_BYTES_MAX, &crc) == 0 &&
-		   crc == file->debuglink_crc) {
-		return true;
-	}
-	elf_file_close(ret);
-	return false;
-}
-
 static int symbols_add_debugdata(struct loader_server *server, struct symbols *symbols,
 				 const struct elf_file *file, const struct table *table)
 {
@@ -217,7 +202,7 @@ static int symbols_collect(struct loader_server *server, struct symbols *symbols
 	for (uint32_t i = 0; i < server->attached.nr_debug && r == 0; i++) {
 		struct elf_file debug;
 
-		if (!debug_file_open(server->attached.debug[i], file, &debug)) {
+		if (!elf_file_open_debug(server->attached.debug[i], file, &debug)) {
 			r = deadline_is_over_now() ? -ETIME : 0;
 			continue;
 		}
@@ -237,20 +222,6 @@ static struct cache_files files_of(const struct attached *attached)
 	for (uint32_t i = 0; i < attached->nr_debug; i++)
 		files.all[files.nr++] = attached->debug[i];
 	return files;
-}
-
-static void stamps_take(const struct cache_files *files, struct cache_stamp stamps[CACHE_FILES_MAX])
-{
-	for (unsigned int i = 0; i < files->nr; i++) {
-		struct stat st;
-
-		stamps[i] = (struct cache_stamp){0};
-		if (fstat(files->all[i], &st) < 0)
-			continue;
-		stamps[i].bytes = (uint64_t)st.st_size;
-		stamps[i].modified_ns =
-			(uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec;
-	}
 }
 
 /* SYMBOLS of FILE, or ERROR, why they could not be collected: returned. */
@@ -302,7 +273,7 @@ static int entry_need_symbols(struct loader_server *server, struct cache_entry *
 	int r;
 
 	/* As they are before they are read: what is changed while they are is seen next time. */
-	stamps_take(files, stamps);
+	cache_stamps(files, stamps);
 	if (entry->symbols && entry->nr_files == files->nr &&
 	    memcmp(entry->stamps, stamps, files->nr * sizeof(*stamps)) == 0)
 		return 0;
@@ -355,18 +326,132 @@ static int kernel_load(struct loader_server *server, struct cache_entry *entry)
 	return 0;
 }
 
-static int serve_names(struct loader_server *server, bool is_kernel)
+/* Take what has come to the perf map or jitdump of the request, at EPOCH. */
+static int serve_jit(struct loader_server *server, uint16_t epoch)
+{
+	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
+	struct protocol_reply *reply = &server->reply;
+	int fd = server->attached.file;
+	bool has_changed, is_dump = jitdump_is(fd);
+	int r;
+
+	if (!entry->jit_code)
+		entry->jit_code = jit_code_new();
+	if (!entry->jit_code)
+		return -ENOMEM;
+	r = is_dump ? jitdump_read(&entry->jitdump, fd, entry->jit_code, epoch, &has_changed)
+		    : perf_map_read(&entry->perf_map, fd, entry->jit_code, epoch, &has_changed);
+	/* What came before the damage holds. */
+	if (r < 0 && !(is_dump && r == -EINVAL))
+		return r;
+	reply->jit_count = jit_code_count(entry->jit_code);
+	reply->jit_left_out = jit_code_left_out(entry->jit_code);
+	reply->jit_has_changed = has_changed;
+	reply->jit_changed_ns = is_dump ? entry->jitdump.changed_ns : 0;
+	reply->jit_is_late = is_dump ? entry->jitdump.is_late : entry->perf_map.is_late;
+	return 0;
+}
+
+static int names_load(struct loader_server *server, struct cache_entry *entry,
+		      const struct cache_files *files)
+{
+	switch (server->request.kind) {
+	case PROTOCOL_KERNEL_NAMES:
+		return kernel_load(server, entry);
+	case PROTOCOL_JIT_NAMES:
+		/* Of a loader that has not read the map: when it has, what has no name is asked again. */
+		return entry->jit_code ? 0 : serve_jit(server, 0);
+	default:
+		return entry_need_symbols(server, entry, files);
+	}
+}
+
+static int serve_names(struct loader_server *server)
 {
 	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
 	struct cache_files files = files_of(&server->attached);
 	ssize_t len;
 	int r;
 
-	r = is_kernel ? kernel_load(server, entry) : entry_need_symbols(server, entry, &files);
+	r = names_load(server, entry, &files);
 	if (r < 0)
 		return r;
 	server->reply.is_refused = entry->is_refused;
 	len = names_build(entry, &files, &server->request, server->names, server->names_bytes);
+	if (len < 0)
+		return (int)len;
+	server->reply.output_bytes = (uint64_t)len;
+	return 0;
+}
+
+/* How long the function at OFF is that has LAST in it: by its symbol or its FDE, and never only up to LAST. */
+static uint64_t code_length(const struct cache_entry *entry, uint64_t off, uint64_t last)
+{
+	struct symbols_place place = {.last = UINT64_MAX};
+	uint64_t start, end, len = last - off + 1;
+
+	if (entry->symbols && symbols_find(entry->symbols, off, &place) && place.start == off)
+		len = MAX(len, place.last - off + 1);
+	else if (entry->symbols && symbols_find(entry->symbols, last, &place) && place.start == off)
+		len = MAX(len, place.last - off + 1);
+	if (entry->has_table && table_func_of(&entry->table, off, &start, &end) && start == off)
+		len = MAX(len, end - off);
+	return len;
+}
+
+/* The bytes of the function at OFF, at most LEN, as far as they are code of the file. 0 or -errno. */
+static int code_read(int fd, const struct elf_file *head, uint64_t len, struct code_bytes *code,
+		     uint8_t *out)
+{
+	const struct cfi_segment *segment = NULL;
+	ssize_t n;
+
+	for (size_t i = 0; i < head->nr_segments && !segment; i++)
+		if (code->off - head->segments[i].file_off < head->segments[i].bytes)
+			segment = &head->segments[i];
+	if (!segment)
+		return -EINVAL;
+	code->vaddr = code->off - segment->file_off + segment->vaddr;
+	len = MIN(len, segment->bytes - (code->off - segment->file_off));
+	code->is_cut = len > LOADER_CODE_BYTES_MAX;
+	n = pread(fd, out, MIN(len, (uint64_t)LOADER_CODE_BYTES_MAX), (off_t)code->off);
+	if (n <= 0)
+		return n < 0 ? -errno : -EINVAL;
+	code->data = out;
+	code->len = (size_t)n;
+	return 0;
+}
+
+static int serve_code(struct loader_server *server)
+{
+	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
+	struct cache_files files = files_of(&server->attached);
+	uint64_t off = server->request.offs[0], last = server->request.offs[1];
+	struct code_bytes code = {.off = off};
+	AUTO_FREE uint8_t *bytes = malloc(LOADER_CODE_BYTES_MAX);
+	AUTO_FREE void *listing = NULL;
+	size_t len = 0;
+	int r;
+
+	if (!bytes)
+		return -ENOMEM;
+	if (server->request.nr_offs != 2 || last < off)
+		return -EINVAL;
+	r = entry_need_symbols(server, entry, &files);
+	if (r == 0)
+		r = code_read(server->attached.file, &entry->head, code_length(entry, off, last),
+			      &code, bytes);
+	if (r == 0)
+		r = disassemble(&code, entry, &files, &listing, &len);
+	return r < 0 ? r : output_fill(server, listing, len);
+}
+
+static int serve_lines(struct loader_server *server)
+{
+	struct cache_files files = files_of(&server->attached);
+	ssize_t len = lines_build(&server->lines, &files, &server->request, server->names,
+				  server->names_bytes, &server->reply);
+
 	if (len < 0)
 		return (int)len;
 	server->reply.output_bytes = (uint64_t)len;
@@ -386,6 +471,31 @@ static void reply_account(struct protocol_reply *reply)
 	reply->rss_bytes = statm_rss_bytes(SANDBOX_STATM_FD);
 }
 
+static int serve_kind(struct loader_server *server)
+{
+	switch (server->request.kind) {
+	case PROTOCOL_TABLE:
+	case PROTOCOL_RETURN_ADDRS:
+		return server->attached.output < 0
+			       ? -EINVAL
+			       : serve_table(server, server->request.kind == PROTOCOL_RETURN_ADDRS);
+	case PROTOCOL_NAMES:
+	case PROTOCOL_KERNEL_NAMES:
+	case PROTOCOL_JIT_NAMES:
+		return server->names ? serve_names(server) : -EINVAL;
+	case PROTOCOL_CODE:
+		return server->attached.output < 0 ? -EINVAL : serve_code(server);
+	case PROTOCOL_LINES:
+		return server->names ? serve_lines(server) : -EINVAL;
+	case PROTOCOL_JIT:
+		return server->request.nr_offs == 1
+			       ? serve_jit(server, (uint16_t)server->request.offs[0])
+			       : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
 static void serve(struct loader_server *server)
 {
 	struct protocol_request *request = &server->request;
@@ -395,18 +505,12 @@ static void serve(struct loader_server *server)
 	deadline_set(request->cpu_max_ns);
 	memset(&server->reply, 0, sizeof(server->reply));
 	if (request->serial == attached->serial && attached->file >= 0 && request->file_key != 0 &&
-	    request->nr_offs <= LOADER_NAMES_MAX) {
-		if ((request->kind == PROTOCOL_TABLE || request->kind == PROTOCOL_RETURN_ADDRS) &&
-		    attached->output >= 0)
-			r = serve_table(server, request->kind == PROTOCOL_RETURN_ADDRS);
-		else if ((request->kind == PROTOCOL_NAMES ||
-			  request->kind == PROTOCOL_KERNEL_NAMES) &&
-			 server->names)
-			r = serve_names(server, request->kind == PROTOCOL_KERNEL_NAMES);
-	}
+	    request->nr_offs <= LOADER_NAMES_MAX)
+		r = serve_kind(server);
 	deadline_set(0);
 	attached_clear(attached);
 	cache_trim(&server->cache);
+	lines_trim(&server->lines);
 	server->reply.version = PROTOCOL_VERSION;
 	server->reply.kind = request->kind;
 	server->reply.serial = request->serial;
@@ -454,6 +558,14 @@ static void last_words(int signal_number)
 	_exit(128 + signal_number);
 }
 
+/* Of a mapped file a part is gone: it reads as zeros, and the answer says that the file is damaged. */
+static void bus_error(int signal_number, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (!mapped_repair(info->si_addr))
+		last_words(signal_number);
+}
+
 /*
  * A crash is the fault of the file in work, which is bad then; a kill from
  * outside, for want of memory perhaps, is not. The client distinguishes them by this message.
@@ -463,15 +575,19 @@ static void set_last_words(void)
 	static const int signals[] = {
 		SIGILL,	 SIGABRT, SIGTRAP, SIGSYS,
 #ifndef SANITIZED /* their reports come first */
-		SIGSEGV, SIGBUS,  SIGFPE,
+		SIGSEGV, SIGFPE,
 #endif
 	};
 	static char stack[LAST_STACK_BYTES]; /* the other one may be what overflowed */
 	const stack_t last = {.ss_sp = stack, .ss_size = sizeof(stack)};
 	struct sigaction action = {.sa_handler = last_words, .sa_flags = SA_ONSTACK | SA_RESETHAND};
+	struct sigaction repair = {.sa_sigaction = bus_error, .sa_flags = SA_ONSTACK | SA_SIGINFO};
 
-	if (sigaltstack(&last, NULL) < 0)
+	if (sigaltstack(&last, NULL) < 0) {
 		action.sa_flags &= ~SA_ONSTACK;
+		repair.sa_flags &= ~SA_ONSTACK;
+	}
+	sigaction(SIGBUS, &repair, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i], &action, NULL);
 }
@@ -494,6 +610,7 @@ int loader_main(int sock)
 		r = server_run(server, SANDBOX_SOCK_FD);
 	attached_clear(&server->attached);
 	cache_done(&server->cache);
+	lines_done(&server->lines);
 	free(server);
 	return r == 0 ? 0 : 1;
 }

@@ -54,7 +54,7 @@ int symbols_add_stub(struct symbols *symbols, uint64_t off, uint64_t bytes, uint
 /*
  * Add FILE's stubs, through which it calls into others ("memcpy@plt"): each is named by
  * the relocation of the slot that it jumps through, never by its place in the table. x86-64
- * only; nothing is added for other machines. 0 or -ENOMEM. (plt.c)
+ * and i386 only; nothing is added for other machines. 0 or -ENOMEM. (plt.c)
  */
 int plt_add(struct symbols *symbols, const struct elf_file *file);
 

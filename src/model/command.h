@@ -18,12 +18,17 @@ enum command_kind {
 	COMMAND_SNAPSHOT,    /* build one and post it */
 	COMMAND_MODE,	     /* value: enum stack_mode */
 	COMMAND_STACK_BYTES, /* value: bytes */
+	COMMAND_STACK_AUTO,  /* the size of the stack copy finds itself */
 	COMMAND_FREEZE,	     /* value: 1 freeze the window, 0 live again */
-	COMMAND_ZERO,	     /* the window starts now */
-	COMMAND_WINDOW,	     /* value: nanoseconds */
-	COMMAND_EVENT,	     /* value: snap_event.choice of the event to show */
-	COMMAND_SAMPLES,     /* value: hand over single samples with each snapshot, see below */
-	COMMAND_STOP,	     /* read no more of the recording: show what came so far */
+	COMMAND_SHOW, /* value: freeze the window where it ends then, CLOCK_MONOTONIC; later than now: live */
+	COMMAND_ZERO,	  /* the window starts now */
+	COMMAND_WINDOW,	  /* value: nanoseconds */
+	COMMAND_EVENT,	  /* value: snap_event.choice of the event to show */
+	COMMAND_ANNOTATE, /* value: snap_func.key of the function to annotate in snapshots, 0: none */
+	COMMAND_INLINES, /* value: 1 inlined functions are frames of their own, 0 they are not */
+	COMMAND_SAMPLES, /* value: hand over single samples with each snapshot, see below */
+	COMMAND_FETCH,	 /* allow to fetch debug files from the network, or stop it */
+	COMMAND_STOP,	 /* read no more of the recording: show what came so far */
 	COMMAND_QUIT,
 };
 

@@ -2,7 +2,8 @@ noinst_LIBRARIES += libmodel.a
 libmodel_a_SOURCES = \
 	src/model/command.c src/model/command.h \
 	src/model/health.h \
-	src/model/snapshot.c src/model/snapshot.h
+	src/model/snapshot.c src/model/snapshot.h \
+	src/model/stacks.h
 
 UNIT_TESTS += tests/test_model_channel
 tests_test_model_channel_SOURCES = tests/test_model_channel.c

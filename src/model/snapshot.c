@@ -33,8 +33,11 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
 	if (!snapshot)
 		return NULL;
 	free(snapshot->samples);
+	snap_stacks_free(snapshot->stacks);
+	free(snapshot->annotation);
 	free(snapshot->shares);
 	free(snapshot->processes);
+	free(snapshot->containers);
 	free(snapshot->block);
 	free(snapshot);
 	return NULL;
@@ -48,6 +51,26 @@ int snapshot_add_shares(struct snapshot *s, uint32_t nr_processes, uint32_t nr_s
 	s->nr_shares = nr_shares;
 	s->nr_processes = nr_processes;
 	return s->shares && s->processes ? 0 : -ENOMEM;
+}
+
+struct snap_stacks *snap_stacks_free(struct snap_stacks *stacks)
+{
+	if (!stacks)
+		return NULL;
+	free(stacks->objects);
+	free(stacks->places);
+	free(stacks->calls);
+	free(stacks->stacks);
+	free(stacks);
+	return NULL;
+}
+
+int snapshot_add_containers(struct snapshot *s, uint32_t nr_containers)
+{
+	assert(!s->containers);
+	s->containers = calloc(nr_containers + 1ul, sizeof(*s->containers));
+	s->nr_containers = s->containers ? nr_containers : 0;
+	return s->containers ? 0 : -ENOMEM;
 }
 
 struct snap_samples *snap_samples_new(uint32_t nr_samples, uint32_t nr_frames, uint32_t nr_text)
@@ -65,4 +88,17 @@ struct snap_samples *snap_samples_new(uint32_t nr_samples, uint32_t nr_frames, u
 	s->nr_frames = nr_frames;
 	s->nr_text = nr_text;
 	return s;
+}
+
+struct snap_annotation *snap_annotation_new(uint32_t nr_instructions, uint32_t nr_text)
+{
+	size_t bytes = (size_t)nr_instructions * sizeof(struct snap_instruction);
+	struct snap_annotation *a = calloc(1, sizeof(*a) + bytes + nr_text + 1);
+
+	if (!a)
+		return NULL;
+	a->instructions = (struct snap_instruction *)(a + 1);
+	a->nr_instructions = nr_instructions;
+	a->text = (char *)a->instructions + bytes;
+	return a;
 }

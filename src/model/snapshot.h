@@ -10,6 +10,7 @@
 
 #include "src/base/stack.h"
 #include "src/model/health.h"
+#include "src/model/stacks.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,14 +19,19 @@
 
 /* A function: what one row of the Functions view is about. */
 struct snap_func {
-	uint64_t key;	 /* same function, same key, in every snapshot */
-	uint32_t name;	 /* offset of the text in snapshot.text: "main", "libc.so.6+0x1a40", ... */
-	uint32_t object; /* offset: "libc.so.6", "[kernel]", "[nf_tables]", "[vdso]" ... */
-	uint64_t self;	 /* weight of stacks whose innermost frame is this */
-	uint64_t total;	 /* weight of stacks that contain it, each stack once */
+	uint64_t key;  /* same function, same key, in every snapshot */
+	uint32_t name; /* offset of the text in snapshot.text: "main", "libc.so.6+0x1a40", ... */
+	uint32_t
+		mangled; /* offset: what the name was made from, "_Z3foov"; 0: it is the name itself */
+	uint32_t object;       /* offset: "libc.so.6", "[kernel]", "[nf_tables]", "[vdso]" ... */
+	uint64_t self;	       /* weight of stacks whose innermost frame is this */
+	uint64_t total;	       /* weight of stacks that contain it, each stack once */
 	uint32_t nr_processes; /* processes with such a stack in the window */
+	uint32_t file;	       /* text: where it is written, "" as long as that is not known */
+	uint32_t line;	       /* 0: not known */
 	bool is_kernel;
-	bool is_named; /* false: name is a fallback (object+offset, or object alone) */
+	bool is_inlined; /* into others: it has no code of its own, and its name says "(inlined)" */
+	bool is_named;	 /* false: name is a fallback (object+offset, or object alone) */
 };
 
 /*
@@ -39,12 +45,35 @@ struct snap_node {
 	uint32_t func;
 	uint32_t first_child, next_sibling; /* SNAPSHOT_NONE: none */
 	uint64_t self, total;
+	/*
+	 * Text, and where in its function: of a leaf where the code is from, else the line of the call. 0: not
+	 * known, or several.
+	 */
+	uint32_t file, line;
 };
 
 /* A process with samples in the window. */
 struct snap_process {
 	uint32_t index; /* the engine's number of it */
-	char comm[64];	/* its name, whole where the kernel cut it and its file is known */
+	int32_t pid;
+	char comm[64]; /* its name, whole where the kernel cut it and its file is known */
+	/* its samples in the window that have a user part; of those: that reached a root */
+	uint32_t nr_user_stacks, nr_complete;
+	uint32_t container; /* index into snapshot.containers, plus 1; 0: in none, or not known */
+};
+
+/* A container or systemd unit that processes with samples in the window are in. */
+struct snap_container {
+	char name[64];	  /* "docker:3f2a91c0de11", "nginx.service" */
+	char cgroup[192]; /* the path of its control group; of a longer one the end */
+	uint64_t weight;  /* of its processes' samples */
+	/*
+	 * The last ten seconds of the limits on its CPU time, its own and those of the groups above: how many
+	 * periods they had, 0: there is none, or not known; in how many it was held up; for how long, summed over
+	 * CPUs.
+	 */
+	uint64_t cpu_periods, throttled_periods, throttled_us;
+	uint32_t nr_processes;
 };
 
 /* What one process has of the self weight of a node: the shares of a node add up to it. */
@@ -58,6 +87,7 @@ struct snap_share {
 struct snap_settings {
 	enum stack_mode mode;
 	uint32_t stack_bytes;	 /* size of the stack copy, dwarf mode */
+	bool is_stack_auto;	 /* it is found, not given */
 	uint32_t event;		 /* text: "cycles", "cpu-clock:u" ... */
 	uint32_t target;	 /* text: "all CPUs", "pid 12", "command make" ... */
 	uint32_t notice;	 /* text: one line on a limit in force and what lifts it, or "" */
@@ -66,6 +96,13 @@ struct snap_settings {
 	double freq_achieved_hz; /* samples per second and busy CPU... measured, per CPU */
 	uint32_t cpus_online, cpus_sampled;
 	double window_s; /* asked */
+	bool is_inlined; /* inlined functions are frames of their own */
+	/* What sampling may cost, and what is given up for that or because it cannot be followed. */
+	uint32_t budget_pct; /* of one CPU, for each sampled; 0: no limit */
+	uint32_t
+		rate_divisor; /* the rate is so many times lower than asked for; 0 or 1: it is not */
+	uint32_t copy_limit_bytes; /* stack copies are no larger; 0: as large as needed */
+	uint32_t thinning;	   /* one sample of so many is worked on; 0 or 1: all */
 	bool frozen;
 	bool user_only; /* kernel samples not allowed or not wanted */
 	bool is_over;	/* the command has ended or no target is left */
@@ -124,17 +161,64 @@ struct snap_samples {
 	uint32_t nr_text;
 };
 
+/* How much was sampled in each second of the kept log, the window's and others. */
+#define SNAP_ACTIVITY_MAX 3600
+struct snap_activity {
+	uint64_t from_ns; /* begin of the first second, CLOCK_MONOTONIC */
+	uint32_t nr;
+	uint64_t weights[SNAP_ACTIVITY_MAX]; /* the last one is not over yet */
+};
+
+/* An instruction of the function that is annotated. */
+struct snap_instruction {
+	uint64_t addr;	 /* by the file's own addresses */
+	uint64_t weight; /* of the window's samples that were in it, skid and all */
+	uint64_t samples;
+	uint64_t callee; /* snap_func.key of the function that it calls, 0: none or not known */
+	uint32_t
+		target; /* the instruction of this function that it jumps to, SNAPSHOT_NONE: none */
+	uint32_t text;
+};
+
+/*
+ * A function by its instructions, after COMMAND_ANNOTATE. A block of its own, freed with its snapshot.
+ */
+struct snap_annotation {
+	uint64_t key; /* snap_func.key */
+	enum {
+		SNAP_CODE_PENDING, /* its instructions are on their way */
+		SNAP_CODE_READY,
+		SNAP_CODE_NONE, /* there will be none, see why */
+	} state;
+	char why[96];	/* of SNAP_CODE_NONE: a few words */
+	uint64_t total; /* weight of the samples in it */
+	/* of those: at places that are none of these instructions */
+	uint64_t elsewhere;
+	bool is_cut; /* it goes on after the last one */
+	struct snap_instruction *instructions;
+	uint32_t nr_instructions;
+	char *text; /* NUL-terminated strings at the offsets above */
+};
+
 struct snapshot {
 	uint32_t hostname, kernel;		 /* text */
 	uint64_t time_ns;			 /* CLOCK_MONOTONIC when built */
 	int64_t wall_ns;			 /* CLOCK_REALTIME when built */
 	uint64_t window_start_ns, window_end_ns; /* what the sums really cover */
-	uint64_t total;	     /* weight of all samples in the window, this mode */
-	uint64_t nr_samples; /* their number */
+	uint64_t oldest_ns; /* since when samples are kept: a window may show these */
+	uint64_t
+		total; /* weight of all samples in the window, this mode; of those it is narrowed to */
+	uint64_t whole_total;		/* before it was narrowed (src/view/narrow.h) */
+	char narrowed[512];		/* what it is narrowed to, in words; "": it is not */
+	uint64_t nr_samples;		/* their number */
+	uint64_t ends[STACK_END_COUNT]; /* those by their end reason; of a recording all zero */
 	struct snap_settings settings;
 	struct snap_recording recording;
 	struct health health;
-	struct snap_samples *samples; /* or NULL: not asked for */
+	struct snap_activity activity;
+	struct snap_samples *samples;	    /* or NULL: not asked for */
+	struct snap_stacks *stacks;	    /* the same */
+	struct snap_annotation *annotation; /* the same */
 
 	struct snap_func *funcs; /* in no order */
 	uint32_t nr_funcs;
@@ -144,6 +228,8 @@ struct snapshot {
 	uint32_t nr_text;
 	struct snap_process *processes;
 	uint32_t nr_processes;
+	struct snap_container *containers; /* in no order; none of a recording */
+	uint32_t nr_containers;
 	struct snap_share *shares; /* each (process, node) once, in no order */
 	uint32_t nr_shares;
 
@@ -160,8 +246,14 @@ struct snapshot *snapshot_free(struct snapshot *snapshot);
 /* Room for so many processes and shares, zeroed. 0 or -ENOMEM. */
 int snapshot_add_shares(struct snapshot *snapshot, uint32_t nr_processes, uint32_t nr_shares);
 
+/* Room for so many containers, zeroed. 0 or -ENOMEM. */
+int snapshot_add_containers(struct snapshot *snapshot, uint32_t nr_containers);
+
 /* The same for single samples: all in one allocation. */
 struct snap_samples *snap_samples_new(uint32_t nr_samples, uint32_t nr_frames, uint32_t nr_text);
+
+/* And for an annotation: zeroed but for its counts. */
+struct snap_annotation *snap_annotation_new(uint32_t nr_instructions, uint32_t nr_text);
 
 static inline const char *snapshot_text(const struct snapshot *snapshot, uint32_t offset)
 {

@@ -14,14 +14,26 @@
 int out_text(FILE *stream, const struct snapshot *snapshot, const struct view *view,
 	     const struct view_query *query, bool ascii);
 
-/* One JSON document on one line (docs/JSON): machine, settings, health, functions, tree. 0 or -errno. */
+/* The same, and after the rows those of the health view: what a report that is looked at later needs. */
+int out_report(FILE *stream, const struct snapshot *snapshot, const struct view *view,
+	       const struct view_query *query, bool ascii);
+
+/* One JSON document on one line (docs/JSON): machine, settings, health, and what the view shows. 0 or -errno. */
 int out_json(FILE *stream, const struct snapshot *snapshot, const struct view_query *query);
 
 /* Each stack of each command with its weight on a line of its own (docs/FORMATS). 0 or -errno. */
 int out_folded(FILE *stream, const struct snapshot *snapshot);
 
+/*
+ * The stacks by address (which the snapshot must have) as a profile of pprof, compressed; see
+ * docs/FORMATS. 0 or -errno.
+ */
+int out_pprof(FILE *stream, const struct snapshot *snapshot);
+
 /* The first MAX samples, a block each (docs/FORMATS). 0 or -errno. */
 int out_samples(FILE *stream, const struct snap_samples *samples, uint64_t max);
+/* The same as perf script writes them, for what reads that: without the reasons for their ends. */
+int out_script(FILE *stream, const struct snap_samples *samples, uint64_t max);
 
 /* Flush: 0, or -errno of this or any earlier write (errno was 0 before the first). */
 static inline int out_end(FILE *stream)

@@ -75,9 +75,10 @@ static void put_stacks(FILE *stream, const struct health *h, bool is_recording)
 		h->samples, h->user_stacks, h->complete);
 	if (h->user_stacks > 0) /* a share of nothing is no number */
 		fprintf(stream, " (%u.%u%%)", tenths / 10, tenths % 10);
-	fprintf(stream, ", stitched %" PRIu64, h->stitched);
+	fprintf(stream, ", live-read %" PRIu64 ", stitched %" PRIu64, h->live_read, h->stitched);
 	for (int end = 0; end < STACK_END_COUNT; end++) {
-		if (end == STACK_END_ROOT || end == STACK_END_STITCHED || !stack_end_is_user(end))
+		if (stack_end_is_root((enum stack_end)end) ||
+		    !stack_end_is_user((enum stack_end)end))
 			continue;
 		put_some(stream, stack_end_name(end), h->ends[end]);
 	}
@@ -141,8 +142,9 @@ static void put_head(const struct layout *l)
 	const struct snapshot *s = l->snapshot;
 	const char *notice = snapshot_text(s, s->settings.notice);
 	const char *whole = s->recording.is_recording ? "whole recording" : "whole run";
-	char header[HEADER_MAX];
+	char header[HEADER_MAX], narrowed[HEADER_MAX];
 
+	view_narrowed(s, narrowed, sizeof(narrowed));
 	view_header(s, 0, l->ascii, header, sizeof(header));
 	fprintf(l->stream, "%s\n", header);
 	put_time(l->stream, s->wall_ns);
@@ -153,8 +155,12 @@ static void put_head(const struct layout *l)
 		fprintf(l->stream, "%s, event %s, %" PRIu64 " samples in the window\n",
 			snapshot_text(s, s->settings.target), snapshot_text(s, s->settings.event),
 			s->nr_samples);
+	if (s->narrowed[0])
+		fprintf(l->stream, "%s\n", narrowed);
 	if (*notice)
 		fprintf(l->stream, "%s\n", notice);
+	if (l->query->kind == VIEW_ANNOTATE)
+		fprintf(l->stream, "%s\n", view_annotation(s, header, sizeof(header)));
 	fprintf(l->stream, "%s: ", whole);
 	put_stacks(l->stream, &s->health, s->recording.is_recording);
 	fprintf(l->stream, "%s: ", whole);
@@ -185,7 +191,8 @@ static void measure(struct layout *l)
 	for (int c = 0; c < COLUMN_COUNT; c++) {
 		if (!(l->columns & 1u << c))
 			continue;
-		l->widths[c] = MAX(text_width(view_columns[c].title), view_columns[c].width);
+		l->widths[c] = MAX(text_width(view_column_title(l->query->kind, c)),
+				   view_columns[c].width);
 		if (c == COLUMN_SELF || c == COLUMN_TOTAL) /* percent: never wider */
 			continue;
 		for (uint32_t i = 0; i < l->view->nr_rows; i++) {
@@ -201,36 +208,43 @@ static void put_blanks(FILE *stream, int nr)
 		putc(' ', stream);
 }
 
-/* No blanks at the end of a line. */
-static void put_cell(const struct layout *l, int column, const char *text)
+/* BLANKS wait until something follows them: there are none at the end of a line. */
+static void put_cell(const struct layout *l, int column, const char *text, int *blanks)
 {
 	int pad = MAX(l->widths[column] - text_width(text), 0);
-	bool is_last = l->columns >> column == 1;
+	bool is_right = view_columns[column].right_aligned;
 
 	if (l->columns & ((1u << column) - 1))
-		putc(' ', l->stream);
-	if (view_columns[column].right_aligned)
-		put_blanks(l->stream, pad);
-	fputs(text, l->stream);
-	if (!view_columns[column].right_aligned && !is_last)
-		put_blanks(l->stream, pad);
+		(*blanks)++;
+	*blanks += is_right ? pad : 0;
+	if (*text) {
+		put_blanks(l->stream, *blanks);
+		*blanks = 0;
+		fputs(text, l->stream);
+	}
+	*blanks += is_right ? 0 : pad;
 }
 
 static void put_rows(const struct layout *l)
 {
 	char cell[CELL_MAX];
+	/* The headings of health are its titles. */
+	bool has_titles = l->query->kind != VIEW_HEALTH;
+	int blanks = 0;
 
-	for (int c = 0; c < COLUMN_COUNT; c++) {
+	for (int c = 0; has_titles && c < COLUMN_COUNT; c++) {
 		if (l->columns & 1u << c)
-			put_cell(l, c, view_columns[c].title);
+			put_cell(l, c, view_column_title(l->query->kind, c), &blanks);
 	}
-	putc('\n', l->stream);
+	if (has_titles)
+		putc('\n', l->stream);
 	for (uint32_t i = 0; i < l->view->nr_rows; i++) {
+		blanks = 0;
 		for (int c = 0; c < COLUMN_COUNT; c++) {
 			if (!(l->columns & 1u << c))
 				continue;
 			fill_cell(l, &l->view->rows[i], c, cell, sizeof(cell));
-			put_cell(l, c, cell);
+			put_cell(l, c, cell, &blanks);
 		}
 		putc('\n', l->stream);
 	}
@@ -245,7 +259,7 @@ int out_text(FILE *stream, const struct snapshot *snapshot, const struct view *v
 		.view = view,
 		.query = query,
 		.ascii = ascii,
-		.columns = view_columns_fit(query->kind, 0),
+		.columns = view_columns_fit(query->kind, snapshot, 0),
 	};
 
 	errno = 0;
@@ -254,4 +268,40 @@ int out_text(FILE *stream, const struct snapshot *snapshot, const struct view *v
 	put_rows(&layout);
 	putc('\n', stream);
 	return out_end(stream);
+}
+
+static int put_health_view(FILE *stream, const struct snapshot *snapshot, bool ascii)
+{
+	const struct view_query query = {.kind = VIEW_HEALTH};
+	struct view view = {0};
+	struct layout layout = {
+		.stream = stream,
+		.snapshot = snapshot,
+		.view = &view,
+		.query = &query,
+		.ascii = ascii,
+		.columns = view_columns_fit(VIEW_HEALTH, NULL, 0),
+	};
+	int r = view_build(&view, snapshot, &query);
+
+	if (r == 0) {
+		errno = 0;
+		fprintf(stream, "%s\n", view_title(VIEW_HEALTH));
+		measure(&layout);
+		put_rows(&layout);
+		putc('\n', stream);
+		r = out_end(stream);
+	}
+	view_done(&view);
+	return r;
+}
+
+int out_report(FILE *stream, const struct snapshot *snapshot, const struct view *view,
+	       const struct view_query *query, bool ascii)
+{
+	int r = out_text(stream, snapshot, view, query, ascii);
+
+	if (r < 0 || query->kind == VIEW_HEALTH)
+		return r;
+	return put_health_view(stream, snapshot, ascii);
 }

@@ -49,6 +49,12 @@ static void attr_rate(const struct event_config *config, struct perf_event_attr 
 {
 	if (config->period) {
 		attr->sample_period = config->period;
+		/*
+		 * Of software events and tracepoints whose samples are to tell how much they stand for
+		 * the kernel hands over each single one (perf_swevent_event() in kernel/events/core.c).
+		 */
+		if (config->period > 1 && !event_is_clock(&config->event))
+			attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 	} else if (event_is_clock(&config->event)) {
 		/* A clock's frequency mode only adapts; its period is nanoseconds and exact. */
 		attr->sample_period = NS_PER_SEC / config->freq_hz;
@@ -159,6 +165,7 @@ void attr_format(const struct perf_event_attr *attr, enum stack_mode mode,
 		.read_format = attr->read_format,
 		.branch_sample_type = attr->branch_sample_type,
 		.regs_user_mask = attr->sample_regs_user,
+		.period = attr->freq ? 0 : attr->sample_period,
 		.sample_id_all = attr->sample_id_all,
 		.is_precise = attr->precise_ip > 0 && event_skids(attr->type),
 		.mode = mode,

@@ -28,6 +28,7 @@ struct attr_features {
 struct event_config {
 	struct event_spec event;
 	uint64_t freq_hz, period; /* exactly one is not 0 */
+	uint32_t rate_divisor;	  /* they are what was asked for, so much less often */
 	enum stack_mode mode;
 	uint32_t stack_bytes;
 	uint32_t max_stack;

@@ -12,6 +12,11 @@
 #define PEEK_BYTES_MAX 8192	   /* of a mapping: its path has at most 4096 */
 #define RELEASE_BYTES  (64u << 10) /* a ring's space is given back in pieces of this */
 
+static struct source_cpu *drain_cpu_of(struct drain *drain, const struct event_ring *ring)
+{
+	return &drain->cpus[(uint32_t)ring->cpu % CPUS_MAX];
+}
+
 /* What this layer itself has to know of a record. */
 static void account(struct drain *drain, struct event_ring *ring, bool is_sideband,
 		    const struct record *record)
@@ -23,6 +28,7 @@ static void account(struct drain *drain, struct event_ring *ring, bool is_sideba
 			drain->stats.lost_sideband += record->lost.count;
 		else
 			drain->stats.lost += record->lost.count;
+		drain_cpu_of(drain, ring)->lost += record->lost.count;
 		break;
 	case RECORD_LOST_SAMPLES:
 		drain->stats.lost_samples += record->lost.count;
@@ -64,6 +70,7 @@ static void take_sample(struct drain *drain, const struct event_ring *from, uint
 	sample_copy(&from->ring, pos, size, &extent, room);
 	reorder_add(drain->reorder, extent.time_ns, bytes, format, true);
 	drain->stats.bytes += bytes;
+	drain->stats.stack_bytes += extent.stack_bytes;
 }
 
 /* Returns false when there is no room: the record has to stay in its ring. */
@@ -90,14 +97,20 @@ static bool take_other(struct drain *drain, struct event_ring *from, uint8_t for
 static int drain_ring(struct drain *drain, struct event_ring *from, uint8_t format)
 {
 	struct ring *ring = &from->ring;
+	struct source_cpu *cpu = drain_cpu_of(drain, from);
 	uint64_t head = ring_head(ring);
 	uint64_t pos = ring->tail;
+	uint32_t fill_pct;
 	int nr = 0;
 
 	if (head - pos > ring->data_bytes) {
 		drain->stats.bad_records++;
 		pos = head;
 	}
+	fill_pct = (uint32_t)((head - pos) * 100 / ring->data_bytes);
+	drain->stats.fill_pct = MAX(drain->stats.fill_pct, fill_pct);
+	cpu->fill_pct = (uint8_t)MAX(cpu->fill_pct, fill_pct);
+	cpu->is_sampled = true;
 	while (pos != head) {
 		struct perf_event_header header;
 

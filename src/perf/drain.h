@@ -6,23 +6,29 @@
 #ifndef ST_PERF_DRAIN_H
 #define ST_PERF_DRAIN_H
 
+#include "src/base/util.h"
 #include "src/perf/copy_limit.h"
 #include "src/perf/event_list.h"
 #include "src/perf/record.h"
 #include "src/perf/reorder.h"
 #include "src/perf/source.h"
 
-/* Formats of records in the reorder buffer: the sideband's, then one for each mode. */
+/*
+ * Formats of records in the reorder buffer: the sideband's, then those of the last lists of samples.
+ * Records of a list have left the buffer long before so many others were in force.
+ */
+#define DRAIN_LISTS 8
 enum drain_format {
 	DRAIN_SIDEBAND,
 	DRAIN_SAMPLES,
-	DRAIN_FORMAT_COUNT = DRAIN_SAMPLES + STACK_MODE_COUNT,
+	DRAIN_FORMAT_COUNT = DRAIN_SAMPLES + DRAIN_LISTS,
 };
 
 struct drain {
 	struct reorder *reorder;
 	struct record_format formats[DRAIN_FORMAT_COUNT];
 	struct source_stats stats;
+	struct source_cpu cpus[CPUS_MAX];
 	struct copy_limits copy_limits;
 	struct tasks tasks;
 	bool follows_tasks; /* keep TASKS by what the sideband says */

@@ -36,6 +36,7 @@
  * what was sampled.
  */
 #define CLOCK_MAX_HZ   32768ull
+#define PERIOD_MAX     (1ull << 60)
 #define COPY_MAX_BYTES (256ull << 20) /* per second and CPU */
 
 static uint64_t kernel_max_rate(void)
@@ -62,6 +63,17 @@ static void limit_rate(struct event_config *config)
 		config->period = MAX(config->period, NS_PER_SEC / rate);
 }
 
+/* To what somebody is ready to pay: before the limits, which a low rate does not meet. */
+static void divide_rate(struct event_config *config)
+{
+	uint64_t divisor = MAX(config->rate_divisor, 1u);
+
+	if (config->freq_hz)
+		config->freq_hz = MAX(config->freq_hz / divisor, 1ull);
+	else
+		config->period = MIN(config->period, PERIOD_MAX / divisor) * divisor;
+}
+
 struct event_config event_config_make(const struct live_config *asked, enum stack_mode mode,
 				      uint32_t stack_bytes, const struct attr_features *features)
 {
@@ -71,6 +83,7 @@ struct event_config event_config_make(const struct live_config *asked, enum stac
 		.mode = mode,
 		.exclude_kernel = asked->user_only,
 		.inherit = asked->tids != NULL,
+		.rate_divisor = MAX(asked->rate_divisor, 1u),
 		.features = *features,
 	};
 
@@ -84,6 +97,7 @@ struct event_config event_config_make(const struct live_config *asked, enum stac
 		stack_bytes = LIVE_STACK_BYTES_DEFAULT;
 	stack_bytes = MIN(MAX(stack_bytes, LIVE_STACK_BYTES_MIN), LIVE_STACK_BYTES_MAX);
 	config.stack_bytes = stack_bytes & ~7u;
+	divide_rate(&config);
 	limit_rate(&config);
 	assert((config.freq_hz == 0) != (config.period == 0));
 	return config;
@@ -393,10 +407,13 @@ size_t event_config_ring_pages(const struct event_config *config, uint64_t stall
 static void tell_rate(const struct live_config *asked, const struct event_config *config, char *out,
 		      size_t out_size)
 {
+	uint64_t divisor = config->rate_divisor;
 	uint64_t rate = config->freq_hz ? config->freq_hz : NS_PER_SEC / config->period;
 	char stacks[48] = "";
 
-	if (config->freq_hz ? config->freq_hz >= asked->freq_hz : config->period <= asked->period)
+	/* What was given up for the cost is told by whoever did it. */
+	if (config->freq_hz ? config->freq_hz >= asked->freq_hz / divisor
+			    : config->period <= MIN(asked->period, PERIOD_MAX / divisor) * divisor)
 		return;
 	if (config->freq_hz && config->freq_hz >= kernel_max_rate()) {
 		text_append(out, out_size,

@@ -41,9 +41,10 @@ struct live {
 	struct effective_config effective;
 	struct attr_features features;
 	struct event_list sideband, samples;
+	uint32_t nr_lists; /* of samples, that were opened */
 	bool rings_halved, sideband_halved;
 	struct drain drain;
-	uint64_t lost_read_closed; /* PERF_FORMAT_LOST of events closed since */
+	uint64_t lost_read, lost_read_closed; /* PERF_FORMAT_LOST; of events closed since */
 };
 
 static struct live *live_of(struct source *source)
@@ -86,10 +87,23 @@ static void op_stats(struct source *source, struct source_stats *ret)
 
 	*ret = live->drain.stats;
 	ret->late_records = reorder_late(live->drain.reorder);
+	ret->buffer_bytes = reorder_bytes(live->drain.reorder);
 	ret->lost_read_known = live->features.format_lost;
-	ret->lost_read = live->lost_read_closed;
+	ret->lost_read = live->lost_read;
+}
+
+static void op_read_lost(struct source *source)
+{
+	struct live *live = live_of(source);
+
+	live->lost_read = live->lost_read_closed;
 	if (live->features.format_lost)
-		ret->lost_read += event_list_read_lost(&live->samples, -1);
+		live->lost_read += event_list_read_lost(&live->samples, -1);
+}
+
+static const struct source_cpu *op_cpus(struct source *source)
+{
+	return live_of(source)->drain.cpus;
 }
 
 static bool op_peek(struct source *source, source_match_fn matches, void *context)
@@ -190,7 +204,8 @@ static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_
 {
 	struct event_config config =
 		event_config_make(&live->config, mode, stack_bytes, &live->features);
-	struct record_format *format = &live->drain.formats[DRAIN_SAMPLES + mode];
+	struct record_format *format =
+		&live->drain.formats[DRAIN_SAMPLES + live->nr_lists % DRAIN_LISTS];
 	struct event_list_request request = {.opener = &live->config.opener,
 					     .targets = targets,
 					     .config = &config,
@@ -207,7 +222,7 @@ static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_
 	r = event_list_open(ret, &request, &live->rings_halved, err);
 	if (r < 0)
 		return r;
-	ret->format = (uint8_t)(DRAIN_SAMPLES + mode);
+	ret->format = (uint8_t)(DRAIN_SAMPLES + live->nr_lists++ % DRAIN_LISTS);
 	attr_format(&ret->attr, mode, format);
 	format->stack_is_trimmed = true;
 	return 0;
@@ -354,7 +369,15 @@ static void account_closing(struct live *live, int cpu)
 	if (!live->features.format_lost)
 		return;
 	live->lost_read_closed += event_list_read_lost(&live->samples, cpu);
-	live->drain.stats.lost += event_list_lost_unreported(&live->samples, cpu);
+	for (size_t i = 0; i < live->samples.nr_rings; i++) {
+		int of = live->samples.rings[i].cpu;
+		uint64_t lost = 0;
+
+		if (cpu < 0 || of == cpu)
+			lost = event_list_lost_unreported(&live->samples, of);
+		live->drain.stats.lost += lost;
+		live->drain.cpus[(uint32_t)of % CPUS_MAX].lost += lost;
+	}
 }
 
 /* What an event list of samples has to be opened on now. The caller frees both lists. */
@@ -435,6 +458,19 @@ static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t sta
 	return 0;
 }
 
+static int op_set_rate(struct source *source, uint32_t divisor, struct err *err)
+{
+	struct live *live = live_of(source);
+	uint32_t before = live->config.rate_divisor;
+	int r;
+
+	live->config.rate_divisor = divisor;
+	r = op_set_mode(source, live->samples.config.mode, 0, err);
+	if (r < 0)
+		live->config.rate_divisor = before;
+	return r;
+}
+
 /* --- following the machine --- */
 
 /* CPU has left, or has come back with events that went silent: close what it had. */
@@ -489,6 +525,11 @@ static bool op_follow(struct source *source)
 	int nr = wanted_cpus(live, &wanted, &live->effective.cpus_online);
 	bool changed = live->effective.cpus_online != online;
 
+	live->drain.stats.fill_pct = 0;
+	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++) {
+		live->drain.cpus[cpu].fill_last_pct = live->drain.cpus[cpu].fill_pct;
+		live->drain.cpus[cpu].fill_pct = 0;
+	}
 	if (nr < 0)
 		return false;
 	/* Events of tasks wait where they are while a CPU is away; those of the CPU itself die. */
@@ -564,8 +605,11 @@ static const struct source_ops live_ops = {
 	.drain = op_drain,
 	.next = op_next,
 	.stats = op_stats,
+	.read_lost = op_read_lost,
+	.cpus = op_cpus,
 	.effective = op_effective,
 	.set_mode = op_set_mode,
+	.set_rate = op_set_rate,
 	.follow = op_follow,
 	.pollfds = op_pollfds,
 	.peek = op_peek,

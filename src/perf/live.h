@@ -39,6 +39,7 @@ struct live_config {
 	struct event_spec event;
 	uint64_t freq_hz; /* 0: use period */
 	uint64_t period;
+	uint32_t rate_divisor; /* so much less often than that; 0: 1 */
 	enum stack_mode mode;
 	uint32_t stack_bytes; /* dwarf mode; 0: the default */
 	bool user_only;	      /* never ask for kernel samples */

@@ -199,8 +199,7 @@ static void decode_sample(const struct record_format *format, struct reader *r,
 		record->cpu = reader_u32(r);
 		reader_skip(r, sizeof(uint32_t));
 	}
-	if (type & PERF_SAMPLE_PERIOD)
-		sample->period = reader_u64(r);
+	sample->period = type & PERF_SAMPLE_PERIOD ? reader_u64(r) : format->period;
 	if (type & PERF_SAMPLE_READ)
 		read_group(r, format->read_format, sample);
 	if (type & PERF_SAMPLE_CALLCHAIN) {

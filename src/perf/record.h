@@ -118,6 +118,7 @@ struct record_format {
 	uint64_t read_format;
 	uint64_t branch_sample_type;
 	uint64_t regs_user_mask;
+	uint64_t period; /* of samples that do not tell theirs; 0: not known */
 	bool sample_id_all;
 	bool is_precise;       /* attr.precise_ip > 0, and it is an event that skids */
 	bool is_swapped;       /* of the other byte order, but for the header */

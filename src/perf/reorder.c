@@ -318,3 +318,11 @@ uint64_t reorder_late(const struct reorder *reorder)
 {
 	return reorder->index.late;
 }
+
+size_t reorder_bytes(const struct reorder *reorder)
+{
+	const struct reorder_index *index = &reorder->index;
+
+	return reorder->arenas[0].cap + reorder->arenas[1].cap +
+	       (index->cap + index->cap_scratch) * sizeof(struct reorder_entry);
+}

@@ -118,5 +118,7 @@ bool reorder_next(struct reorder *reorder, struct reordered *ret);
 
 /* Records that were handed out after a newer one: the horizon was too near. */
 uint64_t reorder_late(const struct reorder *reorder);
+/* The memory that it has now. */
+size_t reorder_bytes(const struct reorder *reorder);
 
 #endif

@@ -18,7 +18,7 @@
 
 #define WORD sizeof(uint64_t)
 
-/* header, IDENTIFIER, IP, TID, TIME, CPU, PERIOD, then CALLCHAIN's nr: see attr.c. */
+/* header, IDENTIFIER, IP, TID, TIME, CPU, mostly PERIOD, then CALLCHAIN's nr: see attr.c. */
 #define TID_OFF	      (sizeof(struct perf_event_header) + 2 * WORD)
 #define TIME_OFF      (sizeof(struct perf_event_header) + 3 * WORD)
 #define CALLCHAIN_OFF (sizeof(struct perf_event_header) + 6 * WORD)
@@ -39,7 +39,8 @@ struct stack_place {
 static bool find_stack(const struct ring *ring, uint64_t pos, uint32_t size,
 		       const struct record_format *format, struct stack_place *ret)
 {
-	uint64_t off = CALLCHAIN_OFF, nr, stack_size;
+	bool has_period = format->sample_type & PERF_SAMPLE_PERIOD;
+	uint64_t off = CALLCHAIN_OFF - (has_period ? 0 : WORD), nr, stack_size;
 
 	/* After each step OFF stands at a word that is inside the record. */
 	if (off + WORD > size)
@@ -80,9 +81,11 @@ struct sample_extent sample_measure(const struct ring *ring, uint64_t pos, uint3
 
 	if (size >= TIME_OFF + WORD)
 		extent.time_ns = ring_u64(ring, pos + TIME_OFF);
-	if (!format->stack_is_trimmed || format->sample_type != TRIM_SAMPLE_TYPE ||
+	if (!format->stack_is_trimmed ||
+	    (format->sample_type | PERF_SAMPLE_PERIOD) != TRIM_SAMPLE_TYPE ||
 	    !find_stack(ring, pos, size, format, &stack))
 		return extent;
+	extent.stack_bytes = (uint32_t)stack.valid;
 	if (stack.sp) /* the thread's id follows the process's */
 		wanted = copy_limit_bytes(copy_limits, ring_u64(ring, pos + TID_OFF) >> 32,
 					  stack.sp);

@@ -16,6 +16,7 @@ struct sample_extent {
 	uint64_t time_ns; /* 0: too short to hold one */
 	uint32_t head_bytes;
 	bool is_trimmed;
+	uint32_t stack_bytes; /* that the kernel wrote, if that could be seen */
 	uint32_t limit_bytes; /* of the stack by COPY_LIMITS, 0: not limited */
 	uint32_t limit_off;   /* where the size of the stack stands */
 };

@@ -28,6 +28,16 @@ struct source_stats { /* sums since the source was opened, over replaced event l
 	uint64_t other_samples; /* of events that are not shown */
 	uint64_t dropped;	/* samples that found no room in the reorder buffer */
 	uint64_t bytes;		/* copied out of rings */
+	uint64_t stack_bytes;	/* that the kernel wrote of user stacks */
+	uint64_t buffer_bytes;	/* memory of the reorder buffer; of a recording 0 */
+	uint32_t fill_pct; /* of the fullest ring at a drain, since source_follow() was called */
+};
+
+/* One CPU's part of it, while live. */
+struct source_cpu {
+	bool is_sampled;
+	uint8_t fill_pct, fill_last_pct; /* of its fullest ring, in this second and the last one */
+	uint64_t lost;			 /* records */
 };
 
 /* Account a THROTTLE or UNTHROTTLE record of the CPU that is throttled since *SINCE_NS (0: it is not). */
@@ -61,13 +71,16 @@ struct effective_config {
 /* Whether a record is worth not waiting for the end of the round. */
 typedef bool (*source_match_fn)(void *context, const struct record *record);
 
-struct source_ops { /* a recording has no follow, peek and limit_copy, this machine no stop */
+struct source_ops { /* a recording has no cpus, set_rate, follow, peek and limit_copy, this machine no stop */
 	int (*drain)(struct source *source, uint64_t time_ns);
 	bool (*next)(struct source *source, struct record *ret);
 	void (*stats)(struct source *source, struct source_stats *ret);
+	void (*read_lost)(struct source *source);
+	const struct source_cpu *(*cpus)(struct source *source);
 	const struct effective_config *(*effective)(struct source *source);
 	int (*set_mode)(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
 			struct err *err);
+	int (*set_rate)(struct source *source, uint32_t divisor, struct err *err);
 	bool (*follow)(struct source *source);
 	uint32_t (*pollfds)(struct source *source, bool is_sideband, struct pollfd *fds,
 			    uint32_t max);
@@ -94,9 +107,23 @@ static inline bool source_next(struct source *source, struct record *ret)
 	return source->ops->next(source, ret);
 }
 
+/* lost_read is as of the last source_read_lost(). */
 static inline void source_stats(struct source *source, struct source_stats *ret)
 {
 	source->ops->stats(source, ret);
+}
+
+/* What is known of each of CPUS_MAX CPUs; NULL: nothing. */
+static inline const struct source_cpu *source_cpus(struct source *source)
+{
+	return source->ops->cpus ? source->ops->cpus(source) : NULL;
+}
+
+/* Ask each event what it has lost: a system call for each, of which many threads have many. */
+static inline void source_read_lost(struct source *source)
+{
+	if (source->ops->read_lost)
+		source->ops->read_lost(source);
 }
 
 /* What is in force now; valid until the source changes. */
@@ -113,6 +140,15 @@ static inline int source_set_mode(struct source *source, enum stack_mode mode, u
 				  struct err *err)
 {
 	return source->ops->set_mode(source, mode, stack_bytes, err);
+}
+
+/*
+ * Sample DIVISOR times less often than was asked for; samples tell their period. On error (message in
+ * ERR) everything stays as it was. Invalidates records handed out earlier.
+ */
+static inline int source_set_rate(struct source *source, uint32_t divisor, struct err *err)
+{
+	return source->ops->set_rate(source, divisor, err);
 }
 
 /* Follow what changed on the machine; about once a second. True: something did. Invalidates records. */

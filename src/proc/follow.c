@@ -138,6 +138,7 @@ static struct process_entry *exec(struct procs *procs, struct process_entry *ent
 	struct process_entry *old = entry;
 	struct space *space = space_ref(is_read ? entry->process.space : procs->bare);
 
+	old->process.has_execed = old->process.index != PROCESS_NO_INDEX;
 	if (old->process.index != PROCESS_NO_INDEX || old->process.is_dead) {
 		entry = processes_add(&procs->processes, old->process.pid, space, time_ns);
 		space_unref(space);
@@ -149,6 +150,7 @@ static struct process_entry *exec(struct procs *procs, struct process_entry *ent
 		memcpy(entry->process.comm, old->process.comm, sizeof(entry->process.comm));
 		entry->named_ns = old->named_ns;
 		entry->is_named = old->is_named;
+		procs_inherit_container(entry, old, time_ns);
 	} else {
 		space_unref(entry->process.space);
 		entry->process.space = space;
@@ -219,6 +221,8 @@ static int apply_fork(struct procs *procs, const struct record *record)
 	if (inherits)
 		inherit(entry, parent, record->time_ns);
 	if (parent)
+		procs_inherit_container(entry, parent, record->time_ns);
+	if (parent)
 		entry->process.is_kernel = parent->process.is_kernel && ppid > 0;
 	return 0;
 }
@@ -281,5 +285,7 @@ struct process *procs_of_sample(struct procs *procs, pid_t pid, uint64_t time_ns
 	entry->last_sample_ns = MAX(entry->last_sample_ns, time_ns);
 	if (unlikely(!entry->process.has_maps || entry->process.is_stale))
 		procs_request_maps(procs, entry);
+	if (unlikely(time_ns >= entry->cgroup_due_ns))
+		procs_request_cgroup(procs, entry, time_ns);
 	return &entry->process;
 }

@@ -1,5 +1,7 @@
 noinst_LIBRARIES += libproc.a
 libproc_a_SOURCES = \
+	src/proc/container.c src/proc/container.h \
+	src/proc/containers.c \
 	src/proc/follow.c \
 	src/proc/mapping.c src/proc/mapping.h \
 	src/proc/modules.c src/proc/modules.h \
@@ -7,12 +9,18 @@ libproc_a_SOURCES = \
 	src/proc/processes.c src/proc/processes.h \
 	src/proc/procs.c src/proc/procs.h \
 	src/proc/space.c src/proc/space.h \
-	src/proc/requests.c
+	src/proc/requests.c \
+	src/proc/runtime.c
 
 UNIT_TESTS += tests/test_proc_space
 tests_test_proc_space_SOURCES = tests/test_proc_space.c
 tests_test_proc_space_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_proc_space_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_proc_container
+tests_test_proc_container_SOURCES = tests/test_proc_container.c
+tests_test_proc_container_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_proc_container_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_proc_mapping
 tests_test_proc_mapping_SOURCES = tests/test_proc_mapping.c

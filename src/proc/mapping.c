@@ -42,7 +42,7 @@ enum mapping_kind mapping_kind(const struct mapping *mapping)
 	};
 
 	if (path_is(mapping, "[vdso]"))
-		return MAPPING_VDSO;
+		return mapping->end <= UINT32_MAX ? MAPPING_VDSO32 : MAPPING_VDSO;
 	if (path_is(mapping, "[vsyscall]"))
 		return MAPPING_VSYSCALL;
 	for (size_t i = 0; i < ARRAY_SIZE(no_file); i++)

@@ -26,6 +26,7 @@ enum mapping_kind {
 	MAPPING_FILE,
 	MAPPING_JIT, /* anonymous, or backed by what is no file that could be opened */
 	MAPPING_VDSO,
+	MAPPING_VDSO32, /* of a program whose addresses have 32 bits */
 	MAPPING_VSYSCALL,
 };
 

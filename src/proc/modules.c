@@ -61,12 +61,13 @@ struct modules {
 static const struct {
 	const char *name;
 	enum stack_end state;
-} pseudo[PROC_MODULE_FIRST] = {
+} pseudo[PROC_MODULE_JIT_RUNTIMES] = {
 	[PROC_MODULE_KERNEL] = {"[kernel]", STACK_END_KERNEL},
 	[PROC_MODULE_UNKNOWN] = {"[unknown]", STACK_END_NO_MAP},
 	[PROC_MODULE_JIT] = {"[jit]", STACK_END_JIT},
 	[PROC_MODULE_VSYSCALL] = {"[vsyscall]", STACK_END_NO_CFI},
 	[PROC_MODULE_VDSO] = {"[vdso]", STACK_END_PENDING},
+	[PROC_MODULE_VDSO32] = {"[vdso]", STACK_END_PENDING},
 };
 
 const char module_too_large[] = "its unwind table is too large";
@@ -142,7 +143,10 @@ struct modules *modules_new(void)
 	if (!modules)
 		return NULL;
 	for (size_t i = 0; i < PROC_MODULE_FIRST; i++)
-		if (!modules_add(modules, pseudo[i].name, pseudo[i].name, pseudo[i].state))
+		if (i >= PROC_MODULE_JIT_RUNTIMES
+			    ? !modules_add(modules, "[jit]", "[jit]", STACK_END_JIT)
+			    : !modules_add(modules, pseudo[i].name, pseudo[i].name,
+					   pseudo[i].state))
 			return modules_free(modules);
 	return modules;
 }
@@ -377,6 +381,7 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 	static const uint32_t ids[] = {
 		[MAPPING_JIT] = PROC_MODULE_JIT,
 		[MAPPING_VDSO] = PROC_MODULE_VDSO,
+		[MAPPING_VDSO32] = PROC_MODULE_VDSO32,
 		[MAPPING_VSYSCALL] = PROC_MODULE_VSYSCALL,
 	};
 	enum mapping_kind kind = mapping_kind(mapping);

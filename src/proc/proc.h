@@ -7,7 +7,9 @@
 #ifndef ST_PROC_PROC_H
 #define ST_PROC_PROC_H
 
+#include "src/base/runtime.h"
 #include "src/perf/record.h"
+#include "src/proc/container.h"
 #include "unwind/unwind.h"
 
 #include <stdbool.h>
@@ -20,9 +22,28 @@ enum {
 	PROC_MODULE_UNKNOWN, /* no mapping */
 	PROC_MODULE_JIT,     /* anonymous executable memory */
 	PROC_MODULE_VSYSCALL,
-	PROC_MODULE_VDSO, /* its image comes from our own memory */
-	PROC_MODULE_FIRST,
+	PROC_MODULE_VDSO,   /* its image is the kernel's, not read from a process */
+	PROC_MODULE_VDSO32, /* that of 32-bit programs */
+	/* made code without a name, by runtime: see proc_jit_object() */
+	PROC_MODULE_JIT_RUNTIMES,
+	/* that of one process each, by address and epoch: resolve names it */
+	PROC_MODULE_JIT_FIRST = PROC_MODULE_JIT_RUNTIMES + RUNTIME_COUNT - 1,
+	PROC_MODULE_FIRST = PROC_MODULE_JIT_FIRST + 64,
 };
+#define PROC_JIT_MAX (PROC_MODULE_FIRST - PROC_MODULE_JIT_FIRST)
+
+/* What made code without a name belongs to. */
+static inline uint32_t proc_jit_object(enum runtime runtime)
+{
+	return runtime == RUNTIME_NONE ? PROC_MODULE_JIT
+				       : PROC_MODULE_JIT_RUNTIMES + (uint32_t)runtime - 1;
+}
+
+/* Is it the made code of one process? */
+static inline bool proc_is_jit(uint32_t module)
+{
+	return module >= PROC_MODULE_JIT_FIRST && module < PROC_MODULE_FIRST;
+}
 
 struct module { /* one ELF file by identity; lives as long as the table of modules */
 	struct unwind_module unwind; /* id, table, state */
@@ -54,6 +75,8 @@ struct process {
 	uint64_t start_time;		   /* as in broker_process, 0: not known */
 	char comm[PROC_NAME_MAX];	   /* sanitized; ":PID" until it is known */
 	bool is_kernel, is_dead, is_stale; /* dirty: maps doubtful after a loss */
+	bool has_execed;		   /* exec has put another program in its place */
+	uint32_t container;		   /* procs_container(); 0: none, or not known yet */
 	bool has_maps;	     /* read from /proc, inherited, or seen from its exec on */
 	struct space *space; /* see process_space */
 };
@@ -115,6 +138,8 @@ const struct process *procs_by_index(const struct procs *procs, uint32_t index);
  * procs_sweep. file_off is an address where the module is no file (JIT, vsyscall).
  */
 const struct unwind_space *process_space(const struct process *process);
+/* What makes its code at run time, as far as its name and its files tell. It goes through its mappings. */
+enum runtime process_runtime(const struct process *process);
 
 /* A mapped file that is not open yet: where one process has it. */
 struct module_request {
@@ -133,6 +158,16 @@ void procs_find_mapper(const struct procs *procs, struct module_request *request
 /* The next process whose maps are to be read (new without maps, or dirty and seen in a sample); rate-limited. */
 bool procs_next_maps_request(struct procs *procs, uint64_t time_ns, pid_t *ret_pid,
 			     uint64_t *ret_start_time);
+
+/*
+ * The next process whose /proc/PID/cgroup is to be read: sampled, and not asked for lately. A child has its
+ * parent's container until then.
+ */
+bool procs_next_cgroup_request(struct procs *procs, pid_t *ret_pid, uint64_t *ret_start_time);
+/* Its text. */
+void procs_cgroup_text(struct procs *procs, pid_t pid, const char *text, size_t len);
+/* Containers by number, from 1 on; NULL: there is none of this number. Processes of one name share it. */
+const struct container *procs_container(const struct procs *procs, uint32_t container);
 
 /* Never NULL: an id that does not exist is PROC_MODULE_UNKNOWN. */
 struct module *procs_module(struct procs *procs, uint32_t id);

@@ -56,6 +56,7 @@ struct procs *procs_free(struct procs *procs)
 	space_unref(procs->empty);
 	space_unref(procs->bare);
 	modules_free(procs->modules);
+	containers_done(&procs->containers);
 	free(procs->ksyms.syms);
 	free(procs->queue);
 	free(procs);

@@ -27,10 +27,21 @@ struct ksyms { /* sorted, not overlapping */
 	size_t nr_syms, cap_syms;
 };
 
+/* Containers that were ever seen; beyond the bound new ones are not told apart. */
+#define CONTAINERS_MAX 4096u
+struct containers {
+	struct container *all; /* number 1 is all[0] */
+	size_t nr, cap;
+	struct u64map by_name; /* hash of the name -> number */
+	pid_t *asked;	       /* processes to ask about, the last one first */
+	size_t nr_asked, cap_asked;
+};
+
 struct procs {
 	struct processes processes;
 	struct modules *modules;
 	struct ksyms ksyms;
+	struct containers containers;
 	struct space_budget budget;
 	struct space *empty;
 	/* what every program has from its exec on without a record: [vsyscall] */
@@ -65,6 +76,13 @@ int procs_map(struct procs *procs, struct space **space, const struct mapping *m
 
 /* A mapping of the process is not followed: COUNTER says why. */
 void procs_skip_map(struct procs *procs, const struct process_entry *entry, uint64_t *counter);
+
+/* A sample of the process is there: queue it if its container is to be asked for. */
+void procs_request_cgroup(struct procs *procs, struct process_entry *entry, uint64_t time_ns);
+/* ENTRY begins in the container of FROM; that is read again soon: who makes containers moves processes. */
+void procs_inherit_container(struct process_entry *entry, const struct process_entry *from,
+			     uint64_t time_ns);
+void containers_done(struct containers *containers);
 
 /* Queue a process if its maps are to be read. */
 void procs_request_maps(struct procs *procs, struct process_entry *entry);

@@ -8,6 +8,7 @@
 
 #include "src/profile/build.h"
 
+#include "src/base/cleanup.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
@@ -65,6 +66,23 @@ static int add_up(const struct frames *f, struct builder *b)
 	return 0;
 }
 
+/* What is inlined is asked about next at the heaviest addresses of which it is not known. */
+static int choose_inlines(struct profile *p, const struct builder *b)
+{
+	struct inlines *in = &p->inlines;
+
+	if (!in->on)
+		return 0;
+	if (inlines_choose_begin(in, &p->frames) < 0)
+		return -ENOMEM;
+	for (uint32_t node = 1; node < p->tree.nr; node++)
+		if (b->map[node] && inlines_choose(in, &p->frames, tree_frame(&p->tree, node),
+						   b->totals[b->map[node]]) < 0)
+			return -ENOMEM;
+	inlines_choose_end(in);
+	return 0;
+}
+
 /* --- text --- */
 
 static int add_text(struct builder *b, const char *text, uint32_t *ret_offset)
@@ -81,10 +99,21 @@ static int add_text(struct builder *b, const char *text, uint32_t *ret_offset)
 
 static int add_string(const struct frames *f, struct builder *b, uint32_t id, uint32_t *ret_offset)
 {
-	if (!b->text_map[id] && add_text(b, strings_get(f->strings, id), &b->text_map[id]) < 0)
+	if (id != STRINGS_EMPTY && !b->text_map[id] &&
+	    add_text(b, strings_get(f->strings, id), &b->text_map[id]) < 0)
 		return -ENOMEM;
 	*ret_offset = b->text_map[id];
 	return 0;
+}
+
+/* The string ID and TEXT after it. */
+static int add_joined(const struct frames *f, struct builder *b, uint32_t id, const char *text,
+		      uint32_t *ret_offset)
+{
+	if (add_text(b, strings_get(f->strings, id), ret_offset) < 0)
+		return -ENOMEM;
+	b->nr_text--; /* its NUL: the text goes on there */
+	return add_text(b, text, &(uint32_t){0});
 }
 
 /* Text of one function. */
@@ -98,17 +127,23 @@ static int add_func_text(const struct frames *f, struct builder *b, const struct
 	if (add_string(f, b, object, &out->object) < 0)
 		return -ENOMEM;
 	out->is_kernel = func_is_kernel(f, func);
+	out->is_inlined = func->is_inlined;
+	out->line = func->line;
+	if (add_string(f, b, func->file, &out->file) < 0)
+		return -ENOMEM;
 	out->is_named = func->name != 0 && func->module < f->nr_objects;
+	out->mangled = 0;
+	if (func->mangled && add_string(f, b, func->mangled, &out->mangled) < 0)
+		return -ENOMEM;
+	if (func->is_inlined)
+		return add_joined(f, b, func->name, " (inlined)", &out->name);
 	if (func->name)
 		return add_string(f, b, func->name, &out->name);
 	out->name = out->object;
 	if (func->is_object)
 		return 0;
 	snprintf(place, sizeof(place), "+0x%" PRIx64, func->vaddr);
-	if (add_text(b, strings_get(f->strings, object), &out->name) < 0)
-		return -ENOMEM;
-	b->nr_text--; /* its NUL: the place goes on there */
-	return add_text(b, place, &(uint32_t){0});
+	return add_joined(f, b, object, place, &out->name);
 }
 
 /* The functions that have weight, with their text. */
@@ -134,6 +169,18 @@ static int add_funcs(const struct profile *p, struct builder *b)
 			.key = func_key(&f->funcs[i]), .self = func->self, .total = func->total};
 		func->index = b->nr_funcs++;
 		if (add_func_text(f, b, &f->funcs[i], out) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Lines of nodes: from here on the file is where it is in the text. */
+static int add_files(const struct frames *f, struct builder *b)
+{
+	for (uint32_t i = 1; i < b->nr_nodes; i++) {
+		struct merged_node *node = &b->nodes[i];
+
+		if (add_string(f, b, node->file, &node->file) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -166,6 +213,8 @@ static void fill_nodes(const struct builder *b, struct snapshot *s)
 		nodes[i].key = hash_u64(parent->key + s->funcs[func].key);
 		nodes[i].parent = from->parent;
 		nodes[i].func = func;
+		nodes[i].file = from->file;
+		nodes[i].line = from->line;
 		nodes[i].next_sibling = parent->first_child;
 		parent->first_child = i;
 		parent->self -= b->totals[i];
@@ -209,7 +258,7 @@ static int sort_nodes(struct builder *b, struct snapshot *s)
 
 /* --- all of it --- */
 
-static void fill_window(const struct profile *p, struct snapshot *s)
+static void fill_window(const struct profile *p, const struct builder *b, struct snapshot *s)
 {
 	const struct window *w = &p->window;
 	uint64_t end = w->frozen ? w->end_ns : w->now_ns;
@@ -217,8 +266,13 @@ static void fill_window(const struct profile *p, struct snapshot *s)
 
 	s->window_end_ns = p->sums_all ? p->weights.last_ns : end;
 	s->window_start_ns = p->sums_all ? p->weights.first_ns : MIN(MAX(w->start_ns, first), end);
-	s->total = w->total;
+	if (!p->sums_all) {
+		s->oldest_ns = MIN(window_oldest_ns(p), end);
+		activity_copy(&p->activity, s->oldest_ns, &s->activity);
+	}
+	s->total = s->whole_total = w->total;
 	s->nr_samples = w->nr_samples;
+	memcpy(s->ends, b->ends, sizeof(s->ends));
 }
 
 static struct snapshot *make_snapshot(const struct profile *p, struct builder *b,
@@ -239,13 +293,20 @@ static struct snapshot *make_snapshot(const struct profile *p, struct builder *b
 		if (b->merged_funcs[i].total)
 			s->funcs[b->merged_funcs[i].index].nr_processes =
 				b->merged_funcs[i].nr_processes;
-	fill_window(p, s);
+	fill_window(p, b, s);
 	assert(s->nodes[0].total == s->total);
 	return s;
 }
 
+void profile_show_stacks(struct profile *p)
+{
+	p->has_stacks = true;
+}
+
 struct snapshot *profile_snapshot(struct profile *p, uint32_t extra_text)
 {
+	struct snap_stacks *stacks = NULL;
+	struct snapshot *s = NULL;
 	struct builder *b;
 
 	if (extra_text > TEXT_MAX_BYTES)
@@ -253,8 +314,22 @@ struct snapshot *profile_snapshot(struct profile *p, uint32_t extra_text)
 	if (!p->builder)
 		p->builder = calloc(1, sizeof(*p->builder));
 	b = p->builder;
-	if (!b || build_entries(p, b) < 0 || build_merge(p, b) < 0 || add_up(&p->frames, b) < 0 ||
-	    add_funcs(p, b) < 0)
+	inlines_follow(&p->inlines, &p->frames);
+	if (!b || build_entries(p, b) < 0)
 		return NULL;
-	return make_snapshot(p, b, extra_text);
+	if (p->has_stacks) {
+		stacks = calloc(1, sizeof(*stacks));
+		if (!stacks || build_stacks_begin(p, b, stacks) < 0)
+			goto out;
+	}
+	if (build_merge(p, b) < 0 || add_up(&p->frames, b) < 0 || choose_inlines(p, b) < 0 ||
+	    add_funcs(p, b) < 0 || add_files(&p->frames, b) < 0 ||
+	    (stacks && build_stacks_end(p, b, stacks) < 0))
+		goto out;
+	s = make_snapshot(p, b, extra_text);
+	if (s)
+		s->stacks = steal_ptr(stacks);
+out:
+	snap_stacks_free(stacks);
+	return s;
 }

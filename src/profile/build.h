@@ -22,6 +22,7 @@ struct window_entry {
 struct local {
 	uint32_t process;
 	uint32_t first; /* of its entries */
+	uint32_t nr_user_stacks, nr_complete;
 };
 
 /* A node of the call tree by function. It has the same number in the snapshot. */
@@ -29,6 +30,9 @@ struct merged_node {
 	uint32_t parent, func;
 	uint32_t mark : 31;    /* of build_processes() */
 	bool is_outermost : 1; /* its function is not above it too */
+	uint32_t file,
+		line; /* string; where in the function, if all its weight is there; 0, 0: elsewhere too */
+	bool has_line;
 };
 
 /* A function. Those without weight are not in the snapshot. */
@@ -43,6 +47,7 @@ struct builder {
 	struct u64map processes; /* process -> local number */
 	struct local *locals;
 	struct window_entry *entries;
+	uint64_t ends[STACK_END_COUNT]; /* the window's samples by their end */
 	uint32_t *map; /* node of the tree by address -> merged node, 0: it has no weight */
 	struct merged_node *nodes;
 	/*
@@ -67,6 +72,13 @@ struct builder {
 int build_entries(const struct profile *p, struct builder *b);
 /* build_merge.c: make nodes[] of the marked nodes, and give them the weight of the entries. 0 or -ENOMEM. */
 int build_merge(const struct profile *p, struct builder *b);
+/*
+ * build_stacks.c, before build_merge() and, of what that has left, after it: the
+ * stacks by address. 0 or -ENOMEM.
+ */
+int build_stacks_begin(const struct profile *p, const struct builder *b,
+		       struct snap_stacks *stacks);
+int build_stacks_end(const struct profile *p, const struct builder *b, struct snap_stacks *stacks);
 /* build_processes.c: make the shares, and count the processes of functions. 0 or -ENOMEM. */
 int build_processes(struct builder *b, struct snapshot *s);
 

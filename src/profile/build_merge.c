@@ -46,6 +46,19 @@ static uint32_t mark_callers(const struct call_tree *tree, uint32_t *map)
 	return nr;
 }
 
+/* The nodes that the chains of marked nodes add to the tree by address. */
+static uint32_t nr_inlined(const struct profile *p, const uint32_t *map)
+{
+	uint32_t sum = 0, nr;
+
+	if (!p->inlines.on)
+		return 0;
+	for (uint32_t node = 1; node < p->tree.nr; node++)
+		if (map[node] && inlines_chain(&p->inlines, tree_frame(&p->tree, node), &nr))
+			sum += nr;
+	return sum;
+}
+
 /* Room for NR nodes and for as many in a hash table that stays at most half full. */
 static int reserve_nodes(struct builder *b, uint32_t nr)
 {
@@ -106,12 +119,47 @@ static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t func)
 	return b->slots[slot] = append(b, parent, func);
 }
 
+/* A place in MERGED's function: if all are one line, that is shown. */
+static void node_line(struct merged_node *merged, const struct inline_link *link)
+{
+	if (!merged->has_line) {
+		merged->file = link->file;
+		merged->line = link->line;
+	} else if (merged->file != link->file || merged->line != link->line) {
+		merged->file = merged->line = 0;
+	}
+	merged->has_line = true;
+}
+
+/* What is inlined at FRAME, below the node of its function. Returns the innermost node. */
+static uint32_t add_inlined(const struct profile *p, struct builder *b, uint32_t frame,
+			    uint32_t node)
+{
+	static const struct inline_link unknown;
+	const struct inline_link *chain;
+	uint32_t nr;
+
+	if (!p->inlines.on)
+		return node;
+	chain = inlines_chain(&p->inlines, frame, &nr);
+	if (!chain || nr == 0)
+		node_line(&b->nodes[node], &unknown);
+	for (uint32_t i = 0; chain && i < nr; i++) {
+		if (i > 0)
+			node = child_of(b, node, chain[i].func);
+		node_line(&b->nodes[node], &chain[i]);
+	}
+	return node;
+}
+
 int build_merge(const struct profile *p, struct builder *b)
 {
 	const struct call_tree *tree = &p->tree;
 	const struct frame *frames = p->frames.frames;
 
-	if (reserve_nodes(b, mark_callers(tree, b->map)) < 0)
+	uint32_t nr = mark_callers(tree, b->map);
+
+	if (reserve_nodes(b, nr + nr_inlined(p, b->map)) < 0)
 		return -ENOMEM;
 	b->map[0] = 0;
 	for (uint32_t node = 1; node < tree->nr; node++) {
@@ -126,7 +174,8 @@ int build_merge(const struct profile *p, struct builder *b)
 		if (parent && b->nodes[parent].func == func && p->frames.funcs[func].is_object)
 			b->map[node] = parent;
 		else
-			b->map[node] = child_of(b, parent, func);
+			b->map[node] = add_inlined(p, b, tree_frame(tree, node),
+						   child_of(b, parent, func));
 	}
 	memset(b->totals, 0, b->nr_nodes * sizeof(*b->totals));
 	for (size_t i = 0; i < b->nr_entries; i++) {

@@ -43,21 +43,25 @@ static uint32_t local_process(struct builder *b, uint32_t process)
 	return local;
 }
 
-/* PROCESS has WEIGHT in NODE of the call tree. There is room for the entry. */
-static int add_entry(struct builder *b, uint32_t process, uint32_t node, uint64_t weight)
+/* What WEIGHT says is in the window. There is room for the entry. */
+static int add_entry(struct builder *b, const struct weight *weight)
 {
-	uint32_t local;
+	struct local *local;
+	uint32_t at;
 
 	/* A node without weight would be a row of 0 %. */
-	if (weight == 0)
+	if (weight->weight == 0)
 		return 0;
-	local = local_process(b, process);
-	if (local == U64MAP_NONE)
+	at = local_process(b, weight->process);
+	if (at == U64MAP_NONE)
 		return -ENOMEM;
+	local = &b->locals[at];
 	b->entries[b->nr_entries] = (struct window_entry){
-		.weight = weight, .node = node, .next = b->locals[local].first};
-	b->locals[local].first = (uint32_t)b->nr_entries++;
-	b->map[node] = 1;
+		.weight = weight->weight, .node = weight->node, .next = local->first};
+	local->first = (uint32_t)b->nr_entries++;
+	local->nr_user_stacks += weight->nr_user_stacks;
+	local->nr_complete += weight->nr_complete;
+	b->map[weight->node] = 1;
 	return 0;
 }
 
@@ -65,10 +69,18 @@ static int add_chunk(struct builder *b, const struct log_chunk *chunk)
 {
 	for (uint32_t i = 0; i < chunk->nr; i++) {
 		const struct log_entry *entry = &chunk->entries[i];
+		enum stack_end end = log_end(entry);
 
-		if (entry->node & LOG_NODE_COUNTED &&
-		    add_entry(b, log_process(entry), entry->node & LOG_NODE_MASK,
-			      log_weight(entry)) < 0)
+		if (!(entry->node & LOG_NODE_COUNTED))
+			continue;
+		b->ends[end]++;
+		if (add_entry(b, &(struct weight){
+					 .weight = log_weight(entry),
+					 .process = log_process(entry),
+					 .node = entry->node & LOG_NODE_MASK,
+					 .nr_user_stacks = stack_end_is_user(end),
+					 .nr_complete = stack_end_is_root(end),
+				 }) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -84,12 +96,10 @@ int build_entries(const struct profile *p, struct builder *b)
 	memset(b->map, 0, p->tree.nr * sizeof(*b->map));
 	u64map_clear(&b->processes);
 	b->nr_entries = 0;
-	for (size_t i = 0; i < p->weights.nr; i++) {
-		const struct weight *w = &p->weights.all[i];
-
-		if (add_entry(b, w->process, w->node, w->weight) < 0)
+	memset(b->ends, 0, sizeof(b->ends));
+	for (size_t i = 0; i < p->weights.nr; i++)
+		if (add_entry(b, &p->weights.all[i]) < 0)
 			return -ENOMEM;
-	}
 	for (uint32_t c = 0; c < p->log.nr_chunks; c++)
 		if (p->log.chunks[c]->nr_counted && add_chunk(b, p->log.chunks[c]) < 0)
 			return -ENOMEM;
@@ -160,6 +170,8 @@ int build_processes(struct builder *b, struct snapshot *s)
 	s->nr_shares = 0;
 	for (; w.local < nr_processes; w.local++) {
 		s->processes[w.local].index = b->locals[w.local].process;
+		s->processes[w.local].nr_user_stacks = b->locals[w.local].nr_user_stacks;
+		s->processes[w.local].nr_complete = b->locals[w.local].nr_complete;
 		w.first_share = s->nr_shares;
 		walk_process(b, s, &w);
 		w.base += 1 + (s->nr_shares - w.first_share);

@@ -184,11 +184,9 @@ bool func_is_kernel(const struct frames *f, const struct func *func)
 
 /* --- objects --- */
 
-int profile_object(struct profile *p, uint32_t module, const char *name, bool is_kernel)
+/* Room for object MODULE and for a function of its own. */
+static int objects_reserve(struct frames *f, uint32_t module)
 {
-	struct frames *f = &p->frames;
-	struct object *object;
-
 	if (module >= OBJECTS_MAX)
 		return -E2BIG;
 	if (vec_reserve(&f->objects, &f->cap_objects, (size_t)module + 1, OBJECTS_MAX) < 0 ||
@@ -197,9 +195,21 @@ int profile_object(struct profile *p, uint32_t module, const char *name, bool is
 	for (; f->nr_objects <= module; f->nr_objects++)
 		f->objects[f->nr_objects] = (struct object){
 			.fallback = FUNC_UNKNOWN,
+			.like = f->nr_objects,
 			.queue_first = FRAMES_NONE,
 			.queue_last = FRAMES_NONE,
 		};
+	return 0;
+}
+
+int profile_object(struct profile *p, uint32_t module, const char *name, bool is_kernel)
+{
+	struct frames *f = &p->frames;
+	struct object *object;
+	int r = objects_reserve(f, module);
+
+	if (r < 0)
+		return r;
 	object = &f->objects[module];
 	object->name = intern_foreign(f, name);
 	object->is_kernel = is_kernel;
@@ -211,6 +221,24 @@ int profile_object(struct profile *p, uint32_t module, const char *name, bool is
 						     .object = FRAMES_NONE,
 						     .is_object = true});
 	func_table_put(f, object->fallback);
+	return 0;
+}
+
+int profile_object_like(struct profile *p, uint32_t module, uint32_t like)
+{
+	struct frames *f = &p->frames;
+	struct object *object;
+	int r = objects_reserve(f, module);
+
+	if (r < 0)
+		return r;
+	assert(like < f->nr_objects && f->objects[like].is_known);
+	object = &f->objects[module];
+	object->like = like;
+	object->name = f->objects[like].name;
+	object->fallback = f->objects[like].fallback;
+	object->is_kernel = f->objects[like].is_kernel;
+	object->is_known = true;
 	return 0;
 }
 
@@ -341,14 +369,23 @@ static bool is_string(const struct frames *f, uint32_t id, const char *text)
 	return id != FRAMES_NONE && strcmp(strings_get(f->strings, id), text) == 0;
 }
 
-static void set_names(struct frames *f, struct func *func, const char *name, const char *object)
+static void set_name(struct frames *f, struct func *func, const struct profile_name *name)
 {
-	if (name && *name && !is_string(f, func->name, name)) {
-		uint32_t id = intern_foreign(f, name);
+	uint32_t id = intern_foreign(f, name->name), mangled;
 
-		if (id != STRINGS_OVERFLOW) /* without room for the name the place is shown */
-			func->name = id;
-	}
+	if (id == STRINGS_OVERFLOW) /* without room for the name the place is shown */
+		return;
+	func->name = id;
+	mangled = name->mangled && *name->mangled ? intern_foreign(f, name->mangled) : 0;
+	func->mangled = mangled == STRINGS_OVERFLOW ? 0 : mangled;
+}
+
+static void set_names(struct frames *f, struct func *func, const struct profile_name *name)
+{
+	const char *object = name->object;
+
+	if (name->name && *name->name && !is_string(f, func->name, name->name))
+		set_name(f, func, name);
 	if (object && *object && !is_string(f, func->object, object))
 		func->object = intern_foreign(f, object);
 }
@@ -360,6 +397,7 @@ static uint32_t func_of_name(struct frames *f, uint32_t module, const struct pro
 	bool is_object = off == FUNC_OFF_NONE && (!name->name || !*name->name);
 	uint32_t id;
 
+	module = f->objects[module].like;
 	if (is_object && (!name->object || !*name->object ||
 			  is_string(f, f->objects[module].name, name->object)))
 		return f->objects[module].fallback;
@@ -377,10 +415,11 @@ static uint32_t func_of_name(struct frames *f, uint32_t module, const struct pro
 					       .vaddr = name->func_vaddr,
 					       .module = module,
 					       .object = FRAMES_NONE,
+					       .has_no_place = name->func_off == FUNC_OFF_NONE,
 					       .is_object = is_object});
 		func_table_put(f, id);
 	}
-	set_names(f, &f->funcs[id], name->name, name->object);
+	set_names(f, &f->funcs[id], name);
 	return id;
 }
 
@@ -392,14 +431,70 @@ int frames_name(struct frames *f, uint32_t module, uint64_t off, const struct pr
 	if (id == FRAMES_NONE || module >= f->nr_objects || !f->objects[module].is_known)
 		return 0; /* the frame has left, or its module is not known */
 	func = func_of_name(f, module, name);
-	if (func == FRAMES_NONE)
-		return -ENOMEM;
 	frame = &f->frames[id];
-	frame->func = func;
+	frame->func = func == FRAMES_NONE ? f->objects[module].fallback : func;
 	f->nr_unnamed -= frame->state != FRAME_ANSWERED;
 	f->nr_queued -= frame->state == FRAME_QUEUED;
 	frame->state = FRAME_ANSWERED;
-	return 0;
+	return func == FRAMES_NONE ? -ENOMEM : 0;
+}
+
+uint32_t frames_file(struct frames *f, const char *file)
+{
+	uint32_t id = file && *file ? intern_foreign(f, file) : 0;
+
+	return id == STRINGS_OVERFLOW ? 0 : id;
+}
+
+void frames_declare(struct frames *f, uint32_t func, const struct profile_inline *inlined)
+{
+	if (f->funcs[func].is_object || f->funcs[func].line || !inlined->decl_line)
+		return;
+	f->funcs[func].file = frames_file(f, inlined->decl_file);
+	f->funcs[func].line = inlined->decl_line;
+}
+
+uint32_t frames_inlined(struct frames *f, uint32_t module, const struct profile_inline *inlined)
+{
+	const char *name = inlined->name ? inlined->name : "?";
+	const char *file = inlined->decl_file ? inlined->decl_file : "";
+	uint64_t hash = hash_bytes(name, strlen(name)) ^
+			hash_u64(hash_bytes(file, strlen(file)) + inlined->decl_line);
+	uint64_t off = FUNC_OFF_NONE - 1 - hash / 2;
+	uint32_t id = func_find(f, module, off);
+
+	if (id == FRAMES_NONE) {
+		if (funcs_reserve(f, 1) < 0)
+			return FRAMES_NONE;
+		id = func_add(f, (struct func){.off = off,
+					       .module = module,
+					       .object = FRAMES_NONE,
+					       .has_no_place = true,
+					       .is_inlined = true});
+		func_table_put(f, id);
+	}
+	set_names(f, &f->funcs[id], &(struct profile_name){.name = name});
+	frames_declare(f, id, inlined);
+	return id;
+}
+
+static void ask_again(struct frames *f, uint32_t id)
+{
+	f->nr_unnamed -= f->frames[id].state != FRAME_ANSWERED;
+	f->nr_queued -= f->frames[id].state == FRAME_QUEUED;
+	queue_frame(f, id);
+}
+
+void profile_rename_unnamed(struct profile *p, uint32_t module)
+{
+	struct frames *f = &p->frames;
+
+	if (module >= f->nr_objects)
+		return;
+	for (uint32_t id = 1; id < f->nr_frames; id++)
+		if (f->frames[id].module == module && f->frames[id].state == FRAME_ANSWERED &&
+		    f->frames[id].func == f->objects[module].fallback)
+			queue_frame(f, id);
 }
 
 void profile_rename(struct profile *p, uint32_t module)
@@ -408,15 +503,12 @@ void profile_rename(struct profile *p, uint32_t module)
 
 	if (module >= f->nr_objects)
 		return;
+	f->generation++;
 	ranges_done(&f->objects[module].ranges);
 	f->objects[module].queue_first = f->objects[module].queue_last = FRAMES_NONE;
-	for (uint32_t id = 1; id < f->nr_frames; id++) {
-		if (f->frames[id].module != module)
-			continue;
-		f->nr_unnamed -= f->frames[id].state != FRAME_ANSWERED;
-		f->nr_queued -= f->frames[id].state == FRAME_QUEUED;
-		queue_frame(f, id);
-	}
+	for (uint32_t id = 1; id < f->nr_frames; id++)
+		if (f->frames[id].module == module)
+			ask_again(f, id);
 }
 
 void profile_name_range(struct profile *p, uint32_t module, uint64_t off, uint64_t from,
@@ -503,7 +595,9 @@ static void compact_strings(struct frames *f)
 		f->objects[m].name = move_string(f, old, f->objects[m].name);
 	for (uint32_t id = 0; id < f->nr_funcs; id++) {
 		f->funcs[id].name = move_string(f, old, f->funcs[id].name);
+		f->funcs[id].mangled = move_string(f, old, f->funcs[id].mangled);
 		f->funcs[id].object = move_string(f, old, f->funcs[id].object);
+		f->funcs[id].file = move_string(f, old, f->funcs[id].file);
 	}
 	strings_free(old);
 }
@@ -512,6 +606,7 @@ void frames_compact(struct frames *f, uint32_t *map)
 {
 	uint32_t *marks = calloc(f->nr_funcs, sizeof(*marks));
 
+	f->generation++;
 	compact_frames(f, map);
 	if (marks)
 		compact_funcs(f, marks);

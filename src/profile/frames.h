@@ -38,8 +38,13 @@ struct func {
 	uint64_t off;	/* where it begins; FUNC_OFF_NONE: a module's fallback */
 	uint64_t vaddr; /* what is shown when there is no name */
 	uint32_t module;
-	uint32_t name;	 /* string, 0: none */
-	uint32_t object; /* string, FRAMES_NONE: the module's name */
+	uint32_t name;	   /* string, 0: none */
+	uint32_t mangled;  /* string, 0: as the name */
+	uint32_t object;   /* string, FRAMES_NONE: the module's name */
+	bool has_no_place; /* it is known by its name alone, of which OFF is made */
+	uint32_t file;	   /* string: where it is written, as far as that is known */
+	uint32_t line;	   /* 0: not known */
+	bool is_inlined;   /* into others of the module: it has no place of its own */
 	bool is_object; /* nothing is known but the object: a module, or a part of it that has a name */
 };
 #define FUNC_OFF_NONE UINT64_MAX
@@ -64,6 +69,7 @@ struct object {
 	uint32_t fallback;
 	uint32_t queue_first, queue_last; /* unnamed frames, oldest first */
 	struct func_ranges ranges;
+	uint32_t like; /* whose functions its frames have: mostly its own */
 	bool is_known, is_kernel;
 };
 
@@ -84,6 +90,7 @@ struct frames {
 	bool is_text_full;    /* since the last compaction of the strings */
 	uint64_t nr_unnamed;  /* frames without an answer */
 	uint64_t nr_queued;   /* of those: not yet asked for */
+	uint32_t generation;  /* what else is known by frame is stale when this has changed */
 	uint32_t next_object; /* whose unnamed frames are handed out next */
 };
 
@@ -111,6 +118,14 @@ uint32_t frames_intern(struct frames *frames, uint32_t module, uint64_t off);
 
 int frames_name(struct frames *frames, uint32_t module, uint64_t off,
 		const struct profile_name *name);
+
+/* A function that is inlined in MODULE, known by its name and where it is written; FRAMES_NONE: no memory. */
+uint32_t frames_inlined(struct frames *frames, uint32_t module,
+			const struct profile_inline *inlined);
+/* FUNC is written where INLINED says. */
+void frames_declare(struct frames *frames, uint32_t func, const struct profile_inline *inlined);
+/* The string for a file's name, or for none. */
+uint32_t frames_file(struct frames *frames, const char *file);
 
 /* Text of a function. The name is NULL when it has none of its own. */
 const char *func_name(const struct frames *frames, const struct func *func);

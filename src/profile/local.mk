@@ -1,12 +1,16 @@
 noinst_LIBRARIES += libprofile.a
 libprofile_a_SOURCES = \
+	src/profile/activity.c src/profile/activity.h \
+	src/profile/addresses.c \
 	src/profile/build.c src/profile/build.h \
 	src/profile/build_merge.c \
 	src/profile/build_processes.c \
+	src/profile/build_stacks.c \
 	src/profile/call_tree.c src/profile/call_tree.h \
 	src/profile/frames.c src/profile/frames.h \
 	src/profile/garbage.c \
 	src/profile/id_table.c src/profile/id_table.h \
+	src/profile/inlines.c src/profile/inlines.h \
 	src/profile/log.c src/profile/log.h \
 	src/profile/parts.h \
 	src/profile/profile.c src/profile/profile.h \

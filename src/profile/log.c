@@ -64,6 +64,11 @@ static size_t chunk_bytes(const struct sample_log *log)
 	return sizeof(struct log_chunk) + chunk_capacity(log) * sizeof(struct log_entry);
 }
 
+size_t log_bytes(const struct sample_log *log)
+{
+	return (log->nr_chunks + (log->spare != NULL)) * chunk_bytes(log);
+}
+
 struct log_chunk *log_open_chunk(struct sample_log *log, uint64_t time_ns)
 {
 	struct log_chunk *chunk = log->spare;

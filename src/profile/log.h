@@ -67,6 +67,9 @@ struct log_entry *log_find(const struct sample_log *log, uint64_t ticket,
 /* Take chunk number INDEX out. Its entries must not be counted any more. */
 void log_evict(struct sample_log *log, uint32_t index);
 
+/* The memory of all chunks. */
+size_t log_bytes(const struct sample_log *log);
+
 static inline uint64_t log_time_ns(const struct log_chunk *chunk, const struct log_entry *entry)
 {
 	return chunk->base_ns + (uint64_t)entry->time_us * 1000;
@@ -88,6 +91,10 @@ static inline uint32_t log_process(const struct log_entry *entry)
 static inline enum stack_mode log_mode(const struct log_entry *entry)
 {
 	return (enum stack_mode)(entry->who >> LOG_PROCESS_BITS & 3);
+}
+static inline enum stack_end log_end(const struct log_entry *entry)
+{
+	return (enum stack_end)(entry->who >> (LOG_PROCESS_BITS + 2));
 }
 _Static_assert(STACK_MODE_COUNT <= 4 && STACK_END_COUNT <= 64, "mode and end fit beside a process");
 

@@ -4,8 +4,10 @@
 #define ST_PROFILE_PARTS_H
 
 #include "src/base/hash.h"
+#include "src/profile/activity.h"
 #include "src/profile/call_tree.h"
 #include "src/profile/frames.h"
+#include "src/profile/inlines.h"
 #include "src/profile/log.h"
 #include "src/profile/profile.h"
 
@@ -31,6 +33,8 @@ struct window {
 struct weight {
 	uint64_t weight;
 	uint32_t process, node;
+	uint32_t nr_user_stacks, nr_complete; /* samples, as in struct snap_process */
+	uint32_t nr_samples;
 };
 
 struct weights {
@@ -45,10 +49,13 @@ struct builder; /* scratch memory of profile_snapshot, build.c */
 
 struct profile {
 	struct frames frames;
+	struct inlines inlines;
 	struct call_tree tree;
 	struct sample_log log;
 	struct window window;
+	struct activity activity;
 	bool sums_all;			     /* in weights, not in the log */
+	bool has_stacks;		     /* snapshots have the stacks by address */
 	struct weights weights;		     /* of all samples, instead of the log */
 	uint64_t first_ns[STACK_MODE_COUNT]; /* time of the first sample of each mode */
 	uint64_t collections;
@@ -66,6 +73,8 @@ int profile_add_weight(struct profile *p, const struct profile_sample *sample,
 bool window_covers(const struct window *window, uint64_t time_ns, enum stack_mode mode);
 void window_count(struct profile *p, struct log_chunk *chunk, struct log_entry *entry);
 void window_uncount(struct profile *p, struct log_chunk *chunk, struct log_entry *entry);
+/* Since when every sample is kept; UINT64_MAX: there is none. */
+uint64_t window_oldest_ns(const struct profile *p);
 /* Let the oldest chunk go that no frozen picture needs; the oldest of all if they all are needed. */
 void window_evict(struct profile *p);
 

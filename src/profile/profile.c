@@ -63,6 +63,7 @@ struct profile *profile_free(struct profile *p)
 	if (!p)
 		return NULL;
 	frames_done(&p->frames);
+	inlines_done(&p->inlines);
 	tree_done(&p->tree);
 	log_done(&p->log);
 	weights_done(&p->weights);
@@ -116,6 +117,7 @@ int profile_add(struct profile *p, const struct profile_sample *sample,
 	entry->weight = log_weight_pack(sample->weight);
 	entry->node = tree_node(&p->tree, &p->frames, frames, nr);
 	p->first_ns[sample->mode] = MIN(p->first_ns[sample->mode], sample->time_ns);
+	activity_add(&p->activity, sample->time_ns, sample->weight);
 	if (!p->window.frozen && window_covers(&p->window, log_time_ns(chunk, entry), sample->mode))
 		window_count(p, chunk, entry);
 	return 0;
@@ -169,7 +171,7 @@ bool profile_place_of(const struct profile *p, uint32_t module, uint64_t off,
 	*ret = (struct profile_place){
 		.name = func->name ? func_name(f, func) : NULL,
 		.object = func_object(f, func),
-		.func_off = func->off,
+		.func_off = func->has_no_place ? FUNC_OFF_NONE : func->off,
 		.is_kernel = func_is_kernel(f, func),
 	};
 	/* What found no room in the profile gets no name. */
@@ -180,11 +182,21 @@ bool profile_place_of(const struct profile *p, uint32_t module, uint64_t off,
 
 void profile_stats(const struct profile *p, struct profile_stats *ret)
 {
+	uint64_t ids = (uint64_t)p->tree.stack_index.nr_slots + p->frames.frame_table.nr_slots +
+		       p->frames.func_table.nr_slots;
+
 	*ret = (struct profile_stats){
 		.nodes = p->tree.nr - 1,
 		.frames = p->frames.nr_frames - 1,
 		.log_entries = p->log.nr_entries,
 		.evicted = p->sums_all ? p->weights.nr_cut : p->log.nr_evicted,
 		.collections = p->collections,
+		.log_bytes =
+			p->sums_all ? p->weights.cap * sizeof(struct weight) : log_bytes(&p->log),
+		.tree_bytes = p->tree.cap * sizeof(*p->tree.keys) +
+			      p->frames.cap_frames * sizeof(*p->frames.frames) +
+			      ids * sizeof(uint64_t),
+		.names_bytes = strings_bytes(p->frames.strings) +
+			       p->frames.cap_funcs * sizeof(*p->frames.funcs),
 	};
 }

@@ -37,6 +37,12 @@ struct profile *profile_free(struct profile *profile);
  */
 int profile_object(struct profile *profile, uint32_t module, const char *name, bool is_kernel);
 
+/*
+ * MODULE is one of several with the functions of LIKE, which is known: they have its name, and a function
+ * without a place is one and the same in all of them. Again with another LIKE when MODULE becomes that.
+ */
+int profile_object_like(struct profile *profile, uint32_t module, uint32_t like);
+
 /* One frame of a stack as the engine knows it. */
 struct profile_frame {
 	uint32_t module;
@@ -84,10 +90,11 @@ struct profile_name {
 	const char *name;	       /* NULL: it shows as OBJECT+0xVADDR */
 	/* NULL: the module's name; else its own (a kernel module "[nf_tables]") */
 	const char *object;
+	const char *mangled; /* what NAME was made from; NULL: it is the same */
 };
 /*
  * Name frame (MODULE, OFF). A name of NULL with a func_off of UINT64_MAX: nothing
- * is known, it shows as the object's name alone. 0 or -ENOMEM.
+ * is known, it shows as the object's name alone, as it does with -ENOMEM. 0 or that.
  */
 int profile_name(struct profile *profile, uint32_t module, uint64_t off,
 		 const struct profile_name *name);
@@ -102,6 +109,31 @@ void profile_name_range(struct profile *profile, uint32_t module, uint64_t off, 
  * again. Not while answers are on their way, which would be old ones.
  */
 void profile_rename(struct profile *profile, uint32_t module);
+/* More is known of MODULE now: those of its frames that have no name are asked for again. As above. */
+void profile_rename_unnamed(struct profile *profile, uint32_t module);
+/*
+ * Inlined functions: snapshots show them as frames of their own while this is ON, as far as they are known.
+ * Each snapshot chooses the heaviest frames to ask about.
+ */
+void profile_set_inlines(struct profile *profile, bool on);
+/* As profile_unnamed(): frames chosen by the last snapshot. */
+uint32_t profile_unlined(struct profile *profile, uint32_t *ret_module, uint64_t *offs,
+			 uint32_t max);
+/* Frames of the last snapshot of which it is not known yet; 0 while it is off. */
+uint32_t profile_nr_unlined(const struct profile *profile);
+/* A function at an address. Texts are sanitized and copied; NULL, 0: not known. */
+struct profile_inline {
+	const char *name;
+	const char *file;
+	uint32_t line;
+	const char *decl_file; /* where it is written */
+	uint32_t decl_line;
+};
+/* What is at frame (MODULE, OFF), innermost first; all but the last are inlined. NR 0: nothing is known. */
+void profile_line(struct profile *profile, uint32_t module, uint64_t off,
+		  const struct profile_inline *inlined, uint32_t nr);
+/* There is no answer now: a later snapshot asks again. */
+void profile_line_later(struct profile *profile, uint32_t module, uint64_t off);
 /* What is known of one frame; text is valid until the next frame is named. */
 struct profile_place {
 	const char *name; /* of its function, or NULL */
@@ -126,6 +158,12 @@ void profile_set_window(struct profile *profile, uint64_t length_ns);
 void profile_set_mode(struct profile *profile, enum stack_mode mode);
 void profile_freeze(struct profile *profile, bool frozen, uint64_t time_ns);
 void profile_zero(struct profile *profile, uint64_t time_ns);
+/*
+ * Freeze, or move the frozen picture, so that the window ends at END_NS: not
+ * before a window's length after the oldest sample that is kept, and not after
+ * the newest. One pass over the log.
+ */
+void profile_show(struct profile *profile, uint64_t end_ns);
 /* Move the window's ends to TIME_NS: samples that leave it are taken out of the sums. */
 void profile_advance(struct profile *profile, uint64_t time_ns);
 
@@ -136,11 +174,43 @@ void profile_advance(struct profile *profile, uint64_t time_ns);
  * Children are ordered by total, heaviest first. NULL: no memory.
  */
 struct snapshot *profile_snapshot(struct profile *profile, uint32_t extra_text);
+/*
+ * From now on snapshots have their stacks by address too: of their objects the
+ * number of the module and the name, which the caller may better.
+ */
+void profile_show_stacks(struct profile *profile);
+
+/* A function of a snapshot, by its key there. */
+struct profile_func {
+	uint32_t module;
+	uint64_t off; /* where it begins; UINT64_MAX: not known */
+	bool is_kernel;
+};
+/* False: there is none with KEY. */
+bool profile_find_func(const struct profile *profile, uint64_t key, struct profile_func *ret);
+/* The key that a function at OFF of MODULE has in snapshots, if there is one. */
+uint64_t profile_func_key(uint32_t module, uint64_t off);
+
+/* Samples of the window that end at an offset. */
+struct profile_address {
+	uint64_t off, weight, samples;
+};
+struct profile_addresses { /* zeroed at first; all is the owner's to free */
+	struct profile_address *all;
+	size_t nr, cap;
+};
+/*
+ * The places in the function with KEY at which stacks of the window end, each once, by offset, in the
+ * memory of RET. 0 or -ENOMEM. They add up to its self weight.
+ */
+int profile_addresses(const struct profile *profile, uint64_t key, struct profile_addresses *ret);
 
 struct profile_stats {
 	uint64_t nodes, frames, log_entries, collections;
 	/* samples that left the log; where all samples are summed, those without their callers */
 	uint64_t evicted;
+	/* memory: of the samples, of tree and frames, of functions and their names */
+	uint64_t log_bytes, tree_bytes, names_bytes;
 };
 void profile_stats(const struct profile *profile, struct profile_stats *ret);
 

@@ -23,8 +23,9 @@ void weights_done(struct weights *w)
 	*w = (struct weights){0};
 }
 
-/* Add WEIGHT to the pair (PROCESS, NODE), made if it is new. 0 or -ENOMEM. */
-static int weights_add(struct weights *w, uint32_t process, uint32_t node, uint64_t weight)
+/* Add a sample of WEIGHT to the pair (PROCESS, NODE), made if it is new. 0 or -ENOMEM. */
+static int weights_add(struct weights *w, uint32_t process, uint32_t node, uint64_t weight,
+		       enum stack_end end)
 {
 	uint64_t key = (uint64_t)process << 32 | node;
 	uint32_t at = u64map_get(&w->index, key);
@@ -38,6 +39,9 @@ static int weights_add(struct weights *w, uint32_t process, uint32_t node, uint6
 	}
 	assert(w->all[at].process == process && w->all[at].node == node);
 	w->all[at].weight += weight;
+	w->all[at].nr_samples++;
+	w->all[at].nr_user_stacks += stack_end_is_user(end);
+	w->all[at].nr_complete += stack_end_is_root(end);
 	return 0;
 }
 
@@ -87,7 +91,7 @@ int profile_add_weight(struct profile *p, const struct profile_sample *sample,
 	assert(node < p->tree.nr);
 	if (p->weights.nr >= p->tree.max)
 		process = LOG_PROCESS_MAX;
-	r = weights_add(&p->weights, process, node, weight);
+	r = weights_add(&p->weights, process, node, weight, sample->end);
 	if (r < 0)
 		return r;
 	p->window.total += weight;

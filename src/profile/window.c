@@ -79,6 +79,11 @@ static void recount_chunk(struct profile *p, struct log_chunk *chunk)
 	}
 }
 
+static bool overlaps(const struct window *w, const struct log_chunk *chunk)
+{
+	return chunk->max_ns >= w->start_ns && (!w->frozen || chunk->base_ns <= w->end_ns);
+}
+
 static void recount(struct profile *p)
 {
 	if (p->sums_all)
@@ -88,7 +93,7 @@ static void recount(struct profile *p)
 	for (uint32_t i = 0; i < p->log.nr_chunks; i++) {
 		struct log_chunk *chunk = p->log.chunks[i];
 
-		if (chunk->nr_counted || chunk->max_ns >= p->window.start_ns)
+		if (chunk->nr_counted || overlaps(&p->window, chunk))
 			recount_chunk(p, chunk);
 	}
 }
@@ -156,6 +161,23 @@ void profile_freeze(struct profile *p, bool frozen, uint64_t time_ns)
 	if (frozen)
 		return;
 	w->cut_ns = p->log.evicted_until_ns;
+	recount(p);
+}
+
+uint64_t window_oldest_ns(const struct profile *p)
+{
+	return MAX(p->log.evicted_until_ns, p->first_ns[p->window.mode]);
+}
+
+void profile_show(struct profile *p, uint64_t end_ns)
+{
+	struct window *w = &p->window;
+	uint64_t oldest_ns = window_oldest_ns(p);
+
+	oldest_ns += MIN(w->length_ns, UINT64_MAX - oldest_ns); /* there may be no sample at all */
+	w->cut_ns = p->log.evicted_until_ns;
+	w->end_ns = MIN(MAX(end_ns, oldest_ns), w->now_ns);
+	w->frozen = true;
 	recount(p);
 }
 

@@ -16,6 +16,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define REPLIES_MAX  16 /* in one step */
+#define IN_VAIN_MAX  3	/* failures until servers are left alone */
+#define PAUSE_NS     (30 * NS_PER_SEC)
+#define PAUSE_MAX_NS (600 * NS_PER_SEC)
+
 void resolve_fetch(struct resolver *s, uint32_t module)
 {
 	const struct module *m = procs_module(s->procs, module);
@@ -55,10 +60,29 @@ static void ask(struct resolver *s)
 		give_up(s);
 		return;
 	}
+	f->asked_ns = s->now_ns;
+	f->done_bytes = 0;
 	assert(f->nr_requested > 0 && !f->came);
 	s->files[id].fetch_waits = false;
 	f->nr_requested--;
 	f->asked = id;
+}
+
+/* Servers that hang or fail: they are left alone for a while, each time for longer. */
+static void count_failure(struct resolver *s, int status)
+{
+	struct fetch *f = &s->fetch;
+	uint64_t pause_ns = PAUSE_NS;
+
+	f->nr_failed++;
+	if (status == -EBADMSG || status == -EFBIG) /* it is the file */
+		return;
+	f->nr_in_vain++;
+	if (f->nr_in_vain < IN_VAIN_MAX)
+		return;
+	for (uint32_t i = IN_VAIN_MAX; i < f->nr_in_vain && pause_ns < PAUSE_MAX_NS; i++)
+		pause_ns *= 2;
+	f->pause_until_ns = s->now_ns + pause_ns;
 }
 
 static void take(struct resolver *s, struct fetcher_reply *reply)
@@ -67,14 +91,23 @@ static void take(struct resolver *s, struct fetcher_reply *reply)
 
 	f->cpu_ns = reply->cpu_ns;
 	f->rss_bytes = reply->rss_bytes;
+	f->done_bytes = reply->done_bytes;
+	if (reply->status == -EINPROGRESS)
+		return;
+	if (reply->status == 0 || reply->status == -ENOENT)
+		f->nr_in_vain = 0;
 	if (reply->status == 0 && loader_add_debug(s->loader, f->asked, reply->fd) == 0) {
 		f->nr_fetched++;
 		f->came = f->asked;
 		s->files[f->came].has_fetched = true;
 	} else if (reply->status == -ENOENT) {
 		f->nr_missing++;
+	} else if (reply->status == -ECANCELED) {
+		/* It is asked for again when that is allowed again. */
+		s->files[f->asked].fetch_waits = true;
+		f->nr_requested++;
 	} else {
-		f->nr_failed++;
+		count_failure(s, reply->status);
 	}
 	f->asked = 0;
 }
@@ -85,24 +118,64 @@ void resolve_fetch_step(struct resolver *s)
 	struct fetcher_reply reply;
 	int r = 0;
 
-	if (f->asked)
+	for (int i = 0; i < REPLIES_MAX && f->asked && r >= 0; i++) {
 		r = fetcher_next(f->sock, &reply);
-	if (r > 0 && reply.tag != f->asked) {
-		if (reply.fd >= 0)
-			close(reply.fd);
-		r = -EBADMSG;
+		if (r == 0)
+			break;
+		if (r > 0 && reply.tag != f->asked) {
+			if (reply.fd >= 0)
+				close(reply.fd);
+			r = -EBADMSG;
+		}
+		if (r > 0)
+			take(s, &reply);
 	}
 	if (r < 0)
 		give_up(s);
-	else if (r > 0)
-		take(s, &reply);
 	if (f->came && s->nr_batches == 0) {
 		s->config.ops->names_stale(s->config.context, f->came);
 		f->came = 0;
 		s->next_names_ns = 0;
 	}
-	if (!f->asked && !f->came && f->nr_requested > 0)
+	if (f->is_allowed && s->now_ns >= f->pause_until_ns && !f->asked && !f->came &&
+	    f->nr_requested > 0)
 		ask(s);
+}
+
+void resolve_fetch_switch(struct resolver *s, char *out, size_t size)
+{
+	struct fetch *f = &s->fetch;
+	const char *hosts = s->config.fetch_hosts;
+
+	if (!hosts[0]) {
+		snprintf(out, size, "no debuginfod server is known: start with --debuginfod=URL");
+		return;
+	}
+	f->is_allowed = !f->is_allowed;
+	f->was_declined = !f->is_allowed;
+	f->nr_in_vain = 0;
+	f->pause_until_ns = 0;
+	if (!f->is_allowed && f->asked)
+		fetcher_cancel(f->sock);
+	snprintf(out, size,
+		 f->is_allowed ? "debug files come from %s as long as stacktop runs; D stops it"
+			       : "no more debug files from %s; D goes on",
+		 hosts);
+}
+
+/* Bytes and rate are those of the file that is on its way. */
+static void tell_progress(const struct resolver *s, char *out, size_t size)
+{
+	const struct fetch *f = &s->fetch;
+	double seconds = (double)(s->now_ns - f->asked_ns) / 1e9;
+	double mb = (double)f->done_bytes / 1e6;
+	char came[64] = "";
+
+	if (f->done_bytes > 0 && seconds > 0)
+		snprintf(came, sizeof(came), ": %.1f MB, %.1f MB/s", mb, mb / seconds);
+	snprintf(out, size, "fetching the debug file of %s from %s%s, %u more to come (D stops)",
+		 procs_module(s->procs, f->asked)->name, s->config.fetch_hosts, came,
+		 f->nr_requested);
 }
 
 void resolve_fetch_notice(const struct resolver *s, char *out, size_t size)
@@ -111,8 +184,15 @@ void resolve_fetch_notice(const struct resolver *s, char *out, size_t size)
 	const char *hosts = s->config.fetch_hosts;
 
 	if (f->asked)
-		snprintf(out, size, "fetching the debug file of %s from %s, %u more to come",
-			 procs_module(s->procs, f->asked)->name, hosts, f->nr_requested);
+		tell_progress(s, out, size);
+	else if (hosts[0] && !f->is_allowed && (f->was_declined || f->nr_requested == 0))
+		return;
+	else if (hosts[0] && !f->is_allowed)
+		snprintf(out, size, "names of %u file%s may be at %s: D asks there, by build-id",
+			 f->nr_requested, f->nr_requested > 1 ? "s" : "", hosts);
+	else if (!f->is_gone && s->now_ns < f->pause_until_ns)
+		snprintf(out, size, "%s failed %u times: left alone for %.0f s", hosts,
+			 f->nr_in_vain, (double)(f->pause_until_ns - s->now_ns) / 1e9);
 	else if (f->is_gone)
 		snprintf(out, size, "no debug files from %s: the fetcher process is gone", hosts);
 	else if (hosts[0])

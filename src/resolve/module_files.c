@@ -12,13 +12,10 @@
 #include "src/resolve/resolver.h"
 
 #include <assert.h>
-#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 
-#define VDSO_BYTES_MAX	65536
 #define BAD_FILES_NAMED 3 /* the others are counted */
 
 const char resolve_another_build[] = "another build-id";
@@ -121,38 +118,6 @@ void resolve_file_failed(struct resolver *s, uint32_t module, enum stack_end end
 		resolve_settle(s, module, FILE_FAILED);
 }
 
-/* --- the vDSO: the same image in every 64-bit process, so our own will do --- */
-
-static int vdso_image(void)
-{
-	/* From our own auxiliary vector: the kernel's word, not a target's. */
-	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR); // NOLINT
-	Elf64_Ehdr header;
-	uint64_t bytes;
-
-	if (!image)
-		return -ENOENT;
-	memcpy(&header, image, sizeof(header));
-	bytes = header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize;
-	if (bytes > VDSO_BYTES_MAX)
-		return -EFBIG;
-	return memfd_sealed("vdso", image, bytes);
-}
-
-void resolve_add_vdso(struct resolver *s)
-{
-	struct file *file = resolver_file(s, PROC_MODULE_VDSO);
-	int fd = vdso_image();
-
-	if (!file)
-		module_failed(s->procs, procs_module(s->procs, PROC_MODULE_VDSO), STACK_END_NO_FILE,
-			      "no vDSO here", false);
-	else if (fd >= 0 && loader_add_module(s->loader, PROC_MODULE_VDSO, fd) == 0)
-		file->state = FILE_OPEN;
-	else
-		resolve_file_failed(s, PROC_MODULE_VDSO, STACK_END_NO_FILE, "no vDSO here", false);
-}
-
 /* --- debug files of this machine --- */
 
 static void ask_debug(struct resolver *s, uint32_t module, enum broker_file_kind kind)
@@ -205,6 +170,13 @@ void resolve_take_debug(struct resolver *s, struct broker_file_reply *reply)
 
 /* --- what a person should know of them --- */
 
+bool resolve_is_jitdump(const char *name)
+{
+	size_t digits = strncmp(name, "jit-", 4) == 0 ? strspn(name + 4, "0123456789") : 0;
+
+	return digits > 0 && strcmp(name + 4 + digits, ".dump") == 0;
+}
+
 /* Why module ID has no names although there is a file, or NULL. */
 static const char *trouble_of(const struct resolver *s, uint32_t id, bool is_broker_well)
 {
@@ -250,5 +222,28 @@ uint32_t resolve_list_files(const struct resolver *s, enum resolve_notice which,
 	}
 	if (nr > BAD_FILES_NAMED && len < size)
 		snprintf(out + len, size - len, " and %u more", nr - BAD_FILES_NAMED);
+	return nr;
+}
+
+uint32_t resolve_bad_files(const struct resolver *s, bool is_broker_well,
+			   struct resolve_bad_file *ret, uint32_t max)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t id = s->nr_files; id-- > PROC_MODULE_FIRST;) {
+		const struct module *m = procs_module(s->procs, id);
+		const char *why = trouble_of(s, id, is_broker_well);
+
+		if (!why && !m->unwind.has_table && !resolve_is_jitdump(m->name) &&
+		    (m->unwind.state == STACK_END_NO_FILE || m->unwind.state == STACK_END_BAD_FILE))
+			why = m->why;
+		if (!why && m->unwind.table.is_expensive)
+			why = "its unwind information takes too long";
+		if (!why)
+			continue;
+		if (nr < max)
+			ret[nr] = (struct resolve_bad_file){.module = id, .why = why};
+		nr++;
+	}
 	return nr;
 }

@@ -74,6 +74,8 @@ static void make_pending(struct resolver *s, uint32_t module, const uint64_t *of
 /* Can names of MODULE still come, now that they cannot be asked for? It is opened for them if need be. */
 static bool may_come(struct resolver *s, uint32_t module, struct file *file)
 {
+	if (proc_is_jit(module))
+		return file->state < FILE_DONE;
 	if (module != PROC_MODULE_KERNEL && module < PROC_MODULE_VDSO)
 		return false;
 	if (file->state <= FILE_OPEN && module != PROC_MODULE_KERNEL) {
@@ -90,6 +92,16 @@ static bool may_come(struct resolver *s, uint32_t module, struct file *file)
 	return file->state < FILE_DONE || file->reopens;
 }
 
+/* What a process before this one made has no name any more. */
+static uint32_t leave_old_jit(struct resolver *s, uint32_t module, uint64_t *offs, uint32_t nr)
+{
+	uint32_t known = resolve_jit_known(s, module, offs, nr);
+
+	for (uint32_t i = known; i < nr; i++)
+		report_nameless(s, module, offs[i], 0);
+	return known;
+}
+
 /* Ask for names of NR offsets of MODULE, or keep or answer them as its file's state says. */
 static void ask_names(struct resolver *s, uint32_t module, uint64_t *offs, uint32_t nr)
 {
@@ -98,6 +110,8 @@ static void ask_names(struct resolver *s, uint32_t module, uint64_t *offs, uint3
 
 	if (module == PROC_MODULE_KERNEL)
 		nr = name_ksymbols(s, offs, nr);
+	if (proc_is_jit(module))
+		nr = leave_old_jit(s, module, offs, nr);
 	if (file && file->state == FILE_UNSEEN && s->origin->open)
 		s->origin->open(s, module);
 	if (nr == 0)
@@ -163,8 +177,8 @@ void resolve_ask_names(struct resolver *s)
 	uint64_t offs[LOADER_NAMES_MAX], pause_ns = NAMES_PAUSE_NS;
 	uint32_t module, nr;
 
-	/* With a debug file that has come, names must wait for the answers that are on their way. */
-	if (s->now_ns < s->next_names_ns || s->fetch.came)
+	/* With a debug file or a perf map that has come, names must wait for the answers that are on their way. */
+	if (s->now_ns < s->next_names_ns || s->fetch.came || resolve_jit_is_stale(s))
 		return;
 	while (s->nr_batches < NAMES_BATCHES_MAX &&
 	       (nr = s->config.ops->next_unnamed(s->config.context, &module, offs,
@@ -196,6 +210,8 @@ static void take_name(struct resolver *s, uint32_t module, const struct loader_n
 		if (!n->name)
 			name.func_off = UINT64_MAX;
 	}
+	if (proc_is_jit(module) && !n->name)
+		resolve_jit_nameless(s, module);
 	report(s, module, &name, true);
 }
 

@@ -16,10 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAPS_TEXT_MAX  (64u << 20)
-#define SCAN_BYTES_MAX (64u << 20)
-#define ENOUGH_FILES   4096u
-#define OF_FIRST_SCAN  (1ull << 63) /* in the tag of the first scan, and of maps asked for by it */
+#define MAPS_TEXT_MAX	(64u << 20)
+#define CGROUP_TEXT_MAX (1u << 20)
+#define SCAN_BYTES_MAX	(64u << 20)
+#define ENOUGH_FILES	4096u
+#define OF_FIRST_SCAN	(1ull << 63) /* in the tag of the first scan, and of maps asked for by it */
 
 /* --- processes --- */
 
@@ -44,6 +45,15 @@ static void take_maps(struct resolver *s, const struct broker_file_reply *reply)
 		text = NULL;
 	procs_maps_text(s->procs, (pid_t)(uint32_t)reply->tag, text, len,
 			reply->tag & OF_FIRST_SCAN ? s->scan_ns : s->now_ns);
+}
+
+static void take_cgroup(struct resolver *s, const struct broker_file_reply *reply)
+{
+	AUTO_FREE char *text = NULL;
+	size_t len = 0;
+
+	if (reply->status == 0 && read_all(reply->fd, CGROUP_TEXT_MAX, &text, &len) == 0)
+		procs_cgroup_text(s->procs, (pid_t)reply->tag, text, len);
 }
 
 void resolve_ask_scan(struct resolver *s, bool first)
@@ -122,6 +132,17 @@ static void ask_modules(struct resolver *s)
 	}
 }
 
+static void ask_cgroups(struct resolver *s)
+{
+	struct broker_file_request request = {.kind = BROKER_CGROUP};
+
+	while (s->nr_asked < ASKED_MAX &&
+	       procs_next_cgroup_request(s->procs, &request.pid, &request.start_time)) {
+		request.tag = (uint64_t)request.pid;
+		resolve_ask(s, &request);
+	}
+}
+
 static void live_step(struct resolver *s)
 {
 	uint64_t start_time;
@@ -131,6 +152,14 @@ static void live_step(struct resolver *s)
 	       procs_next_maps_request(s->procs, s->now_ns, &pid, &start_time))
 		ask_maps_of(s, pid, start_time, 0);
 	ask_modules(s);
+	ask_cgroups(s);
+}
+
+/* Files are opened as soon as they are mapped; the vDSO, which is none, when a stack leads there. */
+static void live_open(struct resolver *s, uint32_t id)
+{
+	if (id == PROC_MODULE_VDSO || id == PROC_MODULE_VDSO32)
+		resolve_add_vdso(s, id);
 }
 
 /* --- the kernel --- */
@@ -152,6 +181,8 @@ static void live_take(struct resolver *s, struct broker_file_reply *reply)
 {
 	if (reply->kind == BROKER_MAPS)
 		take_maps(s, reply);
+	else if (reply->kind == BROKER_CGROUP)
+		take_cgroup(s, reply);
 	else if (reply->kind == BROKER_SCAN)
 		take_scan(s, reply);
 	else if (reply->kind == BROKER_KALLSYMS)
@@ -185,6 +216,7 @@ static void live_notice(const struct resolver *s, enum resolve_notice which, cha
 
 const struct origin origin_live = {
 	.step = live_step,
+	.open = live_open,
 	.take = live_take,
 	.notice = live_notice,
 };

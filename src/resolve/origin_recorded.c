@@ -44,7 +44,9 @@ static bool accepts_table(struct resolver *s, const struct loader_reply *reply)
 {
 	const struct module *m = procs_module(s->procs, reply->module);
 	const char *path = m->raw_path ? m->raw_path : m->path; /* the vDSO has no file */
-	const struct recording_build_id *recorded = build_id_of(s, path);
+	bool is_vdso32 = reply->module == PROC_MODULE_VDSO32;
+	/* perf tells the two apart in its list alone. */
+	const struct recording_build_id *recorded = build_id_of(s, is_vdso32 ? "[vdso32]" : path);
 	struct recording_build_id mapped = {.build_id_bytes = m->build_id_bytes};
 
 	if (reply->status != LOADER_OK && reply->status != LOADER_NO_CODE)
@@ -121,17 +123,16 @@ static void open_file(struct resolver *s, uint32_t id)
 }
 
 /* Every kernel brings its own vDSO along. */
-static void open_vdso(struct resolver *s)
+static void open_vdso(struct resolver *s, uint32_t id)
 {
 	const struct recording_info *info = s->config.recording->info;
 	struct utsname uts;
 
 	if (info->arch == RECORDING_ARCH_X86_64 && uname(&uts) == 0 &&
 	    strcmp(info->release, uts.release) == 0 && strcmp(info->machine, uts.machine) == 0)
-		resolve_add_vdso(s);
+		resolve_add_vdso(s, id);
 	else
-		resolve_file_failed(s, PROC_MODULE_VDSO, STACK_END_NO_FILE, "another kernel's",
-				    false);
+		resolve_file_failed(s, id, STACK_END_NO_FILE, "another kernel's", false);
 }
 
 /* Where the kernel's names may be, the first that is there and right. */
@@ -239,8 +240,8 @@ static void recorded_open(struct resolver *s, uint32_t id)
 	s->files[id].asked_ns = s->now_ns;
 	if (id == PROC_MODULE_KERNEL) {
 		open_kernel(s);
-	} else if (id == PROC_MODULE_VDSO) {
-		open_vdso(s);
+	} else if (id == PROC_MODULE_VDSO || id == PROC_MODULE_VDSO32) {
+		open_vdso(s, id);
 	} else if (id >= PROC_MODULE_FIRST) {
 		procs_module(s->procs, id)->unwind.needs_table = true;
 		s->has_requests = true;

@@ -19,7 +19,11 @@ static void take_reply(struct resolver *s, struct broker_file_reply *reply)
 {
 	bool is_module = reply->tag != LOADER_KERNEL;
 
-	if (is_module && (reply->kind == BROKER_MAPPED || reply->kind == BROKER_PATH))
+	if (reply->kind == BROKER_CODE)
+		s->config.ops->memory_came(s->config.context, reply);
+	else if (reply->kind == BROKER_PERF_MAP || reply->kind == BROKER_JITDUMP)
+		resolve_jit_take_file(s, reply);
+	else if (is_module && (reply->kind == BROKER_MAPPED || reply->kind == BROKER_PATH))
 		resolve_take_mapped(s, reply);
 	else if (is_module && (reply->kind == BROKER_DEBUG || reply->kind == BROKER_DEBUGLINK))
 		resolve_take_debug(s, reply);
@@ -55,6 +59,15 @@ static void take_loader(struct resolver *s)
 			break;
 		case LOADER_REPLY_NAMES:
 			resolve_take_names(s, &reply);
+			break;
+		case LOADER_REPLY_JIT:
+			resolve_jit_take_names(s, &reply);
+			break;
+		case LOADER_REPLY_CODE:
+			resolve_take_code(s, &reply);
+			break;
+		case LOADER_REPLY_LINES:
+			resolve_take_lines(s, &reply);
 			break;
 		}
 	}
@@ -95,10 +108,22 @@ void resolve_step(struct resolver *s, uint64_t time_ns, bool broker_ready, bool 
 		take_loader(s);
 	resolve_close_idle(s);
 	resolve_fetch_step(s);
+	resolve_jit_step(s);
 	resolve_ask_names(s);
 	resolve_ask_requests(s);
 	resolve_ask_pending(s);
+	resolve_ask_lines(s);
 	loader_tick(s->loader, time_ns);
+}
+
+bool resolve_is_full(const struct resolver *s)
+{
+	return s->nr_asked >= ASKED_MAX;
+}
+
+int resolve_ask_memory(struct resolver *s, const struct broker_file_request *request)
+{
+	return resolve_ask(s, request);
 }
 
 void resolve_note_request(struct resolver *s)
@@ -167,6 +192,9 @@ void resolve_notice(const struct resolver *s, enum resolve_notice which, bool is
 	case RESOLVE_NOTICE_FETCHES:
 		resolve_fetch_notice(s, out, size);
 		break;
+	case RESOLVE_NOTICE_JIT:
+		resolve_jit_notice(s, out, size);
+		break;
 	case RESOLVE_NOTICE_MISSING:
 	case RESOLVE_NOTICE_KERNEL:
 		s->origin->notice(s, which, out, size);
@@ -209,9 +237,8 @@ struct resolver *resolver_new(const struct resolve_config *config)
 	s->origin = config->recording ? &origin_recorded : &origin_live;
 	s->now_ns = config->time_ns;
 	s->fetch.sock = -1;
+	s->fetch.is_allowed = !config->fetch_asks;
 	resolve_open_init(s);
-	if (!config->recording)
-		resolve_add_vdso(s);
 	return s;
 }
 
@@ -220,6 +247,7 @@ struct resolver *resolver_free(struct resolver *s)
 	if (!s)
 		return NULL;
 	resolve_fetch_done(s);
+	resolve_jit_done(s);
 	free(s->files);
 	free(s->pending);
 	free(s->scanned);

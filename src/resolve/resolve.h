@@ -29,22 +29,43 @@
 #define RESOLVE_GIVE_UP_NS 3000000000ull /* nothing waits longer for a file of this machine */
 
 struct resolver;
+struct instructions;
 
 /* What the resolver reports, and what it asks of the one who made it. */
 struct resolve_ops {
 	/* A table or return addresses came, or will not come: stacks that end PENDING are to be unwound again. */
 	void (*table_came)(void *context);
+	/* The answer to resolve_ask_memory(). */
+	void (*memory_came)(void *context, const struct broker_file_reply *reply);
 	/*
 	 * What is known of the frame (MODULE, NAME->off). NAME->object is as it is shown, "[nf_tables]", or
 	 * NULL: the module's. FROM above LAST: it holds for this offset only. Valid during the call.
 	 */
 	void (*name_came)(void *context, uint32_t module, const struct loader_name *name);
+	/*
+	 * What resolve_ask_code() asked of MODULE: INSTRUCTIONS, to be taken or left (zeroed then), if STATUS is
+	 * LOADER_OK.
+	 */
+	void (*code_came)(void *context, uint32_t module, enum loader_status status,
+			  struct instructions *instructions);
 	/* More is known of MODULE: all its names are to be asked for again. */
 	void (*names_stale)(void *context, uint32_t module);
 	/* At most MAX offsets of one module whose names have not been asked for. Returns how many. */
 	uint32_t (*next_unnamed)(void *context, uint32_t *ret_module, uint64_t *offs, uint32_t max);
+	/*
+	 * What is inlined at the frame (MODULE, PLACE->off), and its lines; LATER: there is no answer now, it
+	 * is to be asked again. Valid during the call.
+	 */
+	void (*line_came)(void *context, uint32_t module, const struct loader_place *place,
+			  bool later);
+	/* The same as next_unnamed for these. */
+	uint32_t (*next_unlined)(void *context, uint32_t *ret_module, uint64_t *offs, uint32_t max);
 	/* The connection to a process that fetches debug files from the network. 0 or -errno. */
 	int (*start_fetcher)(void *context, int *ret_sock);
+	/* MODULE is from now on the code that a process makes, by a RUNTIME: its functions belong to that. */
+	void (*jit_began)(void *context, uint32_t module, enum runtime runtime);
+	/* There are more names for MODULE: frames without one are to be asked for again. */
+	void (*more_names)(void *context, uint32_t module);
 	/* The first scan waits for an answer: work that cannot wait is done meanwhile. */
 	void (*waiting)(void *context);
 };
@@ -70,6 +91,7 @@ struct resolve_config {
 	const struct resolve_ops *ops;
 	void *context;		 /* of OPS */
 	const char *fetch_hosts; /* whom the fetcher asks, for people; "": there is no fetcher */
+	bool fetch_asks;	 /* and none is asked before resolve_fetch_switch() */
 	uint64_t time_ns;
 };
 
@@ -88,6 +110,43 @@ void resolve_rescan(struct resolver *resolver);
  */
 void resolve_step(struct resolver *resolver, uint64_t time_ns, bool broker_ready,
 		  bool loader_ready);
+/* So much is asked of the broker that nothing more should be. */
+bool resolve_is_full(const struct resolver *resolver);
+/* Ask the broker for memory (BROKER_CODE): 0, and memory_came() follows, or -errno. */
+int resolve_ask_memory(struct resolver *resolver, const struct broker_file_request *request);
+/*
+ * Ask for the instructions of the function at file offset OFF of MODULE, which has LAST in it. 0, and
+ * code_came() follows; -EAGAIN: its file is on its way, ask again; -ENOENT: its file cannot be read; -ESTALE:
+ * it cannot be opened any more; -ENOTSUP: it is no file; -EINVAL: OFF is UINT64_MAX, not known; -ENOMEM.
+ */
+int resolve_ask_code(struct resolver *resolver, uint32_t module, uint64_t off, uint64_t last);
+/* What the code that a process makes is called, in the frames of a stack. */
+struct resolve_jit {
+	uint32_t module;
+	uint64_t above; /* in place of the upper bits of each address */
+};
+#define RESOLVE_JIT_ADDR_MASK ((1ull << 48) - 1)
+/*
+ * That of PROCESS, of which a stack of TIME_NS leads through such code. False: there is no room for one more
+ * process with names. Allocates only for a new one.
+ */
+bool resolve_jit_of(struct resolver *resolver, const struct process *process, uint64_t time_ns,
+		    struct resolve_jit *ret);
+
+/* A process with made code in recent stacks. */
+struct resolve_jit_process {
+	uint32_t process; /* its index */
+	enum runtime runtime;
+	enum runtime_names state;
+	uint64_t age_s;	   /* OLD */
+	uint32_t stacks;   /* in the last second or so */
+	uint32_t names;	   /* pieces of code with a name */
+	uint64_t left_out; /* names that were refused */
+};
+/* At most MAX of them, most stacks first. Returns how many. */
+uint32_t resolve_jits(const struct resolver *resolver, struct resolve_jit_process *ret,
+		      uint32_t max);
+
 /* A stack ended PENDING: the flags of some module request its table or return addresses. */
 void resolve_note_request(struct resolver *resolver);
 /* Such requests are there that the next step will look for. */
@@ -97,6 +156,12 @@ bool resolve_is_working(const struct resolver *resolver);
 /* Ask for missing names in the next step, without waiting for more of them. */
 void resolve_names_now(struct resolver *resolver);
 
+/*
+ * Allow to fetch debug files; if that is allowed, stop it, with the one that is on its way. What
+ * came of it, for people, into OUT.
+ */
+void resolve_fetch_switch(struct resolver *resolver, char *out, size_t size);
+
 /* What a person should know, as a few words. */
 enum resolve_notice {
 	RESOLVE_NOTICE_BAD,	  /* a list of files that cannot be read, and why */
@@ -105,11 +170,21 @@ enum resolve_notice {
 	RESOLVE_NOTICE_MISSING, /* of a recording: what was not found or could not be verified */
 	RESOLVE_NOTICE_NO_ROOM, /* too many files are open */
 	RESOLVE_NOTICE_FETCHES, /* what is fetched from the network */
+	RESOLVE_NOTICE_JIT,	/* code made at run time without names, and what helps */
 	RESOLVE_NOTICE_KERNEL,	/* why there are no kernel names, and what helps */
 };
 /* "" where there is nothing to say. IS_BROKER_WELL: it answers, so that an open without an answer hangs. */
 void resolve_notice(const struct resolver *resolver, enum resolve_notice which, bool is_broker_well,
 		    char *out, size_t size);
+
+/* A file that is of no use: refused, or given up. */
+struct resolve_bad_file {
+	uint32_t module;
+	const char *why; /* static text */
+};
+/* The newest MAX of them, into RET. Returns how many there are. IS_BROKER_WELL as above. */
+uint32_t resolve_bad_files(const struct resolver *resolver, bool is_broker_well,
+			   struct resolve_bad_file *ret, uint32_t max);
 
 struct resolve_stats {
 	struct loader_stats loader;

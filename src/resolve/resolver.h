@@ -5,16 +5,22 @@
  *
  *	fetch.c            debug files from the network
  *	module_files.c     what is asked of the broker, and how far each file has come
+ *	vdso.c             the images that are no files
  *	open_files.c       which files stay open
  *	module_tables.c    from an open file to its table and return addresses
+ *	jit.c              names of code that is made at run time
  *	module_names.c     from an offset to a name
+ *	module_code.c      from a function to its instructions
+ *	module_lines.c     from an offset to what is inlined there, and lines
  *	origin_live.c, origin_recorded.c   where files come from
  *	resolve.c          the steps
  */
 #ifndef ST_RESOLVE_RESOLVER_H
 #define ST_RESOLVE_RESOLVER_H
 
+#include "src/base/hash.h"
 #include "src/base/util.h"
+#include "src/loader/jit_code.h"
 #include "src/resolve/resolve.h"
 
 #include <stdbool.h>
@@ -65,6 +71,10 @@ struct fetch {
 	uint32_t nr_requested; /* files to ask for */
 	uint32_t came;	       /* module whose names are to be asked for again, 0: none */
 	uint64_t nr_fetched, nr_missing, nr_failed;
+	bool is_allowed, was_declined; /* to ask the network */
+	uint64_t asked_ns, done_bytes; /* since when; how much of the file has come */
+	uint32_t nr_in_vain;	       /* failures of the servers, one after the other */
+	uint64_t pause_until_ns;       /* they are left alone */
 	uint64_t cpu_ns, rss_bytes;
 };
 
@@ -72,6 +82,37 @@ struct fetch {
 struct pending_name {
 	uint32_t module;
 	uint64_t off;
+};
+
+/* A process with code of its own making: see jit.c. */
+struct jit {
+	uint32_t process; /* its index */
+	enum runtime runtime;
+	uint32_t nr_owners;	     /* that its slot has had, it among them */
+	uint16_t epoch, first_epoch; /* now, and when the slot became its own */
+	uint64_t used_ns;	     /* its newest stack */
+	uint64_t next_look_ns, looked_ns;
+	uint32_t nr_stacks,
+		recent; /* since the last look; before that, an older one counting half */
+	bool is_asked, is_reading; /* the broker, the loader */
+	bool is_stale;		   /* frames without a name are to be asked for again */
+	int status;		   /* of the last look; -EAGAIN: none yet */
+	uint64_t changed_ns;	   /* since when EPOCH counts */
+	bool is_dump;		   /* it is a jitdump, and no perf map, that is looked for */
+	uint32_t nr_tries;	   /* of one or the other, without success */
+	bool has_file;		   /* the loader's client has it, as it was: */
+	uint64_t dev, ino, bytes;
+	int64_t mtime_ns;
+	uint32_t count;	      /* names */
+	uint32_t nr_nameless; /* frames that have none, since it was read last */
+	uint64_t left_out;
+};
+
+struct jits {
+	struct jit all[PROC_JIT_MAX];
+	uint32_t nr; /* used so far */
+	struct u64map by_process;
+	uint64_t nr_refused; /* times that there was no room for one more */
 };
 
 /* Where files come from: what processes have mapped now, or the paths of a recording. NULL: nothing to do. */
@@ -101,10 +142,11 @@ struct resolver {
 	size_t nr_files, cap_files;
 	struct pending_name *pending;
 	size_t nr_pending, cap_pending;
-	uint32_t nr_asked;   /* at the broker */
-	uint32_t nr_batches; /* names at the loader */
-	bool has_requests;   /* modules may have flags that request something */
-	bool has_settled;    /* some file is done or failed: pending names are to be looked at */
+	uint32_t nr_asked;	  /* at the broker */
+	uint32_t nr_batches;	  /* names at the loader */
+	uint32_t nr_line_batches; /* lines there */
+	bool has_requests;	  /* modules may have flags that request something */
+	bool has_settled; /* some file is done or failed: pending names are to be looked at */
 	bool kernel_names_seen, kernel_names_missing;
 	int kernel_trouble; /* why /proc/kallsyms could not be had: -errno, 0: nothing is known */
 	uint64_t scan_ns, rescan_ns; /* when the first and the last scan of /proc were asked for */
@@ -113,6 +155,7 @@ struct resolver {
 	uint64_t next_names_ns;
 	uint64_t table_rows;
 	struct fetch fetch;
+	struct jits jits;
 	uint32_t nr_open, open_max; /* files, without debug files */
 	uint64_t nr_made_room, nr_no_room;
 	uint64_t no_room_until_ns, next_look_ns, next_mapped_ns;
@@ -149,13 +192,38 @@ void resolve_file_done(struct resolver *s, uint32_t module);
 /* It will not come, see module_failed(). */
 void resolve_file_failed(struct resolver *s, uint32_t module, enum stack_end end, const char *why,
 			 bool retry);
-void resolve_add_vdso(struct resolver *s);
 /* Ask for MODULE's debug file by build-id and debuglink; resolve_file_done() follows. */
 void resolve_ask_debug(struct resolver *s, uint32_t module);
 void resolve_take_debug(struct resolver *s, struct broker_file_reply *reply);
+/* Is it the name of a jitdump? No file of code, although it is mapped as one. */
+bool resolve_is_jitdump(const char *name);
 /* Files that cannot be read, or are expensive, as a short list. Returns how many. */
 uint32_t resolve_list_files(const struct resolver *s, enum resolve_notice which,
 			    bool is_broker_well, char *out, size_t size);
+
+/* --- jit.c --- */
+
+/* One step: look at maps, ask for frames again. Never waits. */
+void resolve_jit_step(struct resolver *s);
+/* The broker's answer to BROKER_PERF_MAP; the loader's, when it has read on. */
+void resolve_jit_take_file(struct resolver *s, struct broker_file_reply *reply);
+void resolve_jit_take_names(struct resolver *s, const struct loader_reply *reply);
+/*
+ * Of NR offsets of MODULE those that the process it is now has made code at; they come first. The others are
+ * of a process before it. Returns how many.
+ */
+uint32_t resolve_jit_known(const struct resolver *s, uint32_t module, uint64_t *offs, uint32_t nr);
+/* Frames are to be asked for again, when the answers that are on their way have come. */
+bool resolve_jit_is_stale(const struct resolver *s);
+/* A frame of MODULE has no name. */
+void resolve_jit_nameless(struct resolver *s, uint32_t module);
+void resolve_jit_notice(const struct resolver *s, char *out, size_t size);
+void resolve_jit_done(struct resolver *s);
+
+/* --- vdso.c --- */
+
+/* Open MODULE, PROC_MODULE_VDSO or _VDSO32. */
+void resolve_add_vdso(struct resolver *s, uint32_t module);
 
 /* --- open_files.c --- */
 
@@ -189,6 +257,16 @@ void resolve_ask_names(struct resolver *s);
 /* Ask for the pending names of files that are done or failed. */
 void resolve_ask_pending(struct resolver *s);
 void resolve_take_names(struct resolver *s, const struct loader_reply *reply);
+
+/* --- module_code.c --- */
+
+void resolve_take_code(struct resolver *s, const struct loader_reply *reply);
+
+/* --- module_lines.c --- */
+
+/* Ask what is inlined where that is wanted. */
+void resolve_ask_lines(struct resolver *s);
+void resolve_take_lines(struct resolver *s, const struct loader_reply *reply);
 
 /* --- origin_live.c --- */
 

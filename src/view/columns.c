@@ -2,7 +2,10 @@
 /* The table of columns, the text of cells, the indent of trees. */
 #include "config.h"
 
+#include "src/base/short_name.h"
 #include "src/base/util.h"
+#include "src/view/annotate.h"
+#include "src/view/health.h"
 #include "src/view/rows.h"
 
 #include <assert.h>
@@ -14,11 +17,18 @@
 #define INDENTS_MAX 16 /* drawn; of deeper rows the innermost ones */
 
 const struct view_column_spec view_columns[COLUMN_COUNT] = {
+	[COLUMN_NOW] = {.title = "", .width = 6, .priority = 2, .right_aligned = true},
+	[COLUMN_RUN] = {.title = "", .width = 6, .priority = 1, .right_aligned = true},
 	[COLUMN_SELF] = {.title = "self%", .width = 6, .priority = 1, .right_aligned = true},
 	[COLUMN_TOTAL] = {.title = "total%", .width = 6, .priority = 2, .right_aligned = true},
+	[COLUMN_SAMPLES] = {.title = "samples", .width = 7, .priority = 3, .right_aligned = true},
+	[COLUMN_ADDRESS] = {.title = "address", .width = 10, .priority = 2, .right_aligned = true},
 	[COLUMN_FUNCTION] = {.title = "function", .width = 0, .priority = 0},
 	[COLUMN_OBJECT] = {.title = "object", .width = 18, .priority = 3},
+	[COLUMN_LINE] = {.title = "line", .width = 16, .priority = 2},
 	[COLUMN_PROCESSES] = {.title = "procs", .width = 5, .priority = 4, .right_aligned = true},
+	[COLUMN_CONTAINER] = {.title = "container", .width = 22, .priority = 5, .leaves = 44},
+	[COLUMN_NOTE] = {.title = "", .width = 42, .priority = 3},
 };
 
 /* What the columns in SET need at least, with a space between any two. */
@@ -32,12 +42,19 @@ static int width_of(uint32_t set, int function_width_min)
 	return width;
 }
 
-uint32_t view_columns_fit(enum view_kind kind, int width)
+uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, int width)
 {
 	uint32_t set = view_specs[kind].columns;
 
+	if (!snapshot || snapshot->nr_containers == 0)
+		set &= ~(1u << COLUMN_CONTAINER);
+	if (!snapshot || !snapshot->settings.is_inlined)
+		set &= ~(1u << COLUMN_LINE);
 	if (width <= 0)
 		return set;
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		if (width_of(set, view_columns[i].leaves) > width && view_columns[i].leaves)
+			set &= ~(1u << i);
 	for (int priority = COLUMN_COUNT - 1; priority > 0; priority--)
 		for (int i = 0;
 		     i < COLUMN_COUNT && width_of(set, view_specs[kind].function_width_min) > width;
@@ -68,10 +85,111 @@ static void put_text(const char *text, char *out, size_t size)
 	out[len] = '\0';
 }
 
+/* NAME without arguments, which the mark of an inlined function looks like. */
+static void put_short(const char *name, bool is_inlined, const char *mark, char *out, size_t size)
+{
+	static const char inlined[] = " (inlined)";
+	size_t len = short_name(name, mark, out, size);
+
+	if (is_inlined &&
+	    (len < strlen(inlined) || strcmp(out + len - strlen(inlined), inlined) != 0))
+		snprintf(out + len, size - len, "%s", inlined);
+}
+
+const char *view_func_name(const struct snapshot *snapshot, uint32_t func, enum view_names names,
+			   bool ascii, char *out, size_t size)
+{
+	const struct snap_func *f = &snapshot->funcs[func];
+
+	assert(func < snapshot->nr_funcs && size > 0);
+	if (f->mangled && names == VIEW_NAMES_MANGLED)
+		put_text(snapshot_text(snapshot, f->mangled), out, size);
+	else if (f->is_named && names == VIEW_NAMES_SHORT)
+		put_short(snapshot_text(snapshot, f->name), f->is_inlined, ascii ? ".." : "…", out,
+			  size);
+	else
+		put_text(snapshot_text(snapshot, f->name), out, size);
+	return out;
+}
+
+/* The file without its folders: the line must fit beside it. */
+static void put_line(const struct snapshot *snapshot, const struct view_row *row, char *out,
+		     size_t size)
+{
+	const char *file = snapshot_text(snapshot, row->file), *base = strrchr(file, '/');
+
+	if (row->line)
+		snprintf(out, size, "%s:%" PRIu32, base ? base + 1 : file, row->line);
+}
+
+static void put_health(const struct snapshot *snapshot, const struct view_row *row,
+		       enum view_column column, char *out, size_t size)
+{
+	struct health_line line;
+
+	health_line_of(snapshot, row, &line);
+	put_text(column == COLUMN_NOW	 ? line.now
+		 : column == COLUMN_RUN	 ? line.run
+		 : column == COLUMN_NOTE ? line.note
+					 : line.name,
+		 out, size);
+}
+
+/* What has no samples has no numbers: the eye finds the others. */
+static void put_code(const struct view *view, const struct snapshot *snapshot,
+		     const struct view_row *row, enum view_column column, char *out, size_t size)
+{
+	const struct snap_instruction *instruction = annotate_instruction(snapshot, row);
+
+	if (column == COLUMN_FUNCTION)
+		annotate_text(snapshot, row, out, size);
+	else if (column == COLUMN_SELF && row->self)
+		put_percent(row->self, view->total, out, size);
+	else if (column == COLUMN_SAMPLES && instruction && instruction->samples)
+		rows_count(instruction->samples, out, size);
+	else if (column == COLUMN_ADDRESS && instruction)
+		snprintf(out, size, "%" PRIx64, instruction->addr);
+}
+
+const char *view_column_title(enum view_kind kind, enum view_column column)
+{
+	return kind == VIEW_ANNOTATE && column == COLUMN_FUNCTION ? "instruction"
+								  : view_columns[column].title;
+}
+
+const char *view_annotation(const struct snapshot *s, char *out, size_t size)
+{
+	const struct snap_annotation *a = s->annotation;
+	const char *name = "a function that is not in the window", *object = "";
+	char share[16];
+
+	out[0] = '\0';
+	if (!a)
+		return out;
+	for (uint32_t i = 0; i < s->nr_funcs; i++) {
+		if (s->funcs[i].key != a->key)
+			continue;
+		name = snapshot_text(s, s->funcs[i].name);
+		object = snapshot_text(s, s->funcs[i].object);
+	}
+	put_percent(a->total, s->total, share, sizeof(share));
+	snprintf(out, size, "%s%s%s, %s%% of the window; samples come late (skid)", name,
+		 *object ? " in " : "", object, share);
+	return out;
+}
+
 const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		      const struct view_row *row, enum view_column column, char *out, size_t size)
 {
 	out[0] = '\0';
+	if (view->kind == VIEW_HEALTH) {
+		put_health(snapshot, row, column, out, size);
+		return out;
+	}
+	if (view->kind == VIEW_ANNOTATE) {
+		put_code(view, snapshot, row, column, out, size);
+		return out;
+	}
 	switch (column) {
 	case COLUMN_SELF:
 		put_percent(row->self, view->total, out, size);
@@ -80,16 +198,25 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		put_percent(row->total, view->total, out, size);
 		break;
 	case COLUMN_FUNCTION:
-		put_text(rows_name(snapshot, row->func, row->key), out, size);
+		if (row->func < snapshot->nr_funcs)
+			view_func_name(snapshot, row->func, view->names, view->ascii, out, size);
+		else
+			put_text(rows_name(snapshot, row->func, row->key), out, size);
 		break;
 	case COLUMN_OBJECT:
 		put_text(rows_object(snapshot, row->func), out, size);
+		break;
+	case COLUMN_LINE:
+		put_line(snapshot, row, out, size);
 		break;
 	case COLUMN_PROCESSES:
 		if (row->func < snapshot->nr_funcs)
 			snprintf(out, size, "%" PRIu32, snapshot->funcs[row->func].nr_processes);
 		break;
-	case COLUMN_COUNT:
+	case COLUMN_CONTAINER:
+		put_text(view_container(view, snapshot, row->func), out, size);
+		break;
+	default:
 		break;
 	}
 	return out;
@@ -123,6 +250,14 @@ const char *view_indent(const struct view_row *row, bool ascii, char *out, size_
 
 	assert(size > 0);
 	out[0] = '\0';
+	if (row->is_code) {
+		annotate_jumps(row, ascii, out, size);
+		return out;
+	}
+	if (row->item && !row->has_children) { /* a line of health: no tree */
+		append(out, size, len, "  ");
+		return out;
+	}
 	if (first > 1)
 		len = append(out, size, len, m->cut);
 	for (int i = first; i <= depth; i++) {

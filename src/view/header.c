@@ -7,12 +7,13 @@
 
 #include "src/base/text.h"
 #include "src/base/util.h"
-#include "src/view/view.h"
+#include "src/view/rows.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define PART_TEXT_MAX 128
 #define HEADER_MAX    1024
@@ -40,33 +41,14 @@ static char *add(struct line *line, int live, int recorded)
 	return line->parts[line->nr++];
 }
 
-/* A count in at most 6 characters: large ones are rounded down. */
-static const char *compact(uint64_t count, char *out, size_t size)
-{
-	static const char units[] = "kMGTPE";
-	int unit = -1;
-	uint64_t whole = count, rest = 0;
-
-	if (count < 100000) {
-		snprintf(out, size, "%" PRIu64, count);
-		return out;
-	}
-	for (; whole >= 1000; unit++) {
-		rest = whole % 1000 / 100;
-		whole /= 1000;
-	}
-	snprintf(out, size, "%" PRIu64 ".%" PRIu64 "%c", whole, rest, units[unit]);
-	return out;
-}
-
 /* Only where there are some: they are most stacks of a deep recursion, and none of most programs. */
-static void put_stitched(const struct health *h, char *out)
+static void put_completed(const char *how, uint64_t nr, const struct health *h, char *out)
 {
-	double pct = h->user_stacks ? 100.0 * (double)h->stitched / (double)h->user_stacks : 0;
+	double pct = h->user_stacks ? 100.0 * (double)nr / (double)h->user_stacks : 0;
 
 	out[0] = '\0';
 	if (pct >= 0.1)
-		snprintf(out, PART_TEXT_MAX, "stitched %.1f%%", pct);
+		snprintf(out, PART_TEXT_MAX, "%s %.1f%%", how, pct);
 }
 
 static void add_loss(struct line *l, const struct snapshot *s, enum form form)
@@ -87,13 +69,14 @@ static void add_loss(struct line *l, const struct snapshot *s, enum form form)
 	else
 		snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s%u.%u%%", complete[form], tenths / 10,
 			 tenths % 10);
-	put_stitched(h, add(l, 1, 1));
+	put_completed("live-read", h->live_read, h, add(l, 1, 1));
+	put_completed("stitched", h->stitched, h, add(l, 1, 1));
 	snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s%s", lost[form],
-		 compact(h->lost + h->lost_samples, text, sizeof(text)));
+		 rows_count(h->lost + h->lost_samples, text, sizeof(text)));
 	snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s%s", drop[form],
-		 compact(h->dropped, text, sizeof(text)));
+		 rows_count(h->dropped, text, sizeof(text)));
 	snprintf(add(l, throttle_priority, throttle_priority), PART_TEXT_MAX, "throttle %s",
-		 compact(h->throttled, text, sizeof(text)));
+		 rows_count(h->throttled, text, sizeof(text)));
 	/* Reading a recording costs for a moment only: reports show that. */
 	if (!l->is_recorded)
 		snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s%.1f%%", cost[form], h->own_cpu_pct);
@@ -141,10 +124,11 @@ static void put_rate(const struct snap_settings *set, bool is_recording, char *o
 
 static void put_mode(const struct snap_settings *set, char *out)
 {
-	char bytes[16] = "";
+	char bytes[32] = "";
 
 	if (set->mode == STACK_MODE_DWARF)
-		snprintf(bytes, sizeof(bytes), " %.3gK", set->stack_bytes / 1024.0);
+		snprintf(bytes, sizeof(bytes), "%s %.3gK", set->is_stack_auto ? " auto" : "",
+			 set->stack_bytes / 1024.0);
 	snprintf(out, PART_TEXT_MAX, "%s%s%s", stack_mode_name(set->mode), bytes,
 		 set->user_only ? " user" : "");
 }
@@ -166,17 +150,37 @@ static void put_file(const struct snapshot *s, int columns, char *out)
 	snprintf(out, PART_TEXT_MAX, "recorded %s", text);
 }
 
+void view_narrowed(const struct snapshot *s, char *out, size_t size)
+{
+	double pct = s->whole_total ? 100.0 * (double)s->total / (double)s->whole_total : 0;
+
+	out[0] = '\0';
+	if (s->narrowed[0])
+		snprintf(out, size, "%s: %.2f%% of all samples, which are 100%% here", s->narrowed,
+			 pct);
+}
+
+void view_frozen(const struct snapshot *s, char *out, size_t size)
+{
+	time_t seconds = (time_t)((s->wall_ns - (int64_t)(s->time_ns - s->window_end_ns)) /
+				  (int64_t)NS_PER_SEC);
+	struct tm tm;
+
+	snprintf(out, size, "FROZEN");
+	if (s->wall_ns > 0 && localtime_r(&seconds, &tm))
+		strftime(out, size, "FROZEN %H:%M:%S", &tm);
+}
+
 static void put_state(const struct snapshot *s, int width, char *out)
 {
 	const struct snap_settings *set = &s->settings;
 
 	if (s->recording.is_recording)
 		put_file(s, width > 0 ? MAX(width / 4, FILE_MIN) : FILE_MAX, out);
+	else if (set->frozen && !set->is_over)
+		view_frozen(s, out, PART_TEXT_MAX);
 	else
-		snprintf(out, PART_TEXT_MAX, "%s",
-			 set->is_over  ? "ended"
-			 : set->frozen ? "FROZEN"
-				       : "live");
+		snprintf(out, PART_TEXT_MAX, "%s", set->is_over ? "ended" : "live");
 }
 
 static void put_cpus(const struct snap_settings *set, char *out)
@@ -188,6 +192,22 @@ static void put_cpus(const struct snap_settings *set, char *out)
 			 set->cpus_online == 1 ? "" : "s");
 	else
 		snprintf(out, PART_TEXT_MAX, "%u of %u cpus", set->cpus_sampled, set->cpus_online);
+}
+
+/* What is given up for the budget; nothing: the part is not there. */
+static void put_given_up(const struct snap_settings *set, char *out)
+{
+	char rate[32] = "", copy[32] = "", thinning[32] = "";
+
+	out[0] = '\0';
+	if (set->rate_divisor > 1)
+		snprintf(rate, sizeof(rate), " rate/%u", set->rate_divisor);
+	if (set->copy_limit_bytes > 0)
+		snprintf(copy, sizeof(copy), " copy<=%.3gK", set->copy_limit_bytes / 1024.0);
+	if (set->thinning > 1)
+		snprintf(thinning, sizeof(thinning), " 1-of-%u", set->thinning);
+	if (rate[0] || copy[0] || thinning[0])
+		snprintf(out, PART_TEXT_MAX, "lowered%s%s%s", rate, copy, thinning);
 }
 
 /* Of a recording the event comes early: there may be more of them. */
@@ -206,6 +226,7 @@ static void add_parts(struct line *l, const struct snapshot *s, int width, enum 
 	put_text(s, set->event, add(l, 12, 3));
 	put_rate(set, l->is_recorded, add(l, 5, 6));
 	put_mode(set, add(l, 3, 4));
+	put_given_up(set, add(l, 1, 13));
 	add_loss(l, s, form);
 	snprintf(add(l, 7, PRIORITY_LAST), PART_TEXT_MAX, "%" PRIu64 " MB",
 		 (s->health.rss_bytes + (1u << 20) - 1) >> 20);

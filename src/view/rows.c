@@ -7,6 +7,8 @@
 #include "src/base/vec.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 /* --- functions without a place in the snapshot --- */
 
@@ -25,6 +27,26 @@ const char *rows_name(const struct snapshot *s, uint32_t func, uint64_t key)
 const char *rows_object(const struct snapshot *s, uint32_t func)
 {
 	return func < s->nr_funcs ? snapshot_text(s, s->funcs[func].object) : "";
+}
+
+/* --- counts --- */
+
+const char *rows_count(uint64_t count, char *out, size_t size)
+{
+	static const char units[] = "kMGTPE";
+	int unit = -1;
+	uint64_t whole = count, rest = 0;
+
+	if (count < 100000) {
+		snprintf(out, size, "%" PRIu64, count);
+		return out;
+	}
+	for (; whole >= 1000; unit++) {
+		rest = whole % 1000 / 100;
+		whole /= 1000;
+	}
+	snprintf(out, size, "%" PRIu64 ".%" PRIu64 "%c", whole, rest, units[unit]);
+	return out;
 }
 
 /* --- siblings --- */

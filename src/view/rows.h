@@ -15,8 +15,10 @@ struct view_scratch;
 struct sibling {
 	uint64_t key, self, total;
 	uint32_t func;
-	uint32_t first, end; /* call tree: first is the node; callers: a range of paths */
+	uint32_t first,
+		end; /* call tree: first is the node; callers: a range of paths; health: the line */
 	bool has_children;
+	uint32_t file, line; /* as in struct view_row */
 };
 
 /* Callers: stacks that came up to NODE on the way from their end to the root. */
@@ -41,6 +43,7 @@ struct view_spec {
 	int function_width_min; /* other columns leave before the function has less */
 	bool totals_overlap;	/* those of siblings: a stack may be in several */
 	bool opens_hot;		/* rows with much weight are open at first */
+	bool in_order;		/* siblings stay as they are added, all of them */
 	/* Add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
 	int (*rows)(struct view_scratch *w, const struct sibling *item);
 };
@@ -67,6 +70,8 @@ struct view_scratch {
 	size_t nr_paths, cap_paths;
 	uint64_t *self; /* of functions; one more at the end for the hidden kernel */
 	size_t cap_self;
+	uint32_t *in_nodes, *in_funcs; /* rows_find_containers() */
+	size_t cap_in_nodes, cap_in_funcs;
 };
 
 /* Point scratch.nodes at the nodes to show. 0 or -ENOMEM. */
@@ -75,6 +80,9 @@ int rows_choose_nodes(struct view_scratch *w);
 /* Append to scratch.siblings. 0 or -ENOMEM. */
 int rows_add_sibling(struct view_scratch *w, struct sibling sibling);
 
+/* Find the container of each function of the snapshot, for view_container(). 0 or -ENOMEM. */
+int rows_find_containers(struct view_scratch *w);
+
 /* callers.c: add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
 int rows_callers(struct view_scratch *w, const struct sibling *item);
 
@@ -82,5 +90,7 @@ uint64_t rows_func_key(const struct snapshot *snapshot, uint32_t func);
 /* Name and object of a row or item; constant texts for those without a function. */
 const char *rows_name(const struct snapshot *snapshot, uint32_t func, uint64_t key);
 const char *rows_object(const struct snapshot *snapshot, uint32_t func);
+/* A count in at most 6 characters: large ones are rounded down. Returns OUT. */
+const char *rows_count(uint64_t count, char *out, size_t size);
 
 #endif

@@ -10,6 +10,8 @@
 #include "src/base/hash.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
+#include "src/view/annotate.h"
+#include "src/view/health.h"
 #include "src/view/rows.h"
 
 #include <assert.h>
@@ -23,6 +25,8 @@
 
 static const char *const sort_names[] = {"self", "total", "name", "object"};
 _Static_assert(ARRAY_SIZE(sort_names) == VIEW_SORT_COUNT, "all orders");
+static const char *const names_names[] = {"short", "full", "mangled"};
+_Static_assert(ARRAY_SIZE(names_names) == VIEW_NAMES_COUNT, "all forms");
 
 const char *view_name(int kind)
 {
@@ -35,9 +39,19 @@ const char *view_title(enum view_kind kind)
 	return view_specs[kind].title;
 }
 
+bool view_is_tree(enum view_kind kind)
+{
+	return !view_specs[kind].totals_overlap && !view_specs[kind].in_order;
+}
+
 const char *view_sort_name(int sort)
 {
 	return sort < VIEW_SORT_COUNT ? sort_names[sort] : NULL;
+}
+
+const char *view_names_name(int names)
+{
+	return names < VIEW_NAMES_COUNT ? names_names[names] : NULL;
 }
 
 /* --- siblings --- */
@@ -75,6 +89,8 @@ static int finish_siblings(struct view_scratch *w, uint32_t first, uint64_t pare
 	struct sibling other = {.key = hash_u64(parent_key ^ 0x6f74686572u), .func = SNAPSHOT_NONE};
 	size_t nr = first;
 
+	if (w->spec->in_order)
+		return 0;
 	for (size_t i = first; i < w->nr_siblings; i++) {
 		if (w->siblings[i].total >= w->min_total) {
 			w->siblings[nr++] = w->siblings[i];
@@ -111,7 +127,9 @@ static int rows_functions(struct view_scratch *w, const struct sibling *item)
 		    rows_add_sibling(w, (struct sibling){.key = s->funcs[i].key,
 							 .self = w->self[i],
 							 .total = s->funcs[i].total,
-							 .func = i}) < 0)
+							 .func = i,
+							 .file = s->funcs[i].file,
+							 .line = s->funcs[i].line}) < 0)
 			return -ENOMEM;
 	if (!hidden)
 		return 0;
@@ -138,6 +156,8 @@ static int rows_tree(struct view_scratch *w, const struct sibling *item)
 						.total = n->total,
 						.func = n->func,
 						.first = child,
+						.file = n->file,
+						.line = n->line,
 						.has_children = n->first_child != SNAPSHOT_NONE,
 					}) < 0)
 			return -ENOMEM;
@@ -150,7 +170,10 @@ static int rows_tree(struct view_scratch *w, const struct sibling *item)
 const struct view_spec view_specs[VIEW_COUNT] = {
 	[VIEW_FUNCTIONS] = {.name = "functions",
 			    .title = "Functions",
-			    .columns = (1u << COLUMN_COUNT) - 1,
+			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL |
+				       1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT |
+				       1u << COLUMN_LINE | 1u << COLUMN_PROCESSES |
+				       1u << COLUMN_CONTAINER,
 			    .function_width_min = 20,
 			    .totals_overlap = true,
 			    .rows = rows_functions},
@@ -163,10 +186,24 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 	[VIEW_TREE] = {.name = "tree",
 		       .title = "Call tree",
 		       .columns = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL | 1u << COLUMN_FUNCTION |
-				  1u << COLUMN_OBJECT,
+				  1u << COLUMN_OBJECT | 1u << COLUMN_LINE,
 		       .function_width_min = 32,
 		       .opens_hot = true,
 		       .rows = rows_tree},
+	[VIEW_HEALTH] = {.name = "health",
+			 .title = "Health",
+			 .columns = 1u << COLUMN_NOW | 1u << COLUMN_RUN | 1u << COLUMN_FUNCTION |
+				    1u << COLUMN_NOTE,
+			 .function_width_min = 20,
+			 .opens_hot = true,
+			 .in_order = true,
+			 .rows = health_rows},
+	[VIEW_ANNOTATE] = {.title = "Annotate",
+			   .columns = 1u << COLUMN_SELF | 1u << COLUMN_SAMPLES |
+				      1u << COLUMN_ADDRESS | 1u << COLUMN_FUNCTION,
+			   .function_width_min = 32,
+			   .in_order = true,
+			   .rows = annotate_rows},
 };
 
 /* --- which rows are open: a default for all and a set of exceptions --- */
@@ -255,7 +292,12 @@ static struct view_row row_of(const struct view_scratch *w, const struct level *
 		.func = item->func,
 		.self = item->self,
 		.total = item->total,
+		.file = item->file,
+		.line = item->line,
+		.item = w->spec->in_order ? item->first : 0,
+		.is_code = w->query->kind == VIEW_ANNOTATE,
 		.depth = level->depth,
+		.level = (uint32_t)w->nr_levels - 1,
 		.has_children = item->has_children,
 		.is_chain = level->is_chain,
 		.is_last = level->next == level->end,
@@ -267,10 +309,11 @@ static struct view_row row_of(const struct view_scratch *w, const struct level *
 		row.is_last = !(row.guides & bit);
 	else
 		row.guides = row.is_last ? row.guides & ~bit : row.guides | bit;
-	row.is_open =
-		item->has_children &&
-		fold_is_open(w->query->fold, item->key,
-			     w->spec->opens_hot && item->total >= w->snapshot->total / HOT_SHARE);
+	row.is_open = item->has_children &&
+		      fold_is_open(w->query->fold, item->key,
+				   w->query->opens_all ||
+					   (w->spec->opens_hot &&
+					    item->total >= w->snapshot->total / HOT_SHARE));
 	return row;
 }
 
@@ -311,6 +354,11 @@ static int walk(struct view *view, struct view_scratch *w)
 	return 0;
 }
 
+uint64_t view_min_total(const struct snapshot *snapshot, const struct view_query *query)
+{
+	return (uint64_t)(query->min_pct / 100 * (double)snapshot->total);
+}
+
 int view_build(struct view *view, const struct snapshot *snapshot, const struct view_query *query)
 {
 	struct view_scratch *w = view->scratch;
@@ -318,6 +366,9 @@ int view_build(struct view *view, const struct snapshot *snapshot, const struct 
 	assert(query->kind < VIEW_COUNT && query->sort < VIEW_SORT_COUNT);
 	if (!w)
 		w = view->scratch = calloc(1, sizeof(*w));
+	view->kind = query->kind;
+	view->names = query->names;
+	view->ascii = query->ascii;
 	view->nr_rows = 0;
 	view->is_cut = false;
 	view->total = snapshot->total;
@@ -327,10 +378,14 @@ int view_build(struct view *view, const struct snapshot *snapshot, const struct 
 	w->query = query;
 	w->spec = &view_specs[query->kind];
 	w->nr_siblings = w->nr_levels = w->nr_paths = 0;
-	w->min_total = (uint64_t)(query->min_pct / 100 * (double)snapshot->total);
-	if (rows_choose_nodes(w) < 0)
+	w->min_total = view_min_total(snapshot, query);
+	if (rows_choose_nodes(w) < 0 || rows_find_containers(w) < 0)
 		return -ENOMEM;
-	return walk(view, w);
+	if (walk(view, w) < 0)
+		return -ENOMEM;
+	if (query->kind == VIEW_ANNOTATE)
+		annotate_finish(view, snapshot);
+	return 0;
 }
 
 void view_done(struct view *view)
@@ -344,6 +399,8 @@ void view_done(struct view *view)
 		free(w->levels);
 		free(w->paths);
 		free(w->self);
+		free(w->in_nodes);
+		free(w->in_funcs);
 		free(w);
 	}
 	free(view->rows);
@@ -360,8 +417,23 @@ int64_t view_find_key(const struct view *view, uint64_t key)
 	return -1;
 }
 
-static bool matches(const struct snapshot *s, const struct view_row *row, const char *text)
+static bool matches(const struct view *view, const struct snapshot *s, const struct view_row *row,
+		    const char *text)
 {
+	struct health_line line;
+	char code[512];
+
+	if (view->kind == VIEW_ANNOTATE) {
+		annotate_text(s, row, code, sizeof(code));
+		return strcasestr(code, text);
+	}
+	if (view->kind == VIEW_HEALTH) {
+		health_line_of(s, row, &line);
+		return strcasestr(line.name, text) || strcasestr(line.note, text);
+	}
+	if (row->func < s->nr_funcs && view->names == VIEW_NAMES_MANGLED &&
+	    strcasestr(snapshot_text(s, s->funcs[row->func].mangled), text))
+		return true;
 	return strcasestr(rows_name(s, row->func, row->key), text) ||
 	       strcasestr(rows_object(s, row->func), text);
 }
@@ -375,7 +447,7 @@ int64_t view_search(const struct view *view, const struct snapshot *snapshot, ui
 		return -1;
 	for (uint32_t i = 0, at = from % nr; i < nr; i++) {
 		at = (uint32_t)(((uint64_t)at + step) % nr);
-		if (matches(snapshot, &view->rows[at], text))
+		if (matches(view, snapshot, &view->rows[at], text))
 			return at;
 	}
 	return -1;

@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum view_kind { VIEW_FUNCTIONS, VIEW_CALLERS, VIEW_TREE, VIEW_COUNT };
+enum view_kind { VIEW_FUNCTIONS, VIEW_CALLERS, VIEW_TREE, VIEW_HEALTH, VIEW_ANNOTATE, VIEW_COUNT };
+#define VIEW_TABS VIEW_ANNOTATE /* those before it are always there */
 enum view_sort {
 	VIEW_SORT_SELF,
 	VIEW_SORT_TOTAL,
@@ -22,11 +23,18 @@ enum view_sort {
 	VIEW_SORT_COUNT
 };
 
-/* "functions", "callers", "tree": as --view takes it. NULL above the last enum view_kind. */
+/* How functions are called: without their arguments, as demangled, as their file has them. */
+enum view_names { VIEW_NAMES_SHORT, VIEW_NAMES_FULL, VIEW_NAMES_MANGLED, VIEW_NAMES_COUNT };
+
+/* "functions", "callers", "tree", "health": as --view takes it. NULL: no view that it takes. */
 const char *view_name(int kind);
 /* "self" ... as --sort takes it. NULL above the last enum view_sort. */
 const char *view_sort_name(int sort);
-const char *view_title(enum view_kind kind); /* "Functions", "Callers", "Call tree" */
+/* Its rows have others below them, of stacks. */
+bool view_is_tree(enum view_kind kind);
+/* "short", "full", "mangled", as --names takes it. NULL above the last enum view_names. */
+const char *view_names_name(int names);
+const char *view_title(enum view_kind kind); /* "Functions", "Callers", "Call tree", "Health" */
 
 /* Which rows are open: a set of row keys, and what is the default for the rest. */
 struct fold;
@@ -39,11 +47,14 @@ void fold_set_all(struct fold *fold, bool open);
 struct view_query {
 	enum view_kind kind;
 	enum view_sort sort;
+	enum view_names names;
+	bool ascii; /* names are cut with ".." and not with an ellipsis */
 	/* kernel frames are folded into the user function that entered the kernel */
 	bool hide_kernel;
 	const struct fold *fold; /* NULL: the default folding of the kind */
 	uint32_t limit;		 /* at most so many rows, 0: all */
 	double min_pct;		 /* leave out subtrees below this share, 0: none */
+	bool opens_all; /* what is not folded by FOLD is open, also where the kind folds it */
 };
 
 /*
@@ -57,9 +68,13 @@ struct view_row {
 	/* callers: both the weight of stacks that end in the first level's function this way */
 	uint64_t self, total;
 	uint16_t depth; /* of indent, not of the stack */
+	uint32_t level; /* how many rows it is below */
 	/* is_last: no sibling follows at this depth */
 	bool has_children, is_open, is_chain, is_last;
-	uint64_t guides; /* bit n: at indent n (< 64) a line goes on downward */
+	uint64_t guides;     /* bit n: at indent n (< 64) a line goes on downward */
+	uint32_t item;	     /* health: which line it is (health.c); annotate: which instruction */
+	bool is_code;	     /* annotate: guides are those of jumps */
+	uint32_t file, line; /* text of the snapshot; 0: not known, or several */
 };
 
 #define VIEW_ROWS_MAX 100000u /* more than a person reads; memory is bounded */
@@ -67,6 +82,9 @@ struct view_row {
 struct view_scratch;
 
 struct view {
+	enum view_kind kind;
+	enum view_names names;
+	bool ascii;
 	struct view_row *rows;
 	uint32_t nr_rows;
 	size_t cap_rows;
@@ -75,24 +93,33 @@ struct view {
 	struct view_scratch *scratch;
 };
 
+/* The least weight of what QUERY shows. */
+uint64_t view_min_total(const struct snapshot *snapshot, const struct view_query *query);
 /* Build the rows into VIEW (reusing its memory; zeroed at first). 0 or -ENOMEM. */
 int view_build(struct view *view, const struct snapshot *snapshot, const struct view_query *query);
 void view_done(struct view *view);
 
 /* The row with KEY, or -1. */
 int64_t view_find_key(const struct view *view, uint64_t key);
-/* The next row from FROM (exclusive, wraps around) whose function or object contains TEXT, ignoring ASCII case; -1: none. */
+/* The next row from FROM (exclusive, wraps around) whose function (as shown, and in full), object or remark contains TEXT, ignoring ASCII case; -1: none. */
 int64_t view_search(const struct view *view, const struct snapshot *snapshot, uint32_t from,
 		    const char *text, bool backward);
 
 /* --- columns: one table for screen, text and manual --- */
 
 enum view_column {
+	COLUMN_NOW, /* health: two numbers, of which the headings say what they are, */
+	COLUMN_RUN,
 	COLUMN_SELF,
 	COLUMN_TOTAL,
+	COLUMN_SAMPLES, /* annotate: their number, and where the instruction is */
+	COLUMN_ADDRESS,
 	COLUMN_FUNCTION,
 	COLUMN_OBJECT,
+	COLUMN_LINE, /* of a function where it is written, of a tree's row where in it; while inlining is shown */
 	COLUMN_PROCESSES,
+	COLUMN_CONTAINER,
+	COLUMN_NOTE, /* and a remark, which takes what the name leaves */
 	COLUMN_COUNT
 };
 
@@ -101,10 +128,27 @@ struct view_column_spec {
 	int width;	   /* columns; 0: takes what is left */
 	int priority;	   /* 0 stays longest when the screen is narrow */
 	bool right_aligned;
+	int leaves; /* it is there only if the function has so many columns left; 0: the view decides */
 };
 extern const struct view_column_spec view_columns[COLUMN_COUNT];
-/* The columns of a kind of view that fit into WIDTH, as a bit set. WIDTH 0: all. */
-uint32_t view_columns_fit(enum view_kind kind, int width);
+/* Its title in a kind of view. */
+const char *view_column_title(enum view_kind kind, enum view_column column);
+/*
+ * The columns of a kind of view that fit into WIDTH, as a bit set. WIDTH 0: all. That of containers is there only
+ * if the snapshot (or NULL) knows some, that of lines only if it shows what is inlined.
+ */
+uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, int width);
+
+/*
+ * The container of all processes in which a function of this view's snapshot was seen: its name, "several", or "",
+ * in none. After view_build of that snapshot.
+ */
+#define VIEW_SEVERAL "several"
+const char *view_container(const struct view *view, const struct snapshot *snapshot, uint32_t func);
+
+/* What function FUNC of SNAPSHOT is called in this form; ASCII: cut with ".." Returns OUT. */
+const char *view_func_name(const struct snapshot *snapshot, uint32_t func, enum view_names names,
+			   bool ascii, char *out, size_t size);
 
 /* The text of a cell, without indent. Returns OUT. */
 const char *view_cell(const struct view *view, const struct snapshot *snapshot,
@@ -113,10 +157,22 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 const char *view_indent(const struct view_row *row, bool ascii, char *out, size_t size);
 
 /*
+ * Of the annotated function: its name, its share of the window, and how far samples may be trusted. Returns OUT,
+ * "" without one.
+ */
+const char *view_annotation(const struct snapshot *snapshot, char *out, size_t size);
+
+/*
  * One line of header text for every display: machine, settings, loss, cost.
  * WIDTH columns (0: all); parts go by priority, but never lost, drop, complete, and
  * cost while live.
  */
 size_t view_header(const struct snapshot *snapshot, int width, bool ascii, char *out, size_t size);
+
+/* "only main > without idle: 34.5% of all samples, which are 100% here"; "" when it is not narrowed. */
+void view_narrowed(const struct snapshot *snapshot, char *out, size_t size);
+
+/* "FROZEN 17:04:48": when the window of a frozen snapshot ends, by the clock on the wall. */
+void view_frozen(const struct snapshot *snapshot, char *out, size_t size);
 
 #endif

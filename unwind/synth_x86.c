@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * x86-64: code without FDEs that is known by its bytes. Sources: binutils'
- * elf_x86_64 PLT templates; glibc's and musl's start.S; musl's
+ * x86-64 and i386: code without FDEs that is known by its bytes. Of i386 the stubs, the entry
+ * point and how code learns its own place. Sources: binutils' elf_x86_64 and elf_i386 PLT templates; glibc's and musl's start.S; musl's
  * src/signal/x86_64/restore.s.
  */
 #include "config.h"
@@ -21,44 +21,65 @@
 #define INIT_SCAN  256 /* the calls of _init */
 
 static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+static const uint8_t endbr32[] = {0xf3, 0x0f, 0x1e, 0xfb};
+
+#define ENDBR_BYTES sizeof(endbr64)
 
 static bool starts_with(const uint8_t *p, size_t left, const void *bytes, size_t len)
 {
 	return left >= len && memcmp(p, bytes, len) == 0;
 }
 
+static bool is_endbr(const struct cfi_input *input, const uint8_t *p, size_t left)
+{
+	return starts_with(p, left, input->machine == TABLE_MACHINE_I386 ? endbr32 : endbr64,
+			   ENDBR_BYTES);
+}
+
+/* `jmp *slot`; of i386 the slot may be given by its distance from ebx. */
+static bool is_slot_jump(const struct cfi_input *input, const uint8_t *p)
+{
+	return p[0] == 0xff &&
+	       (p[1] == 0x25 || (p[1] == 0xa3 && input->machine == TABLE_MACHINE_I386));
+}
+
 /* The bytes of a stub at P and how many of them run before its push; 0: not a stub. */
-static unsigned int stub_match(const uint8_t *p, size_t left, unsigned int *ret_push)
+static unsigned int stub_match(const struct cfi_input *input, const uint8_t *p, size_t left,
+			       unsigned int *ret_push)
 {
 	size_t at = 0;
 
 	*ret_push = STUB_BYTES;
 	if (left < 8)
 		return 0;
-	if (p[0] == 0xff && p[1] == 0x25 && p[6] == 0x66 && p[7] == 0x90) {
+	if (is_slot_jump(input, p) && p[6] == 0x66 && p[7] == 0x90) {
 		*ret_push = 8;
 		return 8; /* .plt.got: jmp *slot; xchg %ax,%ax */
 	}
 	if (left < STUB_BYTES)
 		return 0;
-	if (p[0] == 0xff && p[1] == 0x25 && p[6] == 0x68 && p[11] == 0xe9) {
+	if (is_slot_jump(input, p) && p[6] == 0x68 && p[11] == 0xe9) {
 		*ret_push = 11;
 		return STUB_BYTES; /* .plt: jmp *slot; push n; jmp plt0 */
 	}
-	if (!starts_with(p, left, endbr64, sizeof(endbr64)))
+	if (!is_endbr(input, p, left))
 		return 0;
-	at = sizeof(endbr64);
+	at = ENDBR_BYTES;
 	if (p[at] == 0x68 && (p[at + 5] == 0xe9 || (p[at + 5] == 0xf2 && p[at + 6] == 0xe9))) {
 		*ret_push = 9;
-		return STUB_BYTES; /* .plt with IBT: endbr64; push n; jmp plt0 */
+		return STUB_BYTES; /* .plt with IBT: endbr; push n; jmp plt0 */
 	}
 	at += p[at] == 0xf2;
-	return p[at] == 0xff && p[at + 1] == 0x25 ? STUB_BYTES : 0; /* .plt.sec */
+	return is_slot_jump(input, p + at) ? STUB_BYTES : 0; /* .plt.sec */
 }
 
-static bool is_plt0(const uint8_t *p, size_t left)
+static bool is_plt0(const struct cfi_input *input, const uint8_t *p, size_t left)
 {
-	return left >= STUB_BYTES && p[0] == 0xff && p[1] == 0x35 &&
+	if (left < STUB_BYTES || p[0] != 0xff)
+		return false;
+	if (p[1] == 0xb3) /* pushl 4(%ebx) */
+		return is_slot_jump(input, p + 6) && p[7] == 0xa3;
+	return p[1] == 0x35 &&
 	       ((p[6] == 0xff && p[7] == 0x25) || (p[6] == 0xf2 && p[7] == 0xff && p[8] == 0x25));
 }
 
@@ -71,11 +92,11 @@ static bool in_plt_section(const struct cfi_input *input, uint64_t vaddr)
 }
 
 static int add_stub(struct cfi_frames *f, uint64_t off, unsigned int bytes, unsigned int push,
-		    enum synth_rule before)
+		    uint32_t words)
 {
-	int r = synth_add(f, off, off + push, off, before);
+	int r = synth_add(f, off, off + push, off, synth_sp(words));
 
-	return r < 0 ? r : synth_add(f, off + push, off + bytes, off, before + 1);
+	return r < 0 ? r : synth_add(f, off + push, off + bytes, off, synth_sp(words + 1));
 }
 
 static int find_plt(const struct cfi_input *input, const struct synth_gap *gap,
@@ -91,15 +112,15 @@ static int find_plt(const struct cfi_input *input, const struct synth_gap *gap,
 		const uint8_t *p = gap->seg->text + (off - gap->seg->file_off);
 		size_t left = gap->end - off;
 
-		bytes = stub_match(p, left, &push);
+		bytes = stub_match(input, p, left, &push);
 		if (bytes) {
-			r = add_stub(f, off, bytes, push, SYNTH_SP8);
-		} else if (is_plt0(p, left)) {
+			r = add_stub(f, off, bytes, push, 0);
+		} else if (is_plt0(input, p, left)) {
 			bytes = STUB_BYTES;
-			r = add_stub(f, off, bytes, 6, SYNTH_SP16);
+			r = add_stub(f, off, bytes, 6, 1);
 		} else if (left >= STUB_BYTES && in_plt_section(input, off + shift)) {
 			bytes = STUB_BYTES; /* of a kind not known here: no stub keeps a frame */
-			r = synth_add(f, off, off + bytes, off, SYNTH_SP8);
+			r = synth_add(f, off, off + bytes, off, synth_sp(0));
 		} else {
 			bytes = 8;
 		}
@@ -146,12 +167,12 @@ static int add_init(const struct synth_gap *gap, const uint8_t *p, const uint8_t
 	uint64_t start = push - 4;
 	int r;
 
-	if (p - text >= 4 && memcmp(p - 4, endbr64, sizeof(endbr64)) == 0)
-		start -= sizeof(endbr64);
-	r = synth_add(f, start, push, start, SYNTH_SP8);
+	if ((size_t)(p - text) >= ENDBR_BYTES && memcmp(p - ENDBR_BYTES, endbr64, ENDBR_BYTES) == 0)
+		start -= ENDBR_BYTES;
+	r = synth_add(f, start, push, start, synth_sp(0));
 	if (r == 0)
-		r = synth_add(f, push, pop, start, SYNTH_SP16);
-	return r < 0 ? r : synth_add(f, pop, pop + 1, start, SYNTH_SP8);
+		r = synth_add(f, push, pop, start, synth_sp(1));
+	return r < 0 ? r : synth_add(f, pop, pop + 1, start, synth_sp(0));
 }
 
 /* _init, around the calls of constructors: `mov __gmon_start__,%rax; test %rax,%rax; je` come first. */
@@ -186,9 +207,11 @@ static int find_fini(const struct synth_gap *gap, struct cfi_frames *f)
 /* How many bytes at the entry point run before or just after its one call; 0: not known code. */
 static size_t entry_match(const uint8_t *p, size_t left)
 {
-	size_t at = starts_with(p, left, endbr64, sizeof(endbr64)) ? sizeof(endbr64) : 0;
+	size_t at = starts_with(p, left, endbr64, ENDBR_BYTES) ? ENDBR_BYTES : 0;
 
 	left = MIN(left, (size_t)ENTRY_SCAN);
+	if (starts_with(p, left, endbr32, ENDBR_BYTES))
+		at = ENDBR_BYTES;
 	if (!starts_with(p + at, left - at, "\x31\xed", 2) &&	  /* xor %ebp,%ebp */
 	    !starts_with(p + at, left - at, "\x48\x31\xed", 3) && /* xor %rbp,%rbp */
 	    !starts_with(p + at, left - at, "\x48\x89\xe7", 3))	  /* mov %rsp,%rdi */
@@ -213,18 +236,40 @@ static bool is_padding(const struct synth_gap *gap)
 	return true;
 }
 
+/*
+ * `mov (%esp),%reg; ret`: i386 code that wants to know where it is calls that. The compiler's own
+ * have CFI, those of the C library's start-up files not.
+ */
+static int find_thunks(const struct synth_gap *gap, struct cfi_frames *f)
+{
+	static const uint8_t tail[] = {0x24, 0xc3};
+	const uint8_t *text = gap->seg->text + (gap->start - gap->seg->file_off);
+	const uint8_t *end = text + (gap->end - gap->start), *p = text, *hit;
+	int r = 0;
+
+	while (r == 0 && (hit = synth_search(p, (size_t)(end - p), tail, sizeof(tail)))) {
+		uint64_t at = gap->start + (uint64_t)(hit - text);
+
+		p = hit + sizeof(tail);
+		if (hit - text >= 2 && hit[-2] == 0x8b && (hit[-1] & 0xc7) == 0x04)
+			r = synth_add(f, at - 2, at + sizeof(tail), at - 2, synth_sp(0));
+	}
+	return r;
+}
+
 /* What the linker and the C library put around the code of a program. */
 static int find_frame_code(const struct cfi_input *input, const struct synth_gap *gap,
 			   struct cfi_frames *f)
 {
-	int r = find_init(gap, f);
+	bool is_64 = input->machine == TABLE_MACHINE_X86_64;
+	int r = is_64 ? find_init(gap, f) : find_thunks(gap, f);
 
-	if (r == 0)
+	if (r == 0 && is_64)
 		r = find_fini(gap, f);
 	return r == 0 ? find_plt(input, gap, f) : r;
 }
 
-int synth_x86_64(const struct cfi_input *input, const struct synth_gap *gap, struct cfi_frames *f)
+int synth_x86(const struct cfi_input *input, const struct synth_gap *gap, struct cfi_frames *f)
 {
 	uint64_t bytes = gap->end - gap->start;
 	int r = synth_entry(input, gap, entry_match, f);
@@ -234,7 +279,7 @@ int synth_x86_64(const struct cfi_input *input, const struct synth_gap *gap, str
 	/* Searches have their price, and most holes are of this size. */
 	if (bytes <= PADDING_BYTES_MAX && is_padding(gap))
 		return r;
-	if (r == 0)
+	if (r == 0 && input->machine == TABLE_MACHINE_X86_64)
 		r = find_sigreturn(gap, f);
 	if (r == 0 && bytes <= 2 * EDGE_BYTES) {
 		r = find_frame_code(input, gap, f);

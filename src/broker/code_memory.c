@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Code that a process has made, read from its memory: see code_memory.h. What is not mapped executable
+ * at that moment, by the process's own maps, is not handed out. Both are read through descriptors of the
+ * process that was asked for, so that no other one is read that has got its number meanwhile.
+ */
+#include "config.h"
+
+#include "src/broker/code_memory.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/broker/proc_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_BYTES     4096u
+#define PAGES	       (BROKER_PIECE_BYTES / PAGE_BYTES)
+#define MAPS_BYTES_MAX (16u << 20) /* some 150 000 mappings */
+#define LINE_HEAD      64	   /* more than a line's addresses and permissions */
+
+#define READS_PER_SEC 128u
+#define AT_A_TIME     2u
+
+static struct {
+	pthread_mutex_t lock;
+	uint64_t since_ns; /* the second that is counted */
+	uint32_t reads, running;
+} budget = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+_Static_assert(PAGES <= 32, "a mask has a bit for each");
+
+/* Note which pages of the pieces lie in the executable mapping [START, END). */
+static void note_mapping(const struct broker_file_request *request, uint64_t start, uint64_t end,
+			 uint32_t *masks)
+{
+	for (uint32_t i = 0; i < request->nr_pieces; i++) {
+		uint64_t piece = request->pieces[i];
+
+		if (piece >= end || piece + BROKER_PIECE_BYTES <= start)
+			continue;
+		for (uint32_t page = 0; page < PAGES; page++) {
+			uint64_t at = piece + page * PAGE_BYTES;
+
+			if (at >= start && at + PAGE_BYTES <= end)
+				masks[i] |= 1u << page;
+		}
+	}
+}
+
+static void note_executable(const struct broker_file_request *request, const char *text, size_t len,
+			    uint32_t *masks)
+{
+	const char *end = text + len, *newline;
+
+	for (; (newline = memchr(text, '\n', (size_t)(end - text))); text = newline + 1) {
+		unsigned long long from, to;
+		char head[LINE_HEAD + 1], perms[8];
+		size_t head_len = MIN((size_t)(newline - text), (size_t)LINE_HEAD);
+
+		memcpy(head, text, head_len);
+		head[head_len] = '\0';
+		if (sscanf(head, "%llx-%llx %4s", &from, &to, perms) == 3 && perms[2] == 'x')
+			note_mapping(request, from, to, masks);
+	}
+}
+
+/* Pages of FUSE, NFS or userfaultfd may never come: most threads are left to others. */
+static bool begin(uint64_t time_ns)
+{
+	bool is_allowed;
+
+	pthread_mutex_lock(&budget.lock);
+	if (time_ns >= budget.since_ns + NS_PER_SEC) {
+		budget.since_ns = time_ns;
+		budget.reads = 0;
+	}
+	is_allowed = budget.running < AT_A_TIME && budget.reads < READS_PER_SEC;
+	budget.running += is_allowed;
+	budget.reads += is_allowed;
+	pthread_mutex_unlock(&budget.lock);
+	return is_allowed;
+}
+
+static void end(void)
+{
+	pthread_mutex_lock(&budget.lock);
+	budget.running--;
+	pthread_mutex_unlock(&budget.lock);
+}
+
+static int open_in(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? proc_error() : fd;
+}
+
+/* The pages that MASK has of the piece at ADDR; those that cannot be read leave it. */
+static void read_piece(int mem, uint64_t addr, uint8_t *to, uint32_t *mask)
+{
+	for (uint32_t page = 0; page < PAGES; page++) {
+		uint32_t at = page * PAGE_BYTES;
+
+		if (*mask >> page & 1 &&
+		    pread(mem, to + at, PAGE_BYTES, (off_t)(addr + at)) != PAGE_BYTES) {
+			memset(to + at, 0, PAGE_BYTES);
+			*mask &= ~(1u << page);
+		}
+	}
+}
+
+static bool is_sensible(const struct broker_file_request *request)
+{
+	if (request->nr_pieces == 0 || request->nr_pieces > BROKER_PIECES_MAX)
+		return false;
+	for (uint32_t i = 0; i < request->nr_pieces; i++)
+		if (request->pieces[i] % BROKER_PIECE_BYTES ||
+		    request->pieces[i] > INT64_MAX - BROKER_PIECE_BYTES)
+			return false;
+	return true;
+}
+
+static int read_code(const struct broker_file_request *request)
+{
+	AUTO_CLOSE int dir = -1, mem = -1, maps = -1;
+	AUTO_FREE char *text = NULL;
+	AUTO_FREE uint8_t *answer = NULL;
+	uint32_t *masks;
+	uint8_t *pieces;
+	size_t len;
+	int r;
+
+	dir = proc_dir_open(request->pid, request->start_time);
+	if (dir < 0)
+		return dir;
+	mem = open_in(dir, "mem");
+	if (mem < 0)
+		return mem;
+	maps = open_in(dir, "maps");
+	if (maps < 0)
+		return maps;
+	r = read_all(maps, MAPS_BYTES_MAX, &text, &len);
+	if (r < 0)
+		return r == -ESRCH ? -ENOENT : r;
+	answer = calloc(1, BROKER_PIECES_BYTES(request->nr_pieces));
+	if (!answer)
+		return -ENOMEM;
+	masks = (uint32_t *)(void *)answer;
+	pieces = answer + request->nr_pieces * sizeof(*masks);
+	note_executable(request, text, len, masks);
+	for (uint32_t i = 0; i < request->nr_pieces; i++)
+		read_piece(mem, request->pieces[i], pieces + (size_t)i * BROKER_PIECE_BYTES,
+			   &masks[i]);
+	return memfd_sealed("stacktop-code", answer, BROKER_PIECES_BYTES(request->nr_pieces));
+}
+
+int code_memory(const struct broker_file_request *request, uint64_t time_ns)
+{
+	int r;
+
+	if (!is_sensible(request))
+		return -EINVAL;
+	if (!begin(time_ns))
+		return -EBUSY;
+	r = read_code(request);
+	end();
+	return r;
+}

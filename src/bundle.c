@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The folder of --bundle: see bundle.h. One table says which files there are and what writes them. */
+#include "config.h"
+
+#include "src/bundle.h"
+
+#include "src/base/cleanup.h"
+#include "src/base/util.h"
+#include "src/out/out.h"
+#include "src/view/view.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER_MODE 0700
+#define FILE_MODE   0600
+
+/* What a file is written from. */
+struct part {
+	const struct snapshot *snapshot;
+	struct view_query query;
+	bool ascii;
+};
+
+static int put_readme(FILE *stream, const struct part *part);
+
+static int put_text(FILE *stream, const struct part *part)
+{
+	struct view view = {0};
+	int r = view_build(&view, part->snapshot, &part->query);
+
+	if (r == 0)
+		r = out_text(stream, part->snapshot, &view, &part->query, part->ascii);
+	view_done(&view);
+	return r;
+}
+
+static int put_json(FILE *stream, const struct part *part)
+{
+	return out_json(stream, part->snapshot, &part->query);
+}
+
+static int put_folded(FILE *stream, const struct part *part)
+{
+	return out_folded(stream, part->snapshot);
+}
+
+static int put_pprof(FILE *stream, const struct part *part)
+{
+	return out_pprof(stream, part->snapshot);
+}
+
+static const struct {
+	const char *name, *what;
+	enum view_kind view;
+	int (*put)(FILE *stream, const struct part *part); /* NULL: single samples */
+} files[] = {
+	{"README", "this list, and what was sampled", VIEW_FUNCTIONS, put_readme},
+	{"functions.txt", "functions, as on the screen", VIEW_FUNCTIONS, put_text},
+	{"callers.txt", "who calls them", VIEW_CALLERS, put_text},
+	{"tree.txt", "the call tree", VIEW_TREE, put_text},
+	{"health.txt", "what was lost, where stacks end, what it cost", VIEW_HEALTH, put_text},
+	{"functions.json", "machine, settings, health and functions (docs/JSON)", VIEW_FUNCTIONS,
+	 put_json},
+	{"tree.json", "the same with the call tree", VIEW_TREE, put_json},
+	{"stacks.folded", "for flamegraph.pl, inferno, speedscope", VIEW_FUNCTIONS, put_folded},
+	{"profile.pb.gz", "for go tool pprof, Pyroscope, Parca, speedscope", VIEW_FUNCTIONS,
+	 put_pprof},
+	{"samples.perf", "single samples with their times, for profiler.firefox.com, speedscope",
+	 VIEW_FUNCTIONS, NULL},
+};
+
+static int put_readme(FILE *stream, const struct part *part)
+{
+	const struct snapshot *s = part->snapshot;
+	char line[1024];
+
+	errno = 0;
+	view_header(s, 0, part->ascii, line, sizeof(line));
+	fprintf(stream, "stacktop " PACKAGE_VERSION " on %s, %s\n\n%s\n",
+		snapshot_text(s, s->hostname), snapshot_text(s, s->kernel), line);
+	if (*snapshot_text(s, s->settings.notice))
+		fprintf(stream, "%s\n", snapshot_text(s, s->settings.notice));
+	fprintf(stream, "%" PRIu64 " samples in %.3f s, of %s\n\n", s->nr_samples,
+		(double)(s->window_end_ns - MIN(s->window_start_ns, s->window_end_ns)) / 1e9,
+		snapshot_text(s, s->settings.target));
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		fprintf(stream, "%-16s %s\n", files[i].name, files[i].what);
+	return out_end(stream);
+}
+
+struct bundle {
+	FILE *streams[ARRAY_SIZE(files)];
+};
+
+/* Make the files in FOLDER. */
+static int make_files(int folder, struct bundle *bundle)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		AUTO_CLOSE int fd =
+			openat(folder, files[i].name,
+			       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+
+		if (fd < 0)
+			return -errno;
+		bundle->streams[i] = fdopen(fd, "w");
+		if (!bundle->streams[i])
+			return -ENOMEM;
+		steal_fd(&fd);
+	}
+	return 0;
+}
+
+static void remove_files(int folder, const struct bundle *bundle)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (bundle->streams[i])
+			unlinkat(folder, files[i].name, 0);
+}
+
+/* The folder that was just made, and no other that came in its place. -errno. */
+static int open_folder(const char *name)
+{
+	int fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
+int bundle_open(const char *name, struct bundle **ret, struct err *err)
+{
+	struct bundle *bundle = calloc(1, sizeof(*bundle));
+	AUTO_CLOSE int folder = -1;
+	int r;
+
+	if (!bundle)
+		return err_set(err, -ENOMEM, "no memory");
+	if (mkdir(name, FOLDER_MODE) < 0) {
+		r = -errno;
+	} else {
+		folder = open_folder(name);
+		r = folder < 0 ? folder : make_files(folder, bundle);
+		if (r < 0 && folder >= 0)
+			remove_files(folder, bundle);
+		if (r < 0)
+			rmdir(name);
+	}
+	if (r < 0) {
+		bundle_close(bundle);
+		return out_save_error(r, name, err);
+	}
+	*ret = bundle;
+	return 0;
+}
+
+int bundle_add_samples(struct bundle *bundle, const struct snap_samples *samples)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++)
+		if (!files[i].put)
+			r = out_script(bundle->streams[i], samples, UINT64_MAX);
+	return r;
+}
+
+int bundle_write(struct bundle *bundle, const struct snapshot *snapshot, double min_pct, bool ascii)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++) {
+		bool is_tree = view_is_tree(files[i].view);
+		struct part part = {
+			.snapshot = snapshot,
+			.query = {.kind = files[i].view,
+				  .opens_all = is_tree,
+				  .min_pct = is_tree ? min_pct : 0},
+			.ascii = ascii,
+		};
+
+		if (files[i].put)
+			r = files[i].put(bundle->streams[i], &part);
+	}
+	return r;
+}
+
+/* File systems that cannot sync say EINVAL, which is no loss. */
+static int close_file(FILE *stream)
+{
+	int r = 0;
+
+	errno = 0;
+	if (fflush(stream) != 0 || ferror(stream) ||
+	    (fsync(fileno(stream)) < 0 && errno != EINVAL && errno != ENOSYS))
+		r = errno ? -errno : -EIO;
+	if (fclose(stream) != 0 && r == 0)
+		r = errno ? -errno : -EIO;
+	return r;
+}
+
+int bundle_close(struct bundle *bundle)
+{
+	int first = 0;
+
+	for (size_t i = 0; bundle && i < ARRAY_SIZE(files); i++) {
+		int r = bundle->streams[i] ? close_file(bundle->streams[i]) : 0;
+
+		if (first == 0)
+			first = r;
+	}
+	free(bundle);
+	return first;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The evidence in one folder: what all views show, and the same for other
+ * programs. The folder and its files, whose names are fixed, are made at the start, by who
+ * may make them; afterwards nothing but their descriptors is needed.
+ */
+#ifndef ST_BUNDLE_H
+#define ST_BUNDLE_H
+
+#include "src/base/err.h"
+#include "src/model/snapshot.h"
+
+#include <stdbool.h>
+
+struct bundle;
+
+/* Make the folder NAME, which must not exist, mode 0700, and its files. -errno with ERR: nothing that was made stays. */
+int bundle_open(const char *name, struct bundle **ret, struct err *err);
+/* Append single samples. 0 or -errno. */
+int bundle_add_samples(struct bundle *bundle, const struct snap_samples *samples);
+/* What a view or a format has to say of SNAPSHOT, which has its stacks by address, to each file. MIN_PCT is of the trees. 0 or -errno. */
+int bundle_write(struct bundle *bundle, const struct snapshot *snapshot, double min_pct,
+		 bool ascii);
+/* Put it on the disk; NULL is done. 0 or -errno: it is not whole. Frees it. */
+int bundle_close(struct bundle *bundle);
+
+#endif

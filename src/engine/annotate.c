@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One function by its instructions: these come once from the loader and stay,
+ * the samples in them are the window's and are new with each snapshot.
+ */
+#include "config.h"
+
+#include "src/engine/internal.h"
+#include "src/loader/instructions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct annotation {
+	uint64_t key;
+	struct profile_func func;
+	bool is_asked;	 /* at the loader */
+	bool is_there;	 /* INSTRUCTIONS are */
+	const char *why; /* they never will be; else NULL */
+	struct instructions instructions;
+	struct profile_addresses addresses; /* of the last snapshot */
+};
+
+void annotate_done(struct engine *engine)
+{
+	struct annotation *a = engine->annotation;
+
+	engine->annotation = NULL;
+	if (!a)
+		return;
+	instructions_done(&a->instructions);
+	free(a->addresses.all);
+	free(a);
+}
+
+void annotate_choose(struct engine *engine, uint64_t key)
+{
+	if (engine->annotation && engine->annotation->key == key && !engine->annotation->why)
+		return;
+	annotate_done(engine);
+	if (key == 0)
+		return;
+	/* Without memory there is no annotation: main asks again. */
+	engine->annotation = calloc(1, sizeof(*engine->annotation));
+	if (engine->annotation)
+		engine->annotation->key = key;
+}
+
+void annotate_take(struct engine *engine, uint32_t module, enum loader_status status,
+		   struct instructions *instructions)
+{
+	struct annotation *a = engine->annotation;
+
+	/* What was asked for another function of the file is told from it by where it begins. */
+	if (!a || !a->is_asked || a->func.module != module || a->is_there)
+		return;
+	if (status == LOADER_OK &&
+	    (instructions->nr == 0 || instructions->all[0].off != a->func.off))
+		return;
+	a->is_asked = false;
+	if (status != LOADER_OK) {
+		a->why = status == LOADER_NO_CODE ? "code of a machine that is not disassembled"
+						  : loader_status_text(status);
+		return;
+	}
+	a->instructions = *instructions;
+	*instructions = (struct instructions){0};
+	a->is_there = true;
+}
+
+static const char *why_not(const struct profile_func *func, int error)
+{
+	if (func->is_kernel)
+		return "code of the kernel is not read";
+	switch (error) {
+	case -ENOENT:
+		return "its file could not be read";
+	case -ESTALE:
+		return "its file is gone";
+	case -ENOTSUP:
+		return "code that was made at run time is in no file";
+	case -ENOMEM:
+		return "out of memory";
+	default:
+		return "where it begins is not known";
+	}
+}
+
+/* Ask for the instructions, if they are to be had. ADDRESSES are up to date. */
+static void ask(struct engine *engine, struct annotation *a)
+{
+	uint64_t last;
+	int r;
+
+	if (a->is_there || a->is_asked || a->why)
+		return;
+	if (!profile_find_func(engine->profile, a->key, &a->func)) {
+		a->why = "it is not in the profile any more";
+		return;
+	}
+	last = a->addresses.nr ? a->addresses.all[a->addresses.nr - 1].off : a->func.off;
+	r = resolve_ask_code(engine->resolver, a->func.module, a->func.off, MAX(last, a->func.off));
+	a->is_asked = r == 0;
+	if (r < 0 && r != -EAGAIN)
+		a->why = why_not(&a->func, r);
+}
+
+/* The instruction that holds OFF, or SNAPSHOT_NONE. */
+static uint32_t instruction_at(const struct instructions *in, uint64_t off)
+{
+	uint32_t after = (uint32_t)search_first(in->nr, i, in->all[i].off > off);
+
+	if (after == 0 || off - in->all[after - 1].off >= in->all[after - 1].bytes)
+		return SNAPSHOT_NONE;
+	return after - 1;
+}
+
+static struct snap_instruction snap_of(const struct annotation *a, const struct instruction *from)
+{
+	const struct instructions *in = &a->instructions;
+	struct snap_instruction ret = {
+		.addr = from->off - in->all[0].off + in->vaddr,
+		.target = SNAPSHOT_NONE,
+		.text = from->text,
+	};
+
+	if (from->target == UINT64_MAX)
+		return ret;
+	if (!from->is_call)
+		ret.target = instruction_at(in, from->target);
+	if (ret.target != SNAPSHOT_NONE && in->all[ret.target].off != from->target)
+		ret.target = SNAPSHOT_NONE;
+	/* A jump to another function is a call that does not come back. */
+	if (from->is_call || instruction_at(in, from->target) == SNAPSHOT_NONE)
+		ret.callee = profile_func_key(a->func.module, from->target);
+	return ret;
+}
+
+static void fill(const struct annotation *a, struct snap_annotation *ret)
+{
+	const struct instructions *in = &a->instructions;
+
+	for (uint32_t i = 0; i < in->nr; i++)
+		ret->instructions[i] = snap_of(a, &in->all[i]);
+	if (in->nr > 0)
+		memcpy(ret->text, in->text, in->text_bytes);
+	ret->is_cut = in->is_cut;
+	for (size_t i = 0; i < a->addresses.nr; i++) {
+		const struct profile_address *address = &a->addresses.all[i];
+		uint32_t at = instruction_at(in, address->off);
+
+		ret->total += address->weight;
+		if (at == SNAPSHOT_NONE) {
+			ret->elsewhere += address->weight;
+			continue;
+		}
+		ret->instructions[at].weight += address->weight;
+		ret->instructions[at].samples += address->samples;
+	}
+}
+
+struct snap_annotation *annotate_snapshot(struct engine *engine)
+{
+	struct annotation *a = engine->annotation;
+	struct snap_annotation *ret;
+
+	if (profile_addresses(engine->profile, a->key, &a->addresses) < 0)
+		return NULL;
+	ask(engine, a);
+	ret = snap_annotation_new(a->instructions.nr, (uint32_t)a->instructions.text_bytes);
+	if (!ret)
+		return NULL;
+	ret->key = a->key;
+	ret->state = a->is_there ? SNAP_CODE_READY : a->why ? SNAP_CODE_NONE : SNAP_CODE_PENDING;
+	if (a->why)
+		snprintf(ret->why, sizeof(ret->why), "%s", a->why);
+	fill(a, ret);
+	return ret;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The rest of stacks that a copy has cut off, read by the broker from the memory of their processes. The thread
+ * goes on meanwhile, so it is asked for soon or not at all: while such samples come, the rounds
+ * are short, and what a round needs is asked for in one message. How many are asked for is bounded by a part of
+ * the budget, and none where they bring nothing.
+ */
+#include "config.h"
+
+#include "src/base/io.h"
+#include "src/base/util.h"
+#include "src/engine/internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define READ_NS	       100000u /* of CPU time for each, ours and the broker's */
+#define BUDGET_SHARE   4u      /* one part in so many of the budget is for them */
+#define PER_SEC_MIN    50u
+#define PER_SEC_MAX    1000u
+#define AGE_MAX_NS     (20 * NS_PER_MSEC) /* of a sample: then two of three threads have gone on */
+#define URGENT_MIN     4u		  /* samples in a second for which the rounds are short */
+#define STITCHED_EVERY 4u /* stitched stacks: one of so many is read, which also tests stitching */
+#define JUDGE_MIN      32u
+#define USEFUL_PART    8u /* one of so many is completed, or it is not worth the work */
+#define PAUSE_MIN_NS   (NS_PER_SEC / 2) /* where they bring nothing: each time twice as long */
+#define PAUSE_MAX_NS   (16 * NS_PER_SEC)
+
+struct rests {
+	struct broker_stacks_request batch; /* to be asked for at the end of the round */
+	uint64_t second_ns;		    /* when the second began that is counted */
+	uint32_t wanted, wanted_before;	    /* samples, in this second and in the one before */
+	uint32_t asked;
+	uint32_t nr_stitched;
+	uint32_t judged, completed; /* since it was last looked at whether they are */
+	uint64_t pause_until_ns, pause_ns;
+};
+
+struct rests *rests_new(void)
+{
+	return calloc(1, sizeof(struct rests));
+}
+
+struct rests *rests_free(struct rests *rests)
+{
+	free(rests);
+	return NULL;
+}
+
+/* How many may be asked for in a second. */
+static uint32_t per_second(const struct engine *engine)
+{
+	uint64_t nr_cpus = source_effective(engine->source)->cpus_sampled;
+	uint64_t budget_ns = engine->budget.percent * nr_cpus * (NS_PER_SEC / 100);
+
+	if (budget_ns == 0)
+		return PER_SEC_MAX;
+	return (uint32_t)MIN(MAX(budget_ns / BUDGET_SHARE / READ_NS, (uint64_t)PER_SEC_MIN),
+			     (uint64_t)PER_SEC_MAX);
+}
+
+static void begin_second(struct rests *rests, uint64_t time_ns)
+{
+	if (time_ns < rests->second_ns + NS_PER_SEC)
+		return;
+	rests->wanted_before = time_ns < rests->second_ns + 2 * NS_PER_SEC ? rests->wanted : 0;
+	rests->wanted = 0;
+	rests->asked = 0;
+	rests->second_ns = time_ns;
+}
+
+bool rests_are_urgent(const struct rests *rests, uint64_t time_ns)
+{
+	return rests && time_ns >= rests->pause_until_ns &&
+	       time_ns < rests->second_ns + 2 * NS_PER_SEC &&
+	       rests->wanted + rests->wanted_before >= URGENT_MIN;
+}
+
+bool rest_is_wanted(struct engine *engine, const struct process *process,
+		    const struct stack_input *input, enum stack_end end)
+{
+	struct rests *rests = engine->rests;
+	uint64_t time_ns = now_ns();
+
+	if (!rests || process->is_dead || input->stack.bytes < BROKER_GUARD_BYTES)
+		return false;
+	begin_second(rests, time_ns);
+	if (end == STACK_END_STITCHED && ++rests->nr_stitched % STITCHED_EVERY != 0)
+		return false;
+	rests->wanted += end == STACK_END_TRUNCATED;
+	return time_ns >= rests->pause_until_ns && time_ns < input->time_ns + AGE_MAX_NS &&
+	       rests->batch.nr < BROKER_BATCH_STACKS && rests->asked < per_second(engine) &&
+	       broker_stacks_room(engine->broker);
+}
+
+/* Whether the last ones were worth it. */
+static void judge(struct rests *rests, bool is_completed)
+{
+	rests->judged++;
+	rests->completed += is_completed;
+	if (rests->judged < JUDGE_MIN)
+		return;
+	if (rests->completed >= rests->judged / USEFUL_PART) {
+		rests->pause_ns = 0;
+	} else {
+		rests->pause_ns = MIN(MAX(rests->pause_ns * 2, PAUSE_MIN_NS), PAUSE_MAX_NS);
+		rests->pause_until_ns = now_ns() + rests->pause_ns;
+	}
+	rests->judged = rests->completed = 0;
+}
+
+void rest_ask(struct engine *engine, uint64_t ticket, const struct process *process,
+	      const struct stack_input *input)
+{
+	struct broker_stacks_request *batch = &engine->rests->batch;
+	uint64_t end = input->stack.base + input->stack.bytes;
+
+	assert(batch->nr < BROKER_BATCH_STACKS);
+	engine->rests->asked++;
+	batch->stacks[batch->nr++] = (struct broker_stack){
+		.tag = ticket,
+		.pid = process->pid,
+		.start_time = process->start_time,
+		.start = end - BROKER_GUARD_BYTES,
+		.end = end - BROKER_GUARD_BYTES + BROKER_STACK_BYTES_MAX,
+	};
+}
+
+void rests_send(struct engine *engine)
+{
+	struct rests *rests = engine->rests;
+
+	if (!rests || rests->batch.nr == 0)
+		return;
+	if (broker_stacks_ask(engine->broker, &rests->batch) < 0)
+		for (uint32_t i = 0; i < rests->batch.nr; i++)
+			backlog_take_rest(engine->backlog, engine, rests->batch.stacks[i].tag, NULL,
+					  0, 0);
+	rests->batch.nr = 0;
+}
+
+void rests_take(struct engine *engine)
+{
+	struct broker_stacks_reply reply;
+	uint8_t *data;
+
+	while (engine->rests && broker_stacks_next(engine->broker, &reply, &data)) {
+		/* The newest sample first: not many are believed of what was read at once. */
+		for (uint32_t i = reply.nr; i-- > 0;) {
+			const struct broker_stack_reply *stack = &reply.stacks[i];
+
+			judge(engine->rests,
+			      backlog_take_rest(engine->backlog, engine, stack->tag,
+						stack->status < 0 ? NULL : data + stack->at,
+						stack->bytes, reply.time_ns));
+		}
+	}
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One open file for each that was asked about lately. See lines.h. */
+#include "config.h"
+
+#include "src/loader/lines.h"
+
+#include "src/base/deadline.h"
+#include "src/base/text.h"
+#include "src/base/util.h"
+#include "src/loader/demangle.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#define STRINGS_PER_FRAME 3
+
+_Static_assert(DEBUG_INFO_CHAIN_MAX == LOADER_CHAIN_MAX, "one length of chains");
+
+/* --- files --- */
+
+static void file_forget(struct lines_file *file)
+{
+	debug_info_free(file->info);
+	*file = (struct lines_file){0};
+}
+
+void lines_done(struct lines *lines)
+{
+	for (size_t i = 0; i < LINES_FILES_MAX; i++)
+		file_forget(&lines->files[i]);
+}
+
+static struct lines_file *oldest_of(struct lines *lines)
+{
+	struct lines_file *oldest = &lines->files[0];
+
+	for (size_t i = 1; i < LINES_FILES_MAX; i++)
+		if (lines->files[i].last_use < oldest->last_use)
+			oldest = &lines->files[i];
+	return oldest;
+}
+
+void lines_trim(struct lines *lines)
+{
+	size_t sum = 0;
+
+	/* From the one used last on: what does not fit beside those is forgotten. */
+	for (uint64_t before = UINT64_MAX;;) {
+		struct lines_file *next = NULL;
+
+		for (size_t i = 0; i < LINES_FILES_MAX; i++) {
+			struct lines_file *file = &lines->files[i];
+
+			if (file->info && file->last_use < before &&
+			    (!next || file->last_use > next->last_use))
+				next = file;
+		}
+		if (!next)
+			return;
+		before = next->last_use;
+		sum += debug_info_bytes(next->info);
+		if (sum > LINES_BYTES_MAX)
+			file_forget(next);
+	}
+}
+
+/* Is FD open on the file with this build-id? */
+static bool has_id(int fd, const void *id, size_t bytes)
+{
+	struct elf_file elf;
+	bool is_it;
+
+	if (elf_file_open(fd, &elf) < 0)
+		return false;
+	is_it = elf.build_id_bytes == bytes && memcmp(elf.build_id, id, bytes) == 0;
+	elf_file_close(&elf);
+	return is_it;
+}
+
+/* Debug information that was moved to another file: is it one of FILES? */
+static void other_find(struct lines_file *file, const struct cache_files *files)
+{
+	const void *id;
+	size_t bytes = debug_info_other_id(file->info, &id);
+
+	if (bytes == 0 || bytes > sizeof(file->other_id))
+		return;
+	for (unsigned int i = 1; i < files->nr; i++)
+		if (has_id(files->all[i], id, bytes) &&
+		    debug_info_add_other(file->info, files->all[i]) == 0)
+			return;
+	memcpy(file->other_id, id, bytes);
+	file->other_id_bytes = (uint8_t)bytes;
+}
+
+/* The debug files first: what a program keeps itself beside them is less. */
+static int info_open(struct lines_file *file, const struct cache_files *files,
+		     const struct elf_file *elf)
+{
+	int r = -ENOENT;
+
+	for (unsigned int i = 1; i < files->nr && r < 0; i++) {
+		struct elf_file debug;
+
+		if (!elf_file_open_debug(files->all[i], elf, &debug)) {
+			if (deadline_is_over_now())
+				return -ETIME;
+			continue;
+		}
+		elf_file_close(&debug);
+		r = debug_info_open(files->all[i], elf, &file->info);
+	}
+	return r < 0 ? debug_info_open(files->all[0], elf, &file->info) : r;
+}
+
+static int file_open(struct lines_file *file, const struct cache_files *files)
+{
+	struct elf_file elf;
+	int r = elf_file_open(files->all[0], &elf);
+
+	if (r < 0)
+		return r;
+	r = info_open(file, files, &elf);
+	if (r == 0)
+		other_find(file, files);
+	file->head = elf;
+	file->head.elf = NULL;
+	elf_file_close(&elf);
+	return r;
+}
+
+/* The file of KEY, open as FILES; opened anew if one of them has changed. */
+static struct lines_file *file_get(struct lines *lines, uint64_t key,
+				   const struct cache_files *files)
+{
+	struct cache_stamp stamps[CACHE_FILES_MAX];
+	struct lines_file *file = NULL;
+
+	cache_stamps(files, stamps);
+	for (size_t i = 0; i < LINES_FILES_MAX; i++)
+		if (lines->files[i].key == key)
+			file = &lines->files[i];
+	if (!file || file->nr_files != files->nr ||
+	    memcmp(file->stamps, stamps, files->nr * sizeof(*stamps)) != 0) {
+		if (!file)
+			file = oldest_of(lines);
+		file_forget(file);
+		file->key = key;
+		file->nr_files = files->nr;
+		memcpy(file->stamps, stamps, sizeof(stamps));
+		file->error = file_open(file, files);
+	}
+	file->last_use = ++lines->uses;
+	return file;
+}
+
+/* --- answers --- */
+
+struct answer {
+	struct protocol_lines *head;
+	struct protocol_place *places;
+	struct protocol_frame frames[LOADER_FRAMES_MAX];
+	char *text; /* at the end of the room, moved to its place at last */
+	size_t text_max;
+};
+
+static uint32_t put_text(struct answer *answer, const char *text, bool is_name)
+{
+	uint32_t at = answer->head->text_bytes;
+
+	if (!text)
+		return PROTOCOL_NO_TEXT;
+	if (is_name)
+		demangle(text, answer->text + at, LOADER_NAME_BYTES_MAX);
+	else
+		text_sanitize(text, strnlen(text, LOADER_NAME_BYTES_MAX), answer->text + at,
+			      LOADER_NAME_BYTES_MAX);
+	answer->head->text_bytes += (uint32_t)strlen(answer->text + at) + 1;
+	return at;
+}
+
+static void put_frame(struct answer *answer, const struct debug_frame *from)
+{
+	answer->frames[answer->head->nr_frames++] = (struct protocol_frame){
+		.name = put_text(answer, from->name, true),
+		.file = put_text(answer, from->file, false),
+		.decl_file = put_text(answer, from->decl_file, false),
+		.line = from->line,
+		.decl_line = from->decl_line,
+	};
+}
+
+static bool has_room(const struct answer *answer)
+{
+	return answer->head->nr_frames + DEBUG_INFO_CHAIN_MAX <= LOADER_FRAMES_MAX &&
+	       answer->head->text_bytes +
+			       DEBUG_INFO_CHAIN_MAX * STRINGS_PER_FRAME * LOADER_NAME_BYTES_MAX <=
+		       answer->text_max;
+}
+
+/* What is at OFF. 0, or why the whole answer fails. */
+static int put_place(struct answer *answer, struct lines_file *file, uint64_t off)
+{
+	struct protocol_place *place = &answer->places[answer->head->nr_places];
+	struct debug_frame frames[DEBUG_INFO_CHAIN_MAX];
+	uint64_t vaddr;
+	int nr = 0;
+
+	if (file->info && elf_file_vaddr_of(&file->head, off, &vaddr))
+		nr = debug_info_at(file->info, vaddr, frames);
+	/* Damage in one unit says nothing of the others. */
+	if (nr < 0 && nr != -EBADMSG && nr != -E2BIG)
+		return nr;
+	*place = (struct protocol_place){.off = off, .first = answer->head->nr_frames};
+	for (int i = 0; i < nr; i++)
+		put_frame(answer, &frames[i]);
+	place->nr = answer->head->nr_frames - place->first;
+	answer->head->nr_places++;
+	return 0;
+}
+
+/* Everything to its place, without room between. */
+static size_t answer_join(struct answer *answer)
+{
+	size_t frames_bytes = answer->head->nr_frames * sizeof(*answer->frames);
+	char *at = (char *)(answer->places + answer->head->nr_places);
+
+	memmove(at, answer->frames, frames_bytes);
+	memmove(at + frames_bytes, answer->text, answer->head->text_bytes);
+	return (size_t)(at + frames_bytes + answer->head->text_bytes - (char *)answer->head);
+}
+
+ssize_t lines_build(struct lines *lines, const struct cache_files *files,
+		    const struct protocol_request *request, void *out, size_t out_bytes,
+		    struct protocol_reply *reply)
+{
+	struct lines_file *file = file_get(lines, request->file_key, files);
+	size_t fixed = sizeof(struct protocol_lines) +
+		       LOADER_NAMES_MAX * sizeof(struct protocol_place) +
+		       LOADER_FRAMES_MAX * sizeof(struct protocol_frame);
+	struct answer answer = {.head = out};
+
+	assert(request->nr_offs <= LOADER_NAMES_MAX);
+	if (file->error < 0 && file->error != -ENOENT) {
+		int error = file->error;
+
+		/* Another time there may be more time, or more memory. */
+		if (error == -ETIME || error == -ENOMEM)
+			file_forget(file);
+		return error;
+	}
+	if (out_bytes < fixed)
+		return -E2BIG;
+	answer.places = (struct protocol_place *)(answer.head + 1);
+	answer.text = (char *)out + fixed;
+	answer.text_max = out_bytes - fixed;
+	*answer.head = (struct protocol_lines){0};
+	if (!has_room(&answer))
+		return -E2BIG;
+	for (uint32_t i = 0; i < request->nr_offs && has_room(&answer); i++) {
+		int r = put_place(&answer, file, request->offs[i]);
+
+		if (r < 0 && i > 0)
+			break; /* those before it are good */
+		if (r < 0)
+			return r;
+	}
+	memcpy(reply->build_id, file->other_id, sizeof(reply->build_id));
+	reply->build_id_bytes = file->other_id_bytes;
+	return (ssize_t)answer_join(&answer);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Answers to requests for lines, and the debug information that they come from: of a few
+ * files it stays open, with what was found in it, within a bound on memory.
+ */
+#ifndef ST_LOADER_LINES_H
+#define ST_LOADER_LINES_H
+
+#include "src/loader/cache.h"
+#include "src/loader/debug_info.h"
+
+#define LINES_FILES_MAX 6u
+#define LINES_BYTES_MAX ((size_t)96 << 20) /* of all of them, without what is only mapped */
+
+struct lines_file {
+	uint64_t key; /* 0: free */
+	uint64_t last_use;
+	struct cache_stamp stamps[CACHE_FILES_MAX];
+	uint32_t nr_files;
+	struct elf_file head;	 /* closed: its segments are still good */
+	struct debug_info *info; /* NULL: there is none, for the reason ERROR */
+	int error;
+	/* the build-id of a file that is not there and has names; 0 bytes: none is missing */
+	uint8_t other_id[20];
+	uint8_t other_id_bytes;
+};
+
+/* Zeroed is a beginning. */
+struct lines {
+	struct lines_file files[LINES_FILES_MAX];
+	uint64_t uses;
+};
+
+void lines_done(struct lines *lines);
+/* Forget, least recently used first, until the rest is within the bound. */
+void lines_trim(struct lines *lines);
+
+/*
+ * Say what is at REQUEST's offsets (at most LOADER_NAMES_MAX), of FILES. The answer goes to OUT,
+ * which is aligned to 8 bytes; REPLY's build-id is that of another file that is needed. Its
+ * length, -E2BIG if OUT_BYTES were too few for one, -ETIME, -ENOMEM, -ENOEXEC. A file without debug
+ * information answers that it knows nothing.
+ */
+ssize_t lines_build(struct lines *lines, const struct cache_files *files,
+		    const struct protocol_request *request, void *out, size_t out_bytes,
+		    struct protocol_reply *reply);
+
+#endif

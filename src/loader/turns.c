@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which request the loader gets next: see turns.h. */
+#include "config.h"
+
+#include "src/loader/turns.h"
+
+#include "src/base/util.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define TABLES_PER_NAMES 16  /* tables that may go before names that wait */
+#define OTHERS_PER_LATE	 256 /* what is late waits for so many at most */
+#define OWNERS_HALVE_NS	 NS_PER_SEC
+
+/* Kinds of requests that take turns. LATE comes after all others: what took too long already. */
+enum turn { TURN_TABLES, TURN_KERNEL, TURN_NAMES, TURN_LATE, TURN_COUNT };
+
+/* --- queues --- */
+
+void queue_init(struct queue *queue)
+{
+	queue->first = NULL;
+	queue->last = &queue->first;
+}
+
+void queue_done(struct queue *queue)
+{
+	struct request *next;
+
+	for (struct request *request = queue->first; request; request = next) {
+		next = request->next;
+		free(request);
+	}
+	queue_init(queue);
+}
+
+void queue_put(struct queue *queue, struct request *request)
+{
+	request->next = NULL;
+	*queue->last = request;
+	queue->last = &request->next;
+}
+
+void queue_put_back(struct queue *queue, struct request *request)
+{
+	request->next = queue->first;
+	queue->first = request;
+	if (!request->next)
+		queue->last = &request->next;
+}
+
+struct request *queue_take(struct queue *queue, struct request **at)
+{
+	struct request *request = *at;
+
+	*at = request->next;
+	if (!*at)
+		queue->last = at;
+	return request;
+}
+
+/* --- turns --- */
+
+static enum turn turn_of(const struct request *request)
+{
+	if (request->cpu_max_ns > LOADER_CPU_FIRST_NS)
+		return TURN_LATE;
+	if (!answer_is_text(request->kind))
+		return TURN_TABLES;
+	return request->module == LOADER_KERNEL ? TURN_KERNEL : TURN_NAMES;
+}
+
+bool turns_is_late(const struct request *request)
+{
+	return turn_of(request) == TURN_LATE;
+}
+
+uint32_t turns_owner_of(struct turns *t, int fd)
+{
+	struct stat st;
+	uint32_t i;
+
+	if (fstat(fd, &st) < 0)
+		return 0;
+	for (i = 0; i < t->nr_owners; i++)
+		if (t->owners[i] == st.st_uid)
+			return i;
+	if (t->nr_owners == OWNERS_MAX)
+		return OWNERS_MAX - 1;
+	t->owners[t->nr_owners++] = st.st_uid;
+	return i;
+}
+
+void turns_charge(struct turns *t, uint32_t owner, uint64_t used_ns, uint64_t time_ns)
+{
+	t->cpu_ns[owner] += used_ns;
+	if (time_ns < t->halved_ns + OWNERS_HALVE_NS)
+		return;
+	t->halved_ns = time_ns;
+	for (uint32_t i = 0; i < t->nr_owners; i++)
+		t->cpu_ns[i] /= 2;
+}
+
+/* The first of TURN of the owner who used least, or NULL. */
+static struct request *turn_take(const struct turns *t, struct queue *queue, enum turn turn)
+{
+	const uint64_t *used_ns = t->cpu_ns;
+	struct request **best = NULL;
+
+	for (struct request **at = &queue->first; *at; at = &(*at)->next)
+		if (turn_of(*at) == turn &&
+		    (!best || used_ns[(*at)->owner] < used_ns[(*best)->owner]))
+			best = at;
+	return best ? queue_take(queue, best) : NULL;
+}
+
+struct request *turns_next(struct turns *t, struct queue *queue)
+{
+	uint64_t least_ns = UINT64_MAX;
+	bool has[TURN_COUNT] = {false};
+	enum turn turn = TURN_TABLES;
+
+	for (const struct request *r = queue->first; r; r = r->next)
+		if (turn_of(r) != TURN_LATE)
+			least_ns = MIN(least_ns, t->cpu_ns[r->owner]);
+	for (const struct request *r = queue->first; r; r = r->next)
+		has[turn_of(r)] |= turn_of(r) == TURN_LATE || t->cpu_ns[r->owner] <= least_ns;
+	if ((!has[TURN_TABLES] && !has[TURN_KERNEL] && !has[TURN_NAMES]) ||
+	    (has[TURN_LATE] && t->others_in_row >= OTHERS_PER_LATE)) {
+		t->others_in_row = 0;
+		return turn_take(t, queue, TURN_LATE);
+	}
+	t->others_in_row++;
+	if (has[TURN_NAMES] && t->tables_in_row >= TABLES_PER_NAMES)
+		turn = TURN_NAMES;
+	else if (has[TURN_KERNEL] && (!t->was_kernel || !has[TURN_TABLES]))
+		turn = TURN_KERNEL;
+	else if (!has[TURN_TABLES])
+		turn = TURN_NAMES;
+	t->was_kernel = turn == TURN_KERNEL;
+	t->tables_in_row = turn == TURN_NAMES ? 0 : t->tables_in_row + 1;
+	return turn_take(t, queue, turn);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Queues of requests, and which one the loader gets next. Tables, the kernel's names and other names take
+ * turns, so that tables come first and nothing starves; what took too long already comes after all others. Whose
+ * files took least of the loader's time lately is served first. Knows no loader and no module.
+ */
+#ifndef ST_LOADER_TURNS_H
+#define ST_LOADER_TURNS_H
+
+#include "src/loader/answer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define OWNERS_MAX 64 /* further ones share the last place */
+
+struct queue {
+	struct request *first, **last;
+};
+
+void queue_init(struct queue *queue);
+/* Free all that is in it. */
+void queue_done(struct queue *queue);
+void queue_put(struct queue *queue, struct request *request);
+/* To its front. */
+void queue_put_back(struct queue *queue, struct request *request);
+/* Take out the one that *AT leads to. */
+struct request *queue_take(struct queue *queue, struct request **at);
+
+/* Zeroed is a beginning. */
+struct turns {
+	uint32_t tables_in_row, others_in_row;
+	bool was_kernel;
+	/* Whose files these are, and what they took of the loader's time lately. */
+	uid_t owners[OWNERS_MAX];
+	uint64_t cpu_ns[OWNERS_MAX];
+	uint32_t nr_owners;
+	uint64_t halved_ns;
+};
+
+/* The place of FD's owner, made if he is new. */
+uint32_t turns_owner_of(struct turns *turns, int fd);
+/* The loader has used USED_NS of CPU time for OWNER. Old use counts less and less. */
+void turns_charge(struct turns *turns, uint32_t owner, uint64_t used_ns, uint64_t time_ns);
+/* Has it taken too long before, so that all others go first? */
+bool turns_is_late(const struct request *request);
+/* Take the next one out of QUEUE, or NULL: it is empty. */
+struct request *turns_next(struct turns *turns, struct queue *queue);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A function by its instructions: a row for each, with the jumps inside it. Used by view.c and columns.c alone. */
+#ifndef ST_VIEW_ANNOTATE_H
+#define ST_VIEW_ANNOTATE_H
+
+#include "src/view/rows.h"
+
+/* Add a row for each instruction, NULL as ITEM; or one that says why there are none. 0 or -ENOMEM. */
+int annotate_rows(struct view_scratch *w, const struct sibling *item);
+/* Mark the hottest of the rows, and draw the jumps into their guides, as far as there is room. */
+void annotate_finish(struct view *view, const struct snapshot *snapshot);
+
+/* The text of the row, with nothing in front; as the other cells below, without a NUL beyond SIZE. */
+void annotate_text(const struct snapshot *snapshot, const struct view_row *row, char *out,
+		   size_t size);
+/* Its instruction, or NULL: it is a remark. */
+const struct snap_instruction *annotate_instruction(const struct snapshot *snapshot,
+						    const struct view_row *row);
+/* The lines of jumps that stand before the instruction of ROW. */
+void annotate_jumps(const struct view_row *row, bool ascii, char *out, size_t size);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Narrowing: see narrow.h. A bit for each step says whether it has found something: in a function, so in
+ * all stacks through it, or in a process. The shares of (process, node) that are left make all sums anew.
+ */
+#include "config.h"
+
+#include "src/view/narrow.h"
+
+#include "src/base/util.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum subject { SUBJECT_FUNCTION, SUBJECT_OBJECT, SUBJECT_PROCESS, SUBJECT_CONTAINER };
+
+/* What stands before the text: "o:libssl". */
+static const char *const prefixes[] = {
+	[SUBJECT_FUNCTION] = "",
+	[SUBJECT_OBJECT] = "o:",
+	[SUBJECT_PROCESS] = "p:",
+	[SUBJECT_CONTAINER] = "c:",
+};
+
+/* --- names --- */
+
+struct pattern {
+	enum subject subject;
+	const char *text;
+	bool is_regex, has_capital;
+	regex_t regex;
+};
+
+bool narrow_typed(const char *typed, struct narrow_step *ret)
+{
+	*ret = (struct narrow_step){.is_without = typed[0] == '!'};
+	snprintf(ret->text, sizeof(ret->text), "%s", typed + ret->is_without);
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (strcmp(ret->text, prefixes[i]) == 0)
+			return false;
+	return true;
+}
+
+static bool has_capital(const char *text)
+{
+	for (; *text; text++)
+		if (isupper((unsigned char)*text))
+			return true;
+	return false;
+}
+
+static void pattern_open(struct pattern *p, const char *text)
+{
+	*p = (struct pattern){.subject = SUBJECT_FUNCTION, .text = text};
+	for (int i = SUBJECT_OBJECT; i < (int)ARRAY_SIZE(prefixes); i++) {
+		if (strncmp(text, prefixes[i], strlen(prefixes[i])) != 0)
+			continue;
+		p->subject = (enum subject)i;
+		p->text = text + strlen(prefixes[i]);
+	}
+	p->has_capital = has_capital(p->text);
+	p->is_regex = strpbrk(p->text, "\\^$.[]|()*+?{}") &&
+		      regcomp(&p->regex, p->text,
+			      REG_EXTENDED | REG_NOSUB | (p->has_capital ? 0 : REG_ICASE)) == 0;
+}
+
+static void pattern_close(struct pattern *p)
+{
+	if (p->is_regex)
+		regfree(&p->regex);
+}
+
+static bool pattern_finds(const struct pattern *p, const char *text)
+{
+	if (p->is_regex)
+		return regexec(&p->regex, text, 0, NULL, 0) == 0;
+	return p->has_capital ? strstr(text, p->text) != NULL : strcasestr(text, p->text) != NULL;
+}
+
+/* --- which stacks stay --- */
+
+struct work {
+	struct snapshot *s;
+	uint32_t *funcs, *processes, *nodes; /* a bit for each step that found something */
+	uint32_t wanted;		     /* the bits of stacks that stay */
+	uint32_t *map, *order;		     /* nodes: their new numbers; by weight */
+};
+
+static void work_done(struct work *w)
+{
+	free(w->funcs);
+	free(w->processes);
+	free(w->nodes);
+	free(w->map);
+	free(w->order);
+}
+
+static int work_init(struct work *w, struct snapshot *s)
+{
+	*w = (struct work){
+		.s = s,
+		.funcs = calloc(MAX(s->nr_funcs, s->nr_nodes) + 1ul, sizeof(*w->funcs)),
+		.processes = calloc(s->nr_processes + 1ul, sizeof(*w->processes)),
+		.nodes = calloc(s->nr_nodes, sizeof(*w->nodes)),
+		.map = calloc(s->nr_nodes, sizeof(*w->map)),
+		.order = calloc(s->nr_nodes, sizeof(*w->order)),
+	};
+	return w->funcs && w->processes && w->nodes && w->map && w->order ? 0 : -ENOMEM;
+}
+
+static const char *container_of(const struct snapshot *s, const struct snap_process *process)
+{
+	return process->container > 0 && process->container <= s->nr_containers
+		       ? s->containers[process->container - 1].name
+		       : "";
+}
+
+static const char *subject_text(const struct snapshot *s, enum subject subject, uint32_t i)
+{
+	switch (subject) {
+	case SUBJECT_FUNCTION:
+		return snapshot_text(s, s->funcs[i].name);
+	case SUBJECT_OBJECT:
+		return snapshot_text(s, s->funcs[i].object);
+	case SUBJECT_PROCESS:
+		return s->processes[i].comm;
+	case SUBJECT_CONTAINER:
+		return container_of(s, &s->processes[i]);
+	}
+	return "";
+}
+
+static void find_text(struct work *w, const char *text, uint32_t bit)
+{
+	const struct snapshot *s = w->s;
+	bool is_of_processes;
+	uint32_t *found, nr;
+	struct pattern p;
+
+	pattern_open(&p, text);
+	is_of_processes = p.subject == SUBJECT_PROCESS || p.subject == SUBJECT_CONTAINER;
+	found = is_of_processes ? w->processes : w->funcs;
+	nr = is_of_processes ? s->nr_processes : s->nr_funcs;
+	for (uint32_t i = 0; i < nr; i++)
+		if (pattern_finds(&p, subject_text(s, p.subject, i)))
+			found[i] |= bit;
+	pattern_close(&p);
+}
+
+static void find_func(struct work *w, uint64_t key, uint32_t bit)
+{
+	for (uint32_t i = 0; i < w->s->nr_funcs; i++)
+		if (w->s->funcs[i].key == key)
+			w->funcs[i] |= bit;
+}
+
+static void find_all(struct work *w, const struct narrow *narrow)
+{
+	const struct snapshot *s = w->s;
+
+	for (uint32_t i = 0; i < narrow->nr; i++) {
+		const struct narrow_step *step = &narrow->steps[i];
+		uint32_t bit = 1u << i;
+
+		w->wanted |= step->is_without ? 0 : bit;
+		if (step->func_key)
+			find_func(w, step->func_key, bit);
+		else
+			find_text(w, step->text, bit);
+	}
+	for (uint32_t i = 1; i < s->nr_nodes; i++)
+		w->nodes[i] = w->nodes[s->nodes[i].parent] | w->funcs[s->nodes[i].func];
+}
+
+/* --- the sums of what stays --- */
+
+static void keep_shares(struct work *w)
+{
+	struct snapshot *s = w->s;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < s->nr_nodes; i++)
+		s->nodes[i].self = s->nodes[i].total = 0;
+	for (uint32_t i = 0; i < s->nr_shares; i++) {
+		const struct snap_share *share = &s->shares[i];
+
+		if ((w->nodes[share->node] | w->processes[share->process]) != w->wanted)
+			continue;
+		s->nodes[share->node].self += share->weight;
+		s->shares[nr++] = *share;
+	}
+	s->nr_shares = nr;
+}
+
+/* Callees come after their callers. */
+static void add_totals(struct snapshot *s)
+{
+	for (uint32_t i = s->nr_nodes; i-- > 0;) {
+		s->nodes[i].total += s->nodes[i].self;
+		if (i > 0)
+			s->nodes[s->nodes[i].parent].total += s->nodes[i].total;
+	}
+	s->total = s->nodes[0].total;
+}
+
+/* Nodes without weight go; the others keep their order. */
+static void compact_nodes(struct work *w)
+{
+	struct snapshot *s = w->s;
+	uint32_t nr = 1;
+
+	for (uint32_t i = 1; i < s->nr_nodes; i++) {
+		if (s->nodes[i].total == 0)
+			continue;
+		w->map[i] = nr;
+		s->nodes[nr] = s->nodes[i];
+		s->nodes[nr++].parent = w->map[s->nodes[i].parent];
+	}
+	s->nr_nodes = nr;
+	for (uint32_t i = 0; i < s->nr_shares; i++)
+		s->shares[i].node = w->map[s->shares[i].node];
+}
+
+static int by_total(const void *left, const void *right, void *context)
+{
+	const struct snap_node *nodes = *(const struct snap_node *const *)context;
+	const struct snap_node *a = &nodes[*(const uint32_t *)left];
+	const struct snap_node *b = &nodes[*(const uint32_t *)right];
+
+	if (a->total != b->total)
+		return a->total < b->total ? -1 : 1;
+	return (a->key < b->key) - (a->key > b->key);
+}
+
+/* The lightest first to the front of its caller's callees: the heaviest is the first of them then. */
+static void link_nodes(struct work *w)
+{
+	struct snapshot *s = w->s;
+
+	for (uint32_t i = 0; i < s->nr_nodes; i++) {
+		w->order[i] = i;
+		s->nodes[i].first_child = s->nodes[i].next_sibling = SNAPSHOT_NONE;
+	}
+	qsort_r(w->order + 1, s->nr_nodes - 1, sizeof(*w->order), by_total, &s->nodes);
+	for (uint32_t i = 1; i < s->nr_nodes; i++) {
+		struct snap_node *node = &s->nodes[w->order[i]];
+		struct snap_node *parent = &s->nodes[node->parent];
+
+		node->next_sibling = parent->first_child;
+		parent->first_child = w->order[i];
+	}
+}
+
+static bool is_outermost(const struct snapshot *s, uint32_t node)
+{
+	for (uint32_t i = s->nodes[node].parent; i > 0; i = s->nodes[i].parent)
+		if (s->nodes[i].func == s->nodes[node].func)
+			return false;
+	return true;
+}
+
+static void sum_funcs(struct snapshot *s)
+{
+	for (uint32_t i = 0; i < s->nr_funcs; i++)
+		s->funcs[i].self = s->funcs[i].total = s->funcs[i].nr_processes = 0;
+	for (uint32_t i = 1; i < s->nr_nodes; i++) {
+		struct snap_func *func = &s->funcs[s->nodes[i].func];
+
+		func->self += s->nodes[i].self;
+		if (is_outermost(s, i))
+			func->total += s->nodes[i].total;
+	}
+}
+
+static int by_process(const void *left, const void *right)
+{
+	const struct snap_share *a = left, *b = right;
+
+	return (a->process > b->process) - (a->process < b->process);
+}
+
+/* Each function of each process once: the marks of a node and a function say for whom it was counted. */
+static void count_processes(struct work *w)
+{
+	struct snapshot *s = w->s;
+
+	memset(w->nodes, 0, s->nr_nodes * sizeof(*w->nodes));
+	memset(w->funcs, 0, s->nr_funcs * sizeof(*w->funcs));
+	if (s->nr_shares > 1)
+		qsort(s->shares, s->nr_shares, sizeof(*s->shares), by_process);
+	for (uint32_t i = 0; i < s->nr_shares; i++) {
+		uint32_t mark = s->shares[i].process + 1;
+
+		for (uint32_t n = s->shares[i].node; n > 0 && w->nodes[n] != mark;
+		     n = s->nodes[n].parent) {
+			w->nodes[n] = mark;
+			s->funcs[s->nodes[n].func].nr_processes +=
+				w->funcs[s->nodes[n].func] != mark;
+			w->funcs[s->nodes[n].func] = mark;
+		}
+	}
+}
+
+/* The shares are ordered by process. */
+static void sum_containers(struct snapshot *s)
+{
+	for (uint32_t i = 0; i < s->nr_containers; i++)
+		s->containers[i].weight = s->containers[i].nr_processes = 0;
+	for (uint32_t i = 0; i < s->nr_shares; i++) {
+		const struct snap_share *share = &s->shares[i];
+		uint32_t container = s->processes[share->process].container;
+
+		if (container == 0 || container > s->nr_containers)
+			continue;
+		s->containers[container - 1].weight += share->weight;
+		s->containers[container - 1].nr_processes +=
+			i == 0 || s->shares[i - 1].process != share->process;
+	}
+}
+
+static void compact_funcs(struct work *w)
+{
+	struct snapshot *s = w->s;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < s->nr_funcs; i++) {
+		if (s->funcs[i].total == 0)
+			continue;
+		w->funcs[i] = nr;
+		s->funcs[nr++] = s->funcs[i];
+	}
+	s->nr_funcs = nr;
+	for (uint32_t i = 1; i < s->nr_nodes; i++)
+		s->nodes[i].func = w->funcs[s->nodes[i].func];
+}
+
+/* --- what was done, in words --- */
+
+static void describe(struct snapshot *s, const struct narrow *narrow)
+{
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < narrow->nr; i++) {
+		const struct narrow_step *step = &narrow->steps[i];
+		int n = snprintf(s->narrowed + len, sizeof(s->narrowed) - len, "%s%s %s",
+				 i ? " > " : "", step->is_without ? "without" : "only", step->text);
+
+		len = MIN(len + (size_t)MAX(n, 0), sizeof(s->narrowed) - 1);
+	}
+}
+
+int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
+{
+	struct work w;
+
+	assert(narrow->nr <= NARROW_STEPS_MAX);
+	if (narrow->nr == 0)
+		return 0;
+	if (work_init(&w, s) < 0) {
+		work_done(&w);
+		return -ENOMEM;
+	}
+	find_all(&w, narrow);
+	keep_shares(&w);
+	add_totals(s);
+	compact_nodes(&w);
+	link_nodes(&w);
+	sum_funcs(s);
+	count_processes(&w);
+	sum_containers(s);
+	compact_funcs(&w);
+	describe(s, narrow);
+	work_done(&w);
+	return 0;
+}

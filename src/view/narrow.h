@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A snapshot of fewer stacks: those through a function, those not through it, those of which a function,
+ * an object, a process or its container has a name. What is left is 100 % of every view and of every file that is
+ * written of it; the snapshot says of what (snapshot.narrowed). For example narrowed to "only parse":
+ *
+ *	main;parse;read 20   main;parse 10   main;draw 70        of 100
+ *	main;parse;read 20   main;parse 10                       of  30, 30 % of all
+ */
+#ifndef ST_VIEW_NARROW_H
+#define ST_VIEW_NARROW_H
+
+#include "src/model/snapshot.h"
+
+#define NARROW_STEPS_MAX 16
+#define NARROW_TEXT_MAX	 128
+
+struct narrow_step {
+	bool is_without;	    /* those stacks go that otherwise stay */
+	uint64_t func_key;	    /* stacks through this function; 0: by TEXT */
+	char text[NARROW_TEXT_MAX]; /* the function's name; or what was typed, see narrow_typed() */
+};
+
+struct narrow {
+	uint32_t nr;
+	struct narrow_step steps[NARROW_STEPS_MAX]; /* all of them hold */
+};
+
+/*
+ * A step of what a person types: "parse" (functions), "o:libssl" (objects), "p:nginx" (processes),
+ * "c:docker:3f2a" (containers), "!parse" (without). An extended regular expression (POSIX.1-2017, 9.4), or, where it is none, the
+ * text itself. Small letters stand for both cases, unless there is a capital. False: it is empty.
+ */
+bool narrow_typed(const char *typed, struct narrow_step *ret);
+
+/*
+ * Take out of SNAPSHOT all stacks for which a step does not hold, and note in it what was done.
+ * Returns 0, or -ENOMEM: then nothing has changed.
+ */
+int narrow_snapshot(struct snapshot *snapshot, const struct narrow *narrow);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The words for each end of a stack: see remedy.h. What is the most important comes first, for a
+ * narrow screen cuts the end off. A remedy that helps only one kind of program stands above the
+ * one for all.
+ */
+#include "config.h"
+
+#include "src/view/remedy.h"
+
+#include "src/base/util.h"
+
+#include <stddef.h>
+
+static const char *const meanings[STACK_END_COUNT] = {
+	[STACK_END_KERNEL] = "kernel threads: no user part",
+	[STACK_END_ROOT] = "followed to the root",
+	[STACK_END_STITCHED] = "outer calls from an earlier stack",
+	[STACK_END_LIVE_READ] = "the rest read from the live process",
+	[STACK_END_TRUNCATED] = "longer than what was copied of it",
+	[STACK_END_PENDING] = "waits for its unwind table",
+	[STACK_END_LATE] = "its table came too late",
+	[STACK_END_NO_USER] = "the task was ending or starting",
+	[STACK_END_NO_STACK] = "not one byte could be copied",
+	[STACK_END_NO_MAP] = "code in no known mapping",
+	[STACK_END_NO_FILE] = "the file could not be opened",
+	[STACK_END_BAD_FILE] = "the file is damaged or no ELF",
+	[STACK_END_NO_CFI] = "code without unwind information",
+	[STACK_END_BAD_CFI] = "unwind information that is wrong",
+	[STACK_END_EXPENSIVE] = "unwind information that takes too long",
+	[STACK_END_BAD_RA] = "a return address in no code",
+	[STACK_END_JIT] = "code made at run time",
+	[STACK_END_ALTSTACK] = "goes on on another stack",
+	[STACK_END_DEPTH] = "more frames than are kept",
+	[STACK_END_ARCH] = "code of a machine that is not unwound",
+	[STACK_END_FP] = "end of the frame pointers, perhaps too early",
+	[STACK_END_LBR] = "end of the branch stack, perhaps too early",
+	[STACK_END_LBR_DEPTH] = "deeper than the CPU remembers",
+};
+
+#define RECORD_DWARF "record with --call-graph dwarf"
+
+/* clang-format off */
+static const struct remedy {
+	enum stack_end end;
+	enum runtime runtime; /* NONE: whatever it is */
+	const char *words;
+	const char *recorded; /* instead, of a recording; NULL: the same */
+} remedies[] = {
+	{STACK_END_TRUNCATED, RUNTIME_NONE, "key = finds the size; 64 KB are the most",
+	 "record with a larger copy: --call-graph dwarf,65528"},
+	{STACK_END_LATE, RUNTIME_NONE, "comes right by itself: busy or large files", NULL},
+	{STACK_END_NO_STACK, RUNTIME_NONE, "swapped out, or the task was ending", NULL},
+	{STACK_END_NO_MAP, RUNTIME_NONE, "mapped just now, or notices were lost", NULL},
+	{STACK_END_NO_FILE, RUNTIME_NONE, "as root; or it was deleted: start it again",
+	 "--symfs, or read it where it was recorded"},
+	{STACK_END_BAD_FILE, RUNTIME_NONE, "install the file again", NULL},
+	{STACK_END_NO_CFI, RUNTIME_NONE, "no CFI: built without .eh_frame, or assembly", NULL},
+	{STACK_END_BAD_CFI, RUNTIME_NONE, "its CFI is wrong: a fault of its compiler", NULL},
+	{STACK_END_EXPENSIVE, RUNTIME_NONE, "its CFI takes too long to evaluate", NULL},
+	{STACK_END_BAD_RA, RUNTIME_NONE, "its CFI or its stack is wrong here", NULL},
+	{STACK_END_JIT, RUNTIME_JAVA, "restart it with -XX:+PreserveFramePointer", NULL},
+	{STACK_END_JIT, RUNTIME_NODE, "in V8's own code: nothing helps yet", NULL},
+	{STACK_END_JIT, RUNTIME_NONE, "let its compiler keep frame pointers", NULL},
+	{STACK_END_ALTSTACK, RUNTIME_NONE, "coroutine, or a handler on its own stack", NULL},
+	{STACK_END_DEPTH, RUNTIME_NONE, "--max-depth=FRAMES keeps more of them", NULL},
+	{STACK_END_ARCH, RUNTIME_NONE, "only its frame pointers are followed", NULL},
+	{STACK_END_FP, RUNTIME_NONE, "key d: by CFI; or -fno-omit-frame-pointer", RECORD_DWARF},
+	{STACK_END_LBR, RUNTIME_NONE, "key d: by CFI", RECORD_DWARF},
+	{STACK_END_LBR_DEPTH, RUNTIME_NONE, "key d: by CFI", RECORD_DWARF},
+};
+/* clang-format on */
+
+const char *remedy_meaning(enum stack_end end)
+{
+	return meanings[end];
+}
+
+const char *remedy_of(const struct health_fault *fault, bool is_recording)
+{
+	if (fault->why && fault->why[0])
+		return fault->why;
+	for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
+		if (remedies[i].end == fault->end &&
+		    (remedies[i].runtime == fault->runtime || remedies[i].runtime == RUNTIME_NONE))
+			return is_recording && remedies[i].recorded ? remedies[i].recorded
+								    : remedies[i].words;
+	return "";
+}

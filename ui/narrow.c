@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The steps by which the screen is narrowed: keys add and take back steps, and every snapshot that
+ * comes is narrowed before anything else sees it, so that all views and files are of the same stacks.
+ */
+#include "config.h"
+
+#include "ui/state.h"
+
+#include <string.h>
+
+static void again(struct ui *ui)
+{
+	ui_ask(ui);
+	ui->is_dirty = true;
+}
+
+static void add_step(struct ui *ui, const struct narrow_step *step)
+{
+	if (ui->narrow.nr == NARROW_STEPS_MAX) {
+		ui_say(ui, true, "no more than %d steps: Backspace takes the last one back",
+		       NARROW_STEPS_MAX);
+		return;
+	}
+	ui->narrow.steps[ui->narrow.nr++] = *step;
+	again(ui);
+}
+
+/* The function under the cursor, SNAPSHOT_NONE: there is none. */
+static uint32_t chosen(struct ui *ui)
+{
+	const struct view_row *row = list_row(ui_list(ui));
+
+	if (ui->flame.is_shown)
+		return flame_chosen(ui);
+	return row ? row->func : SNAPSHOT_NONE;
+}
+
+static void add_chosen(struct ui *ui, bool is_without)
+{
+	struct narrow_step step = {.is_without = is_without};
+	uint32_t func = chosen(ui);
+
+	if (func == SNAPSHOT_NONE) {
+		ui_say(ui, false, "put the cursor on a function first");
+		return;
+	}
+	step.func_key = ui->snapshot->funcs[func].key;
+	snprintf(step.text, sizeof(step.text), "%s",
+		 snapshot_text(ui->snapshot, ui->snapshot->funcs[func].name));
+	add_step(ui, &step);
+}
+
+static void add_container(struct ui *ui)
+{
+	const struct snapshot *s = ui->snapshot;
+	const struct view_row *row = list_row(ui_list(ui));
+	struct narrow_step step;
+	const char *name = "";
+
+	if (row && !ui->flame.is_shown)
+		name = view_container(&ui_list(ui)->view, s, row->func);
+	if (s->nr_containers == 0) {
+		ui_say(ui, false, "no process is in a container or systemd unit");
+	} else if (!*name || strcmp(name, VIEW_SEVERAL) == 0) {
+		ui_say(ui, false, "this function is in %s: type \\ and c:NAME, like c:%s",
+		       *name ? "several containers" : "no container", s->containers[0].name);
+	} else {
+		step = (struct narrow_step){0};
+		snprintf(step.text, sizeof(step.text), "c:%s", name);
+		add_step(ui, &step);
+	}
+}
+
+bool narrow_request(struct ui *ui, enum request request)
+{
+	if (!ui->snapshot)
+		return false;
+	switch (request) {
+	case REQUEST_ONLY:
+	case REQUEST_WITHOUT:
+		add_chosen(ui, request == REQUEST_WITHOUT);
+		return true;
+	case REQUEST_CONTAINER:
+		add_container(ui);
+		return true;
+	case REQUEST_FILTER:
+		prompt_open(&ui->prompt, PROMPT_FILTER, "");
+		return true;
+	case REQUEST_BACK:
+		if (ui->narrow.nr == 0)
+			return true;
+		ui->narrow.nr--;
+		again(ui);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void narrow_prompt(struct ui *ui, enum prompt_outcome outcome)
+{
+	struct narrow_step step;
+
+	if (outcome == PROMPT_ACCEPTED && narrow_typed(ui->prompt.text, &step))
+		add_step(ui, &step);
+	else
+		again(ui);
+}
+
+void narrow_take(struct ui *ui, struct snapshot *snapshot)
+{
+	struct narrow narrow = ui->narrow;
+
+	/* What is typed counts as it is typed. */
+	if (ui->prompt.kind == PROMPT_FILTER && narrow.nr < NARROW_STEPS_MAX &&
+	    narrow_typed(ui->prompt.text, &narrow.steps[narrow.nr]))
+		narrow.nr++;
+	if (narrow_snapshot(snapshot, &narrow) < 0)
+		ui_say(ui, true, "no memory to narrow this: all stacks are shown");
+	view_narrowed(snapshot, ui->narrowed, sizeof(ui->narrowed));
+}

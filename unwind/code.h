@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Code that a process makes while it runs: its bytes, read from its memory in pieces as stacks
+ * lead into them, and the rules that follow from the instructions (code_rules.c). x86-64 only.
+ * Whoever made that code says nothing of its frames, so nothing is taken on trust: a rule is what
+ * the function itself does to return, and what it returns to must come just after a call.
+ *
+ * Unwinding notes which pieces it lacks; the engine has them read, and unwinds again.
+ */
+#ifndef ST_UNWIND_CODE_H
+#define ST_UNWIND_CODE_H
+
+#include "unwind/unwind.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CODE_PIECE_BYTES 16384u /* at multiples of it */
+#define CODE_PAGE_BYTES	 4096u
+#define CODE_PIECE_PAGES (CODE_PIECE_BYTES / CODE_PAGE_BYTES)
+#define CODE_PIECES_MAX	 1024u /* of one process: then all are forgotten */
+
+/* What the code of all processes may take together, and what became of that. */
+#define CODE_SEEN 8192u
+
+struct code_budget {
+	uint32_t insns_left;  /* to look at until somebody fills it up */
+	uint32_t pieces_left; /* to keep */
+	uint64_t nr_given_up; /* places without an answer for want of either */
+	/* scratch: the instructions of the search at hand, by its number */
+	uint16_t nr_searches;
+	uint64_t seen[CODE_SEEN];
+};
+
+struct unwind_code;
+
+/* NULL: no memory. BUDGET outlives it. */
+struct unwind_code *unwind_code_new(struct code_budget *budget);
+struct unwind_code *unwind_code_free(struct unwind_code *code);
+
+/* The stack that is unwound next is of TIME_NS. */
+void unwind_code_set_time(struct unwind_code *code, uint64_t time_ns);
+
+/*
+ * Addresses of pieces to read now, at TIME_NS, at most MAX: those that stacks wait for, then those
+ * that are old. Each comes back with unwind_code_put().
+ */
+uint32_t unwind_code_next(struct unwind_code *code, uint64_t time_ns, uint64_t *addrs,
+			  uint32_t max);
+
+/*
+ * The piece at ADDR (of unwind_code_next): bit n of PAGES says that BYTES has its page n, which
+ * is executable. 0: it cannot be read.
+ */
+void unwind_code_put(struct unwind_code *code, uint64_t addr, const uint8_t *bytes, uint32_t pages);
+
+/* --- for the walk --- */
+
+enum code_answer {
+	CODE_YES,
+	CODE_NO,
+	CODE_PENDING, /* bytes that are still to be read may say */
+	CODE_ROOT,    /* of a rule: this code has no caller */
+};
+
+/* Is PC where a call returns to? SPACE is the process's: nothing outside is asked for. */
+enum code_answer code_is_return(struct unwind_code *code, const struct unwind_space *space,
+				uint64_t pc);
+
+/*
+ * What was found at PC has led nowhere: PENDING if its bytes are older than the stack and are going to
+ * be read again, which is not done too often; else NO.
+ */
+enum code_answer code_doubt(struct unwind_code *code, const struct unwind_space *space,
+			    uint64_t pc);
+
+enum code_base { CODE_SP, CODE_FP };
+
+/* A number: sp or fp in the frame, plus off[0]; for each load the word in memory there, plus the next off. */
+struct code_place {
+	uint8_t base, nr_loads;
+	int32_t off[3];
+};
+
+struct code_rule {
+	struct code_place ra; /* where the return address is */
+	struct code_place fp; /* the caller's fp */
+	bool is_fp_lost;
+	bool is_trace; /* LuaJIT's: RA is where it is if nothing is spilled, else so many times 16 bytes above */
+	bool is_open;  /* no way out of it was seen: it uses fp as a frame's */
+	uint16_t pops; /* bytes that it takes off besides its return address */
+};
+
+/*
+ * The rule at PC: EXACT is about to run, else a call returns to it. CODE_NO: none follows from
+ * the instructions.
+ */
+enum code_answer code_rule_at(struct unwind_code *code, const struct unwind_space *space,
+			      uint64_t pc, bool is_exact, struct code_rule *ret);
+
+#endif

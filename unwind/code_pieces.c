@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The bytes of code that is made at run time, in pieces: see code.h. A just-in-time compiler adds code and replaces it all the time, so a piece is
+ * read anew when something leads into it that was not there, and now and then while it is used.
+ *
+ *	time	a stack of that time leads to		the piece		answer
+ *	1.00	0x5010, a return address		none: it is wanted	PENDING
+ *	1.10						read at 1.10
+ *	1.00	the same stack again			call at 0x500b		YES
+ *	1.40	0x5720, a return address		zeros there, older than	PENDING
+ *						the stack: wanted
+ *	1.50						read at 1.50
+ *	1.40	the same stack again			newer, still zeros	NO
+ */
+#include "config.h"
+
+#include "unwind/code_pieces.h"
+
+#include "src/base/util.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AGAIN_MIN_NS \
+	(200 * NS_PER_MSEC)	      /* a piece that has disappointed is read again after this, */
+#define AGAIN_MAX_NS (8 * NS_PER_SEC) /* then later and later, while it is the same */
+#define REFRESH_NS   (2 * NS_PER_SEC) /* one that is used */
+
+struct unwind_code *unwind_code_new(struct code_budget *budget)
+{
+	struct unwind_code *code = calloc(1, sizeof(*code));
+
+	if (!code)
+		return NULL;
+	code->pieces = calloc(CODE_PIECES_MAX, sizeof(*code->pieces));
+	if (!code->pieces) {
+		free(code);
+		return NULL;
+	}
+	code->budget = budget;
+	code->generation = 1;
+	return code;
+}
+
+static void forget(struct unwind_code *code)
+{
+	for (uint32_t i = 0; i < code->nr_pieces; i++) {
+		code->budget->pieces_left += code->pieces[i].bytes != NULL;
+		free(code->pieces[i].bytes);
+		code->pieces[i] = (struct piece){0};
+	}
+	u64map_clear(&code->by_addr);
+	code->nr_pieces = code->nr_wanted = 0;
+	code->generation++;
+}
+
+struct unwind_code *unwind_code_free(struct unwind_code *code)
+{
+	if (!code)
+		return NULL;
+	forget(code);
+	u64map_done(&code->by_addr);
+	free(code->pieces);
+	free(code);
+	return NULL;
+}
+
+void unwind_code_set_time(struct unwind_code *code, uint64_t time_ns)
+{
+	code->time_ns = time_ns;
+}
+
+/* --- pieces --- */
+
+static struct piece *find(struct unwind_code *code, uint64_t addr)
+{
+	uint32_t i = u64map_get(&code->by_addr, addr / CODE_PIECE_BYTES);
+
+	return i == U64MAP_NONE ? NULL : &code->pieces[i];
+}
+
+static void want(struct unwind_code *code, struct piece *piece)
+{
+	code->nr_wanted += !piece->is_wanted && !piece->is_asked;
+	piece->is_wanted = true;
+}
+
+/* The piece around ADDR, made if it is of code of SPACE; NULL: none, or no room. */
+static struct piece *get(struct unwind_code *code, const struct unwind_space *space, uint64_t addr)
+{
+	struct piece *piece = find(code, addr);
+
+	if (piece)
+		return piece;
+	if (!unwind_map_of(space, addr))
+		return NULL;
+	if (code->nr_pieces == CODE_PIECES_MAX) {
+		code->budget->nr_given_up++;
+		return NULL;
+	}
+	if (u64map_set(&code->by_addr, addr / CODE_PIECE_BYTES, code->nr_pieces) < 0)
+		return NULL;
+	piece = &code->pieces[code->nr_pieces++];
+	*piece = (struct piece){.addr = addr & ~(uint64_t)(CODE_PIECE_BYTES - 1),
+				.interval_ns = AGAIN_MIN_NS};
+	want(code, piece);
+	return piece;
+}
+
+static bool is_there(const struct piece *piece, uint64_t addr)
+{
+	return piece->bytes && piece->pages >> ((addr - piece->addr) / CODE_PAGE_BYTES) & 1;
+}
+
+enum code_answer code_doubt(struct unwind_code *code, const struct unwind_space *space,
+			    uint64_t addr)
+{
+	struct piece *piece = get(code, space, addr);
+
+	if (!piece || piece->read_ns >= code->time_ns)
+		return CODE_NO;
+	if (!piece->is_wanted && !piece->is_asked) {
+		if (piece->read_ns && code->time_ns < piece->read_ns + piece->interval_ns) {
+			code->budget->nr_given_up++;
+			return CODE_NO;
+		}
+		want(code, piece);
+	}
+	return CODE_PENDING;
+}
+
+size_t code_fetch(struct unwind_code *code, const struct unwind_space *space, uint64_t addr,
+		  uint8_t *to, size_t bytes, bool *ret_is_pending)
+{
+	size_t got = 0;
+
+	while (got < bytes) {
+		struct piece *piece = get(code, space, addr + got);
+		uint64_t at = (addr + got) % CODE_PAGE_BYTES;
+		size_t part = MIN(bytes - got, (size_t)(CODE_PAGE_BYTES - at));
+
+		if (!piece || !is_there(piece, addr + got)) {
+			*ret_is_pending |= piece && piece->read_ns == 0;
+			break;
+		}
+		piece->is_used = true;
+		memcpy(to + got, piece->bytes + (addr + got - piece->addr), part);
+		got += part;
+	}
+	return got;
+}
+
+uint32_t unwind_code_next(struct unwind_code *code, uint64_t time_ns, uint64_t *addrs, uint32_t max)
+{
+	uint32_t nr = 0;
+
+	if (code->nr_pieces == CODE_PIECES_MAX)
+		forget(code);
+	for (uint32_t i = 0; i < code->nr_pieces && nr < max; i++) {
+		struct piece *piece = &code->pieces[i];
+		bool is_old = piece->bytes && piece->is_used && time_ns >= piece->refresh_ns;
+
+		if (piece->is_asked || (!piece->is_wanted && !is_old))
+			continue;
+		code->nr_wanted -= piece->is_wanted;
+		piece->is_wanted = piece->is_used = false;
+		piece->is_asked = true;
+		piece->asked_ns = time_ns;
+		addrs[nr++] = piece->addr;
+	}
+	return nr;
+}
+
+static bool is_same(const struct piece *piece, const uint8_t *bytes, uint32_t pages)
+{
+	if (!piece->bytes || piece->pages != pages)
+		return !piece->bytes && pages == 0;
+	for (uint32_t i = 0; i < CODE_PIECE_PAGES; i++)
+		if (pages >> i & 1 && memcmp(piece->bytes + i * CODE_PAGE_BYTES,
+					     bytes + i * CODE_PAGE_BYTES, CODE_PAGE_BYTES) != 0)
+			return false;
+	return true;
+}
+
+/* Room for the bytes of PIECE; false: there is none. */
+static bool make_room(struct unwind_code *code, struct piece *piece)
+{
+	if (piece->bytes)
+		return true;
+	if (code->budget->pieces_left == 0) {
+		code->budget->nr_given_up++;
+		return false;
+	}
+	piece->bytes = malloc(CODE_PIECE_BYTES);
+	if (!piece->bytes)
+		return false;
+	code->budget->pieces_left--;
+	return true;
+}
+
+void unwind_code_put(struct unwind_code *code, uint64_t addr, const uint8_t *bytes, uint32_t pages)
+{
+	struct piece *piece = find(code, addr);
+
+	if (!piece || !piece->is_asked) /* forgotten meanwhile */
+		return;
+	piece->is_asked = false;
+	if (is_same(piece, bytes, pages)) {
+		piece->interval_ns = MIN(2 * piece->interval_ns, AGAIN_MAX_NS);
+	} else if (pages == 0 || make_room(code, piece)) {
+		piece->interval_ns = AGAIN_MIN_NS;
+		piece->pages = pages;
+		code->generation++;
+		if (pages)
+			memcpy(piece->bytes, bytes, CODE_PIECE_BYTES);
+	}
+	piece->read_ns = piece->asked_ns;
+	piece->refresh_ns = piece->asked_ns + MAX(REFRESH_NS, piece->interval_ns);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What code_pieces.c keeps, code_rules.c reads and code.c answers from; each calls only those
+ * before it. Private to unwind/.
+ */
+#ifndef ST_UNWIND_CODE_PIECES_H
+#define ST_UNWIND_CODE_PIECES_H
+
+#include "src/base/hash.h"
+#include "unwind/code.h"
+
+#include <stddef.h>
+
+#define CODE_RULES 4096u /* remembered, by address */
+
+struct piece {
+	uint8_t *bytes;		 /* NULL: never read */
+	uint64_t addr, asked_ns; /* when it was last asked for: what has come is as new */
+	uint64_t read_ns,
+		refresh_ns; /* as old as the bytes are at most; when they are read anew if used */
+	uint64_t interval_ns;
+	uint32_t pages; /* bit n: page n has bytes */
+	bool is_wanted, is_asked, is_used;
+};
+
+/* What was found at an address. */
+struct remembered {
+	uint64_t key;
+	uint32_t generation;
+	uint8_t answer; /* enum code_answer */
+	struct code_rule rule;
+};
+
+struct unwind_code {
+	struct code_budget *budget;
+	struct u64map by_addr; /* index of the piece */
+	struct piece *pieces;
+	uint32_t nr_pieces, nr_wanted;
+	uint32_t generation; /* of all bytes: what was found out before is not known any more */
+	uint64_t time_ns;    /* of the stack that is unwound now */
+	struct remembered rules[CODE_RULES];
+};
+
+/* --- code_pieces.c --- */
+
+/*
+ * Copy BYTES bytes of code at ADDR to TO, or as many as there are. Where it ends and what follows is
+ * still to be read, *RET_IS_PENDING becomes true.
+ */
+size_t code_fetch(struct unwind_code *code, const struct unwind_space *space, uint64_t addr,
+		  uint8_t *to, size_t bytes, bool *ret_is_pending);
+
+/* --- code_rules.c --- */
+
+/* The rule at PC by what the function does from there to its return; the budget's insns_left go down. */
+enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_space *space,
+				uint64_t pc, bool is_exact, struct code_rule *ret);
+
+#endif

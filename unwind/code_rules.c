@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From an instruction to what its frame looks like, without any description of it: the code is
+ * followed to where the function returns, with what each instruction does to rsp and rbp. Where the
+ * return address is popped from there is what a row of CFI would say. x86-64.
+ *
+ * Example: a call returns to 0x104a, in code of HotSpot's second compiler, which keeps no frame pointer.
+ *
+ *	instruction			rsp		rbp
+ *	104a	test eax, eax		sp		fp
+ *	104c	jne 1060 (later)
+ *	104e	add rsp, 0x20		sp + 0x20
+ *	1052	pop rbp			sp + 0x28	[sp + 0x20]
+ *	1053	cmp rsp, [r15 + 0x338]
+ *	105a	ja 10c0 (later)
+ *	1060	ret			the return address is at sp + 0x28, the caller's rbp at sp + 0x20
+ *
+ * With `mov rsp, rbp` or `leave` on the way both are found from rbp. Interpreters have code without
+ * a way out, since each piece jumps to the next one through a table: if such code
+ * addresses memory below rbp, its locals, or jumps as HotSpot's interpreter does, then rbp is its frame's.
+ * Stubs have only a jump to another function, whose caller is theirs.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "unwind/code_pieces.h"
+#include "unwind/insn_x86_64.h"
+
+#include <string.h>
+
+#define INSNS_MAX  4096u /* that are followed from one place */
+#define PROBES	   8u
+#define BRANCHES   192u /* that wait to be followed */
+#define SEEN	   64u	/* targets, by address */
+#define WINDOW	   64u	/* bytes fetched at once */
+#define BACK_STEP  1024u
+#define BACK_MAX   (32u << 10) /* of a function before the place in it */
+#define OFFSET_MAX (1 << 26)
+
+#define BEGINNING_MAX 19u /* bytes */
+
+enum { BX = 3, SP = 4, FP = 5, R10 = 10 };
+
+#define LOADS_MAX 2 /* a saved rbp that leads to another */
+
+/*
+ * What a register holds: that of rsp (BASE SP) or rbp (FP) at the first instruction, plus off[0]; after
+ * each of NR_LOADS loads the word in memory there, plus the next off. BASE 0: not known.
+ */
+struct value {
+	uint8_t base, nr_loads;
+	int32_t off[LOADS_MAX + 1];
+};
+
+/* A way through the code, as far as it is followed. */
+struct way {
+	uint64_t pc;
+	struct value sp, fp;
+	struct value saved_at, saved; /* where rbp was put last, and what it was */
+	bool has_table;		      /* r10 is a constant */
+};
+
+struct search {
+	struct unwind_code *code;
+	const struct unwind_space *space;
+	bool is_pending; /* bytes that are still to come were in the way */
+	bool is_file;
+	bool has_called;	 /* no function begins after that */
+	struct value sp_at_call; /* the first time */
+	bool uses_fp;		 /* memory below the rbp that it began with */
+	bool has_branched;
+	bool is_root;
+	bool is_trace; /* LuaJIT's */
+	bool has_tail;
+	struct code_rule tail; /* where it may leave for another function */
+	uint32_t nr_left;      /* instructions */
+	struct way branches[BRANCHES];
+	uint32_t nr_branches;
+	struct code_budget *budget;
+	uint8_t window[WINDOW];
+	uint64_t window_at;
+	size_t window_bytes;
+};
+
+/* What an instruction means for the way. */
+enum then {
+	THEN_ON,
+	THEN_BRANCH, /* on, and later at the target */
+	THEN_JUMP,
+	THEN_RETURN,
+	THEN_TAIL, /* a jump to an address from a register or a field: perhaps to another function */
+	THEN_END,  /* nobody knows where it goes on, or nowhere */
+};
+
+static struct value moved(struct value value, int64_t by)
+{
+	int64_t off = value.off[value.nr_loads] + by;
+
+	if (!value.base || off > OFFSET_MAX || off < -OFFSET_MAX)
+		return (struct value){0};
+	value.off[value.nr_loads] = (int32_t)off;
+	return value;
+}
+
+static struct value loaded(struct value value)
+{
+	if (!value.base || value.nr_loads == LOADS_MAX)
+		return (struct value){0};
+	value.nr_loads++;
+	return value;
+}
+
+static bool is_equal(const struct value *a, const struct value *b)
+{
+	return a->base == b->base && a->nr_loads == b->nr_loads &&
+	       memcmp(a->off, b->off, (a->nr_loads + 1) * sizeof(a->off[0])) == 0;
+}
+
+/* The word in memory at AT: what the way has put there, or what has been there all the time. */
+static struct value load(const struct way *way, struct value at)
+{
+	if (way->saved_at.base && is_equal(&at, &way->saved_at))
+		return way->saved;
+	if (at.base == SP && at.nr_loads == 0 && at.off[0] < 0) /* nothing has */
+		return (struct value){0};
+	return loaded(at);
+}
+
+static void save_fp(struct way *way, struct value at)
+{
+	way->saved_at = at;
+	way->saved = way->fp;
+}
+
+/* Is it what rbp was at the first instruction? */
+static bool is_first_fp(const struct value *value)
+{
+	return value->base == FP && value->nr_loads == 0 && value->off[0] == 0;
+}
+
+/* The value of a register, if it is one that is followed. */
+static struct value value_of(const struct way *way, unsigned int reg)
+{
+	return reg == SP ? way->sp : reg == FP ? way->fp : (struct value){0};
+}
+
+/* The address of a memory operand, if it is followed. */
+static struct value address_of(const struct way *way, const struct insn *insn)
+{
+	if (insn->mod == 3 || insn->is_rip_relative || insn->has_no_base || insn->has_segment ||
+	    (insn->has_sib && insn->index != SP))
+		return (struct value){0};
+	return moved(value_of(way, insn->base), insn->disp);
+}
+
+static void set(struct way *way, unsigned int reg, struct value value)
+{
+	if (reg == SP)
+		way->sp = value;
+	else if (reg == FP)
+		way->fp = value;
+}
+
+/* `mov`, `lea`, `add` and `sub`, which say what they make of rsp and rbp; false: it is another. */
+static bool follow_value(struct way *way, const struct insn *insn)
+{
+	if (insn->map != INSN_MAP_1 || !insn->is_wide || !insn->has_modrm)
+		return false;
+	switch (insn->op) {
+	case 0x89: /* mov rm, reg */
+		if (insn->mod != 3 && insn->reg == FP)
+			save_fp(way, address_of(way, insn));
+		if (insn->mod != 3)
+			return true;
+		set(way, insn->rm, value_of(way, insn->reg));
+		return true;
+	case 0x8b: /* mov reg, rm */
+		set(way, insn->reg,
+		    insn->mod == 3 ? value_of(way, insn->rm) : load(way, address_of(way, insn)));
+		return true;
+	case 0x8d: /* lea */
+		set(way, insn->reg, address_of(way, insn));
+		return true;
+	case 0x81:
+	case 0x83:
+		if (insn->mod != 3 || (insn->reg & 7) % 5 != 0) /* add is /0, sub is /5 */
+			return false;
+		set(way, insn->rm,
+		    moved(value_of(way, insn->rm), (insn->reg & 7) == 0 ? insn->imm : -insn->imm));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void pop(struct way *way, unsigned int reg)
+{
+	struct value value = load(way, way->sp);
+
+	way->sp = moved(way->sp, 8);
+	set(way, reg, value);
+}
+
+/* A function begins: `mov rbp, rsp`, where the way has come past the end of another. */
+static bool is_beginning(const struct search *s, const struct way *way, const struct insn *insn)
+{
+	return s->has_called && insn->map == INSN_MAP_1 && insn->is_wide && insn->mod == 3 &&
+	       is_first_fp(&way->fp) &&
+	       ((insn->op == 0x89 && insn->rm == FP && insn->reg == SP) ||
+		(insn->op == 0x8b && insn->reg == FP && insn->rm == SP));
+}
+
+/* Has `mov r10, table` been run just before PC? */
+static bool is_after_table(struct search *s, uint64_t pc)
+{
+	uint8_t text[10];
+	bool ignored = false;
+
+	return pc > sizeof(text) &&
+	       code_fetch(s->code, s->space, pc - sizeof(text), text, sizeof(text), &ignored) ==
+		       sizeof(text) &&
+	       text[0] == 0x49 && text[1] == 0xba;
+}
+
+/* HotSpot's interpreter goes to its next bytecode: `mov r10, table; jmp [r10 + rbx * 8]`. */
+static bool is_dispatch(const struct way *way, const struct insn *insn)
+{
+	return way->has_table && insn->op == 0xff && (insn->reg & 7) == 4 && insn->mod == 0 &&
+	       insn->has_sib && insn->base == R10 && insn->index == BX;
+}
+
+/* Opcodes of the one-byte map that have a meaning of their own; *RET is it. */
+static bool follow_stack(struct search *s, struct way *way, const struct insn *insn, enum then *ret)
+{
+	uint8_t op = insn->op, ext = insn->reg & 7;
+
+	*ret = THEN_ON;
+	if (op >= 0x50 && op <= 0x57) {
+		way->sp = moved(way->sp, -8);
+		if (insn->rm == FP)
+			save_fp(way, way->sp);
+	} else if (op >= 0x58 && op <= 0x5f) {
+		pop(way, insn->rm);
+	} else if (op == 0x68 || op == 0x6a || op == 0x9c || (op == 0xff && ext == 6)) {
+		way->sp = moved(way->sp, -8);
+	} else if (op == 0x9d || (op == 0x8f && insn->mod != 3)) {
+		way->sp = moved(way->sp, 8);
+	} else if (op == 0xc9) { /* leave */
+		way->sp = way->fp;
+		pop(way, FP);
+	} else if (op == 0xc8) {
+		way->sp = way->fp = (struct value){0};
+	} else if (op == 0xc3 || op == 0xc2) {
+		*ret = THEN_RETURN;
+	} else if (op == 0xe8 || (op == 0xff && ext == 2)) {
+		if (!s->has_called)
+			s->sp_at_call = way->sp;
+		s->has_called = true;
+	} else if ((op >= 0x70 && op <= 0x7f) || (op >= 0xe0 && op <= 0xe3)) {
+		*ret = THEN_BRANCH;
+	} else if (op == 0xe9 || op == 0xeb) {
+		*ret = THEN_JUMP;
+	} else if (op == 0xff && ext == 4 && insn->index == SP && !insn->is_rip_relative) {
+		*ret = THEN_TAIL;
+	} else if (op == 0xcc || op == 0xf4 || op == 0xca || op == 0xcb || op == 0xcf ||
+		   (op == 0xff && ext >= 3 && ext <= 5)) {
+		*ret = THEN_END;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static enum then follow(struct search *s, struct way *way, const struct insn *insn)
+{
+	struct value at = insn->has_modrm ? address_of(way, insn) : (struct value){0};
+	enum then then;
+
+	/* Not by `lea`, which only counts. */
+	if (is_first_fp(&way->fp) && at.base == FP && at.off[0] < 0 && insn->base == FP &&
+	    !(insn->map == INSN_MAP_1 && insn->op == 0x8d))
+		s->uses_fp = true;
+	if (is_beginning(s, way, insn))
+		return THEN_END;
+	if (insn->map == INSN_MAP_1 && is_dispatch(way, insn))
+		s->uses_fp |= is_first_fp(&way->fp);
+	if (insn_writes(insn, R10))
+		way->has_table = insn->map == INSN_MAP_1 && insn->op == 0xba && insn->is_wide;
+	if (insn->map == INSN_MAP_1 && follow_stack(s, way, insn, &then))
+		return then;
+	if (insn->map == INSN_MAP_0F && !insn->is_vex) {
+		if (insn->op >= 0x80 && insn->op <= 0x8f)
+			return THEN_BRANCH;
+		if (insn->op == 0x0b || insn->op == 0xb9 || insn->op == 0xff)
+			return THEN_END;
+	}
+	if (follow_value(way, insn))
+		return THEN_ON;
+	if (insn_writes(insn, SP))
+		way->sp = (struct value){0};
+	if (insn_writes(insn, FP))
+		way->fp = (struct value){0};
+	return THEN_ON;
+}
+
+/* --- the search --- */
+
+static bool is_of_file(const struct unwind_space *space, uint64_t pc)
+{
+	const struct unwind_map *map = unwind_map_of(space, pc);
+
+	return map && map->module &&
+	       (map->module->has_table || map->module->state != STACK_END_JIT);
+}
+
+static bool next_insn(struct search *s, uint64_t pc, struct insn *ret)
+{
+	uint64_t at = pc - s->window_at;
+	size_t left;
+
+	if (at >= s->window_bytes || s->window_bytes - at < INSN_BYTES_MAX) {
+		s->window_bytes = code_fetch(s->code, s->space, pc, s->window, sizeof(s->window),
+					     &s->is_pending);
+		s->window_at = pc;
+		at = 0;
+	}
+	left = s->window_bytes - at;
+	return left > 0 && insn_decode(s->window + at, left, ret);
+}
+
+static void add_branch(struct search *s, const struct way *way, uint64_t target)
+{
+	if (s->nr_branches == BRANCHES)
+		return;
+	s->branches[s->nr_branches] = *way;
+	s->branches[s->nr_branches++].pc = target;
+}
+
+/* Has a way come to PC before? Full as the table may be, ways end where instructions run out. */
+static bool has_been_at(struct search *s, uint64_t pc)
+{
+	uint64_t *seen = s->budget->seen, key = pc << 16 | s->budget->nr_searches;
+	uint64_t i = hash_u64(pc);
+
+	for (unsigned int n = 0; n < PROBES; n++, i++) {
+		uint64_t *at = &seen[i % CODE_SEEN];
+
+		if (*at == key)
+			return true;
+		if ((*at & UINT16_MAX) != s->budget->nr_searches) {
+			*at = key;
+			return false;
+		}
+	}
+	return false;
+}
+
+/* All that was seen was seen in other searches. */
+static void begin_search(struct code_budget *budget)
+{
+	if (++budget->nr_searches == 0) {
+		memset(budget->seen, 0, sizeof(budget->seen));
+		budget->nr_searches = 1;
+	}
+}
+
+static struct code_place place_of(const struct value *value)
+{
+	return (struct code_place){
+		.base = value->base == FP ? CODE_FP : CODE_SP,
+		.nr_loads = value->nr_loads,
+		.off = {value->off[0], value->off[1], value->off[2]},
+	};
+}
+
+/* What a way that has come to `ret` says; false: it has lost sight of the stack. */
+static bool rule_of(const struct way *way, const struct insn *insn, struct code_rule *ret)
+{
+	if (!way->sp.base || way->sp.nr_loads == LOADS_MAX)
+		return false;
+	*ret = (struct code_rule){
+		.ra = place_of(&way->sp),
+		.fp = place_of(&way->fp),
+		.is_fp_lost = !way->fp.base,
+		.pops = insn->op == 0xc2 ? (uint16_t)insn->imm : 0,
+	};
+	return true;
+}
+
+/* Nothing but `pop rbp` was last done to rsp: the return address is next. */
+static bool is_just_popped(const struct way *way)
+{
+	struct value next = way->sp;
+
+	next = loaded(moved(next, -8));
+	return way->fp.nr_loads == 1 && is_equal(&next, &way->fp);
+}
+
+/*
+ * `hlt` is forbidden to programs: it stands where nobody is to come, after what never returns, in start-up
+ * code (the C libraries' _start, musl's clone) and below coroutines (Boost.Context's).
+ */
+static bool is_halt(const struct insn *insn)
+{
+	return insn->map == INSN_MAP_1 && insn->op == 0xf4;
+}
+
+/*
+ * LuaJIT's traces never return: they are left by jumps to lj_vm_exit_handler, in its file, with the
+ * exit's number in two bytes on the stack. Their frame is that of its interpreter's C function and 16 bytes
+ * (CFRAME_SIZE_JIT of lj_frame.h, for x86-64 with GC64), and what they spill there.
+ */
+static bool is_trace_exit(const struct search *s, const struct way *way, uint64_t target)
+{
+	return !s->is_file && way->sp.base == SP && way->sp.nr_loads == 0 &&
+	       way->sp.off[0] == -2 * 8 && is_of_file(s->space, target);
+}
+
+static const struct code_rule rule_of_trace = {
+	.ra = {.base = CODE_SP, .off = {0x58}},
+	.is_fp_lost = true,
+	.is_trace = true,
+};
+
+/* Follow one way to its end. True: it has come to a return that says where things are. */
+static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
+{
+	struct insn insn;
+
+	while (s->nr_left > 0 && !has_been_at(s, way->pc) && next_insn(s, way->pc, &insn)) {
+		uint64_t target;
+
+		s->nr_left--;
+		way->pc += insn.bytes;
+		target = way->pc + (uint64_t)insn.imm;
+		switch (follow(s, way, &insn)) {
+		case THEN_ON:
+			break;
+		case THEN_BRANCH:
+			s->has_branched = true;
+			add_branch(s, way, target);
+			break;
+		case THEN_JUMP:
+			if (is_just_popped(way))
+				return rule_of(way, &insn, ret);
+			if (is_trace_exit(s, way, target)) {
+				s->is_trace = true;
+				return false;
+			}
+			way->pc = target;
+			break;
+		case THEN_RETURN:
+			return rule_of(way, &insn, ret);
+		case THEN_TAIL:
+			/* With all of its frame gone: what it jumps to returns to its caller. */
+			if (!s->has_tail && way->sp.base == SP && way->sp.off[0] >= 0)
+				s->has_tail = rule_of(way, &insn, &s->tail);
+			return false;
+		case THEN_END:
+			s->is_root = is_halt(&insn) && !s->has_branched;
+			return false;
+		}
+	}
+	return false;
+}
+
+/*
+ * A way that goes on after a call that never returns comes into another function, and through it to a return
+ * address that is not above the stack pointer. So one above it is right, and so is any if no call is on the way.
+ */
+static bool is_sure(const struct search *s, const struct code_rule *rule)
+{
+	return !s->has_called || rule->ra.base != CODE_SP || rule->ra.nr_loads > 0 ||
+	       rule->ra.off[0] > 0;
+}
+
+/* Could the return address be there? Compilers of files keep the stack aligned to 16 bytes at calls. */
+static bool is_believable(const struct search *s, const struct code_rule *rule)
+{
+	const struct value *at_call = &s->sp_at_call;
+
+	if (is_sure(s, rule))
+		return rule->ra.base != CODE_SP || rule->ra.nr_loads > 0 || rule->ra.off[0] >= 0;
+	return rule->ra.off[0] == 0 &&
+	       (!s->is_file ||
+		(at_call->base == SP && at_call->nr_loads == 0 && (at_call->off[0] - 8) % 16 == 0));
+}
+
+/* Follow WAY and what branches off it to a return. */
+static bool find_return(struct search *s, struct way way, struct code_rule *ret)
+{
+	struct code_rule rule;
+	bool is_found = false;
+
+	for (;;) {
+		if (follow_way(s, &way, &rule) && is_believable(s, &rule)) {
+			is_found = true;
+			*ret = rule;
+			if (is_sure(s, &rule))
+				return true;
+		}
+		if (s->nr_branches == 0)
+			return is_found;
+		way = s->branches[--s->nr_branches];
+	}
+}
+
+/* --- a beginning instead of an end --- */
+
+/*
+ * HotSpot's compilers begin a function by touching the stack below (`mov [rsp - n], eax`), then
+ * `push rbp`, perhaps `mov rbp, rsp`, and `sub rsp, n`. The bytes of the frame, or 0: P, of LEFT bytes, is not that.
+ */
+static uint32_t frame_of_beginning(const uint8_t *p, size_t left)
+{
+	static const uint8_t fp_of_sp[] = {0x48, 0x8b, 0xec};
+	size_t at = 8;
+	uint32_t frame;
+
+	if (left < 12 || p[0] != 0x89 || p[1] != 0x84 || p[2] != 0x24 || p[7] != 0x55)
+		return 0;
+	if (memcmp(p + at, fp_of_sp, sizeof(fp_of_sp)) == 0)
+		at += sizeof(fp_of_sp);
+	if (left < at + 4 || p[at] != 0x48 || p[at + 2] != 0xec)
+		return 0;
+	if (p[at + 1] == 0x83)
+		return p[at + 3];
+	if (left < at + 7 || p[at + 1] != 0x81)
+		return 0;
+	memcpy(&frame, p + at + 3, sizeof(frame));
+	return frame < OFFSET_MAX ? frame : 0;
+}
+
+/* The last beginning before PC, a function without a way out: its rule is that of its body. */
+static bool find_beginning(struct search *s, uint64_t pc, struct code_rule *ret)
+{
+	uint8_t text[BACK_STEP + BEGINNING_MAX];
+	uint64_t end = pc;
+
+	for (uint32_t n = 0; n < BACK_MAX / BACK_STEP && end > BACK_STEP; n++, end -= BACK_STEP) {
+		size_t got = code_fetch(s->code, s->space, end - BACK_STEP, text,
+					MIN(sizeof(text), (size_t)(pc - (end - BACK_STEP))),
+					&s->is_pending);
+
+		if (got < BACK_STEP)
+			return false;
+		for (size_t i = BACK_STEP; i-- > 0;) {
+			uint32_t frame = frame_of_beginning(text + i, got - i);
+
+			if (frame == 0 || frame % 8)
+				continue;
+			*ret = (struct code_rule){
+				.ra = {.base = CODE_SP, .off = {(int32_t)frame + 8}},
+				.fp = {.base = CODE_SP, .nr_loads = 1, .off = {(int32_t)frame}},
+			};
+			return true;
+		}
+	}
+	return false;
+}
+
+enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_space *space,
+				uint64_t pc, bool is_exact, struct code_rule *ret)
+{
+	uint32_t *insns_left = &code->budget->insns_left;
+	uint32_t nr_max = MIN(*insns_left, INSNS_MAX);
+	struct search s = {
+		.code = code,
+		.space = space,
+		.budget = code->budget,
+		.is_file = is_of_file(space, pc),
+		.has_called = !is_exact,
+		.sp_at_call = {.base = SP},
+		.nr_left = nr_max,
+	};
+	struct way way = {.pc = pc, .sp = {.base = SP}, .fp = {.base = FP}};
+	bool is_found;
+
+	way.has_table = is_exact && is_after_table(&s, pc);
+	begin_search(code->budget);
+	is_found = find_return(&s, way, ret);
+	*insns_left -= nr_max - s.nr_left;
+	if (is_found)
+		return CODE_YES;
+	if (s.is_root)
+		return CODE_ROOT;
+	if (s.is_trace) {
+		*ret = rule_of_trace;
+		return CODE_YES;
+	}
+	if (s.is_pending)
+		return CODE_PENDING;
+	/* In a file it is as likely a `switch`, unless its frame has been given up. */
+	if (s.has_tail && (is_exact || !s.uses_fp) && (!s.is_file || s.tail.ra.off[0] > 0)) {
+		*ret = s.tail;
+		return CODE_YES;
+	}
+	if (!s.uses_fp && find_beginning(&s, pc, ret))
+		return CODE_YES;
+	if (!s.uses_fp)
+		return s.is_pending ? CODE_PENDING : CODE_NO;
+	*ret = (struct code_rule){
+		.ra = {.base = CODE_FP, .off = {8}},
+		.fp = {.base = CODE_FP, .nr_loads = 1},
+		.is_open = true,
+	};
+	return CODE_YES;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* See live_read.h. */
+#include "config.h"
+
+#include "unwind/live_read.h"
+
+#include "src/base/hash.h"
+#include "src/base/util.h"
+#include "unwind/code.h"
+
+/* Does FRAME stand for a call? A file that nobody has looked at for that is asked for it. */
+static bool is_after_call(const struct unwind_space *space, const struct unwind_frame *frame)
+{
+	const struct unwind_map *map = unwind_map_of(space, frame->pc - 1);
+	struct unwind_module *module = map ? map->module : NULL;
+
+	if (!module)
+		return false;
+	if (module->state == STACK_END_JIT && space->code)
+		return code_is_return(space->code, space, frame->pc) == CODE_YES;
+	if (module->has_return_addrs)
+		return return_addrs_has(&module->return_addrs, frame->off);
+	module->needs_return_addrs |= module->has_table && !module->return_addrs_failed;
+	return false;
+}
+
+/* On x86-64 and aarch64 a return address lies below the caller's stack pointer. */
+static bool is_above(const struct live_read *read, const struct unwind_frame *frame)
+{
+	return frame->sp > read->cut;
+}
+
+bool live_read_accept(struct tails *tails, const struct live_read *read,
+		      const struct unwind_frame *frames, const struct unwind_result *result)
+{
+	struct tail tail = {
+		.process = read->process,
+		.tid = read->tid,
+		.time_ns = read->time_ns,
+		.seen_ns = read->read_ns,
+		.inner = hash_u64(hash_bytes(read->guard, read->bytes) ^ read->cut),
+	};
+	bool is_good = true;
+
+	if (result->end != STACK_END_ROOT)
+		return false;
+	for (uint32_t i = 1; i < result->nr_frames; i++) {
+		if (!is_above(read, &frames[i]))
+			continue;
+		tail.outer = hash_u64(tail.outer ^ frames[i].pc) ^ frames[i].sp;
+		if (frames[i].is_return && i + 1 < result->nr_frames)
+			is_good &= is_after_call(read->space, &frames[i]);
+	}
+	return is_good && tails_believe_read(tails, &tail);
+}
