@@ -229,4 +229,39 @@ static inline int run_as_both(int (*run)(void))
 	return failed + (WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
+/* The mapping of PID whose line holds PERMS and NAME, as a request for it. False: none. */
+static inline bool find_mapping(pid_t pid, const char *perms, const char *name,
+				struct broker_file_request *ret)
+{
+	char path[64], line[4096 + 256];
+	bool is_found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!is_found && fgets(line, sizeof(line), file)) {
+		unsigned long long start, end, ino;
+		char found[8];
+		unsigned maj, min;
+
+		if (sscanf(line, "%llx-%llx %4s %*x %x:%x %llu", &start, &end, found, &maj, &min,
+			   &ino) != 6)
+			continue;
+		is_found = strcmp(found, perms) == 0 && strstr(line, name);
+		*ret = (struct broker_file_request){
+			.kind = BROKER_MAPPED,
+			.pid = pid,
+			.start = start,
+			.end = end,
+			.ino = ino,
+			.maj = maj,
+			.min = min,
+		};
+	}
+	fclose(file);
+	return is_found;
+}
+
 #endif

@@ -61,9 +61,17 @@ void end_entry(struct bytes *b, size_t at)
 	memcpy(b->b + at, &bytes, 4);
 }
 
-static bool is_a64(void)
+/* The machine's return address column, and its pc. */
+static uint8_t ra_reg(void)
 {
-	return input.machine == TABLE_MACHINE_AARCH64;
+	return input.machine == TABLE_MACHINE_AARCH64 ? A64_X30
+	       : input.machine == TABLE_MACHINE_I386  ? I386_EIP
+						      : X86_RIP;
+}
+
+static uint8_t pc_reg(void)
+{
+	return input.machine == TABLE_MACHINE_AARCH64 ? A64_PC : ra_reg();
 }
 
 size_t put_cie(const char *augmentation, const uint8_t *insns, size_t bytes)
@@ -74,9 +82,9 @@ size_t put_cie(const char *augmentation, const uint8_t *insns, size_t bytes)
 	put32(&eh, 0);
 	put8(&eh, 1);
 	put(&eh, augmentation, strlen(augmentation) + 1);
-	put8(&eh, 1);				 /* code alignment */
-	put8(&eh, 0x78);			 /* data alignment -8 */
-	put8(&eh, is_a64() ? A64_X30 : X86_RIP); /* return address */
+	put8(&eh, 1);						      /* code alignment */
+	put8(&eh, (uint8_t)(0x80 - table_word_bytes(input.machine))); /* data alignment, sleb */
+	put8(&eh, ra_reg());
 	if (augmentation[0] == 'z') {
 		put8(&eh, 1);
 		put8(&eh, 0x1b); /* pcrel sdata4 */
@@ -179,7 +187,7 @@ void compile_one(const uint8_t *insns, size_t bytes)
 
 void walk_from(uint64_t at)
 {
-	regs.r[is_a64() ? A64_PC : X86_RIP] = MAP_START + at;
+	regs.r[pc_reg()] = map.start + at;
 	unwind_dwarf(&space, &regs, &stack, frames, &result);
 }
 
@@ -188,7 +196,7 @@ void expect_caller(uint64_t at)
 	walk_from(0x100 + at);
 	assert_int_equal(result.end, STACK_END_ROOT);
 	assert_int_equal(result.nr_frames, 2);
-	assert_int_equal(frames[1].pc, CALLER);
+	assert_int_equal(frames[1].pc, map.start + CALLER - MAP_START);
 	assert_int_equal(frames[1].off, TEXT_OFF + 0x1010);
 	assert_true(frames[1].is_return);
 }

@@ -49,7 +49,7 @@ LIVE_TRIES_MAX = 120
 NOISE = re.compile(rb"^whole run: cost .*|^stacktop .*|^\d{4}-\d\d-\d\d .*", re.M)
 
 TELLING = re.compile(rb'"dropped":[1-9]|'
-                     rb"^whole recording: .*|no names from .*|the loader was replaced|unreadable [1-9]|[^ ]+\+0x[0-9a-f]+|\[\.\.\.\]", re.M)
+                     rb"^whole recording: .*|no names from .*|the loader was replaced|unreadable [1-9]|functions left out [1-9]|[^ ]+\+0x[0-9a-f]+|\[\.\.\.\]", re.M)
 
 
 class Result:

@@ -2,18 +2,33 @@
 
 SCRIPT_TESTS += \
 	tests/test_layers.sh \
+	tests/test_live_annotate.sh \
 	tests/test_live_assembly.sh \
 	tests/test_live_builds.sh \
 	tests/test_live_chains.sh \
 	tests/test_live_command.sh \
+	tests/test_live_container.sh \
+	tests/test_live_copy.sh \
+	tests/test_live_cut.sh \
 	tests/test_live_debuginfod.sh \
+	tests/test_live_exec.sh \
 	tests/test_live_expensive.sh \
 	tests/test_live_faults.sh \
 	tests/test_live_files.sh \
+	tests/test_live_go.sh \
+	tests/test_live_health.sh \
+	tests/test_live_jit.sh \
+	tests/test_live_names.sh \
+	tests/test_live_i386.sh \
+	tests/test_live_overload.sh \
+	tests/test_live_libraries.sh \
+	tests/test_live_places.sh \
 	tests/test_live_processes.sh \
+	tests/test_live_rest.sh \
 	tests/test_live_shares.sh \
 	tests/test_live_short.sh \
 	tests/test_live_stitch.sh \
+	tests/test_live_storms.sh \
 	tests/test_live_user.sh \
 	tests/test_live_write.sh
 
@@ -35,9 +50,9 @@ check-oom: stacktop$(EXEEXT) tests/fail_alloc.so
 # No function that the program does not use.
 EXTRA_DIST += tests/check_unused.sh
 unused_cppflags = $(CPPFLAGS) $(AM_CPPFLAGS) $(NCURSES_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS) \
-	$(ZSTD_CFLAGS) $(SECCOMP_CFLAGS) $(DEBUGINFOD_CFLAGS)
-unused_libs = $(NCURSES_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LZMA_LIBS) $(ZSTD_LIBS) $(SECCOMP_LIBS) \
-	$(DEMANGLE_LIBS) $(LIBS)
+	$(ZLIB_CFLAGS) $(ZSTD_CFLAGS) $(SECCOMP_CFLAGS) $(DEBUGINFOD_CFLAGS) $(CAPSTONE_CFLAGS)
+unused_libs = $(NCURSES_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LZMA_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS) $(SECCOMP_LIBS) \
+	$(DEMANGLE_LIBS) $(CAPSTONE_LIBS) $(LIBS)
 check-unused: config.h
 	@CC='$(CC)' CPPFLAGS='$(unused_cppflags)' LIBS='$(unused_libs)' top_srcdir='$(top_srcdir)' \
 		$(srcdir)/tests/check_unused.sh
@@ -47,11 +62,18 @@ EXTRA_DIST += \
 	tests/chains_lib.sh \
 	tests/lib.sh \
 	tests/live-report \
+	tests/cut_recording.py \
+	tests/read_pprof.py \
+	tests/read_script.py \
 	tests/live_lib.sh \
 	tests/loads.sh \
 	tests/targets/chains.c \
+	tests/targets/chains.go \
+	tests/targets/cut.c \
 	tests/targets/deep.c \
+	tests/targets/hot_loop.c \
 	tests/targets/files.c \
+	tests/targets/jit.c \
 	tests/targets/mapped.c \
 	tests/targets/remaps.c \
 	tests/targets/shares.c

@@ -140,7 +140,7 @@ pass 'perf_event_mlock_kb'
 # --- a CPU that leaves and comes back
 
 if [ -w "$cpu_file" ] && [ "$(nproc)" -gt 1 ]; then
-	document_says() { tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | sed 's/,"tree":.*/}/' | jq -e "$1" >/dev/null 2>&1; }
+	document_says() { tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | sed 's/,"tree":{.*/}/' | jq -e "$1" >/dev/null 2>&1; }
 	start taskset -c "$cpu" "$tmp/spin"
 	start "$STACKTOP" -b --format=json -d 0.3 --window 1 >"$tmp/json" 2>"$tmp/err"
 	main=$last_pid

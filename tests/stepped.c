@@ -12,9 +12,53 @@
 
 #define NOINLINE __attribute__((noinline))
 
-int tail_first(int n);
-int tail_last(int n);
+#ifdef __i386__
+#define IN_REGISTERS __attribute__((regparm(1)))
+#else
+#define IN_REGISTERS
+#endif
+
+int tail_first(int n) IN_REGISTERS;
+int tail_last(int n) IN_REGISTERS;
 /* Frames of three kinds that are left by a jump; gcc would not at every -O. */
+#ifdef __i386__
+__asm__(".text\n"
+	"tail_first:\n"
+	".cfi_startproc\n"
+	"	push %ebx\n"
+	".cfi_def_cfa_offset 8\n"
+	".cfi_offset %ebx, -8\n"
+	"	lea 1(%eax), %ebx\n"
+	"	call tail_last\n"
+	"	lea (%ebx, %eax), %eax\n"
+	"	pop %ebx\n"
+	".cfi_restore %ebx\n"
+	".cfi_def_cfa_offset 4\n"
+	"	jmp tail_middle\n"
+	".cfi_endproc\n"
+	"tail_middle:\n"
+	".cfi_startproc\n"
+	"	push %ebp\n"
+	".cfi_def_cfa_offset 8\n"
+	".cfi_offset %ebp, -8\n"
+	"	mov %esp, %ebp\n"
+	".cfi_def_cfa_register %ebp\n"
+	"	sub $64, %esp\n"
+	"	and $-32, %esp\n"
+	"	mov %eax, (%esp)\n"
+	"	call tail_last\n"
+	"	add (%esp), %eax\n"
+	"	leave\n"
+	".cfi_def_cfa %esp, 4\n"
+	".cfi_restore %ebp\n"
+	"	jmp tail_last\n"
+	".cfi_endproc\n"
+	"tail_last:\n"
+	".cfi_startproc\n"
+	"	lea 3(%eax), %eax\n"
+	"	ret\n"
+	".cfi_endproc\n");
+#else
 __asm__(".text\n"
 	"tail_first:\n"
 	".cfi_startproc\n"
@@ -53,6 +97,7 @@ __asm__(".text\n"
 	"	lea 3(%rdi), %eax\n"
 	"	ret\n"
 	".cfi_endproc\n");
+#endif
 
 static volatile sig_atomic_t handled;
 static jmp_buf back;

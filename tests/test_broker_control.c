@@ -78,7 +78,7 @@ static void broker_closes_descriptors(void **state)
 		nr_open += faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	}
 	if (geteuid() == 0)
-		assert_int_equal(nr_open, 3 + 2 + 1 + 1);
+		assert_int_equal(nr_open, 3 + 3 + 1 + 1);
 	close(secret);
 	close(200);
 	broker_stop(broker);

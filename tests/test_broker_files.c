@@ -242,7 +242,7 @@ static void file_of_a_gone_process_opens(void **state)
 static void memory_file_opens(void **state)
 {
 	struct broker_file_request request;
-	int memfd = memfd_create("program", MFD_CLOEXEC), fd;
+	int memfd = memfd_create("program", MFD_CLOEXEC), program, fd;
 	char path[64];
 	pid_t pid;
 
@@ -250,22 +250,20 @@ static void memory_file_opens(void **state)
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), memfd);
 	copy_file(SLEEP, path);
 	fchmod(memfd, 0755);
-	in_folder(path, sizeof(path), "memfd");
+	/* What anybody has open for writing cannot be executed. */
+	program = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(program >= 0);
+	close(memfd);
 	pid = fork();
 	if (pid == 0) {
 		static char name[] = "sleep", seconds[] = "1000";
 		char *const argv[] = {name, seconds, NULL}, *const env[] = {NULL};
-		/* a memory file that was opened for writing cannot be executed */
-		int again = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
 
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", memfd);
-		again = again >= 0 ? open(path, O_RDONLY | O_CLOEXEC) : again;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		close(memfd);
-		fexecve(again, argv, env);
+		fexecve(program, argv, env);
 		_exit(127);
 	}
-	close(memfd);
+	close(program);
 	assert_true(await_mapping(pid, "r-xp", "memfd:program", &request));
 	assert_int_equal(ask_file(broker, &request, &fd), 0);
 	assert_same_content(fd, SLEEP);
@@ -299,6 +297,57 @@ static pid_t start_mapper(int fd, int prot, int flags)
 }
 
 /* A mapped device is not opened. */
+/* What is mapped executable comes, page by page; nothing else does. */
+static void code_is_read_data_is_not(void **state)
+{
+	size_t page = 4096, len;
+	uint64_t *memory = mmap(NULL, 8 * BROKER_PIECE_BYTES, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t at = align_up((uint64_t)(uintptr_t)memory, BROKER_PIECE_BYTES);
+	struct broker_file_request request = {
+		.kind = BROKER_CODE,
+		.pid = getpid(),
+		.nr_pieces = 2,
+		.pieces = {at, at + BROKER_PIECE_BYTES},
+	};
+	const uint32_t *masks;
+	const void *data;
+	pid_t child;
+	int fd;
+
+	(void)state;
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	memset(memory, 0x5a, 8 * BROKER_PIECE_BYTES);
+	assert_int_equal(mprotect((void *)(uintptr_t)(at + page), 2 * page, PROT_READ | PROT_EXEC),
+			 0);
+	assert_int_equal(ask_file(broker, &request, &fd), -EACCES); /* one of stacktop's own */
+	child = start_sleeper();
+	request.pid = child;
+	request.start_time = start_time_of(child);
+	assert_int_equal(ask_file(broker, &request, &fd), 0);
+	assert_int_equal(memfd_map(fd, 64 << 20, &data, &len), 0);
+	assert_int_equal(len, BROKER_PIECES_BYTES(2));
+	masks = data;
+	assert_int_equal(masks[0], 2 | 4);
+	assert_int_equal(masks[1], 0);
+	for (size_t i = 0; i < 2 * BROKER_PIECE_BYTES; i++)
+		assert_int_equal(((const uint8_t *)&masks[2])[i],
+				 i >= page && i < 3 * page ? 0x5a : 0);
+	munmap((void *)(uintptr_t)data, len);
+	close(fd);
+	request.start_time++;
+	assert_int_equal(ask_file(broker, &request, &fd), -ESTALE);
+	request.start_time = 0;
+	request.pieces[1]++;
+	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
+	request.nr_pieces = 0;
+	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
+	request.nr_pieces = BROKER_PIECES_MAX + 1;
+	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
+	end_child(child);
+	munmap(memory, 8 * BROKER_PIECE_BYTES);
+}
+
 static void device_is_refused(void **state)
 {
 	struct broker_file_request request;
@@ -599,6 +648,7 @@ static int run(void)
 		cmocka_unit_test(deleted_executable_opens),
 		cmocka_unit_test(file_of_a_gone_process_opens),
 		cmocka_unit_test(memory_file_opens),
+		cmocka_unit_test(code_is_read_data_is_not),
 		cmocka_unit_test(device_is_refused),
 		cmocka_unit_test(data_is_refused),
 		cmocka_unit_test(what_is_not_elf_is_refused),

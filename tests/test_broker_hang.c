@@ -23,37 +23,6 @@ static bool is_mounted(const char *folder)
 	return statfs(folder, &fs) == 0 && fs.f_type == 0x65735546; /* FUSE_SUPER_MAGIC */
 }
 
-static bool find_program(pid_t pid, struct broker_file_request *ret)
-{
-	char path[64], line[4096];
-	bool is_found = false;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	file = fopen(path, "re");
-	while (file && !is_found && fgets(line, sizeof(line), file)) {
-		unsigned long long start, end, ino;
-		unsigned maj, min;
-
-		if (!strstr(line, "/program") || sscanf(line, "%llx-%llx r-xp %*x %x:%x %llu",
-							&start, &end, &maj, &min, &ino) != 5)
-			continue;
-		*ret = (struct broker_file_request){
-			.kind = BROKER_MAPPED,
-			.pid = pid,
-			.start = start,
-			.end = end,
-			.ino = ino,
-			.maj = maj,
-			.min = min,
-		};
-		is_found = true;
-	}
-	if (file)
-		fclose(file);
-	return is_found;
-}
-
 /* A program that runs from a mounted file system; false: this machine cannot. */
 static bool set_up_mount(struct hang *hang)
 {
@@ -90,7 +59,8 @@ static bool set_up_mount(struct hang *hang)
 		char state[64];
 
 		status_field(hang->program, "State", state, sizeof(state));
-		if (state[0] == 'S' && find_program(hang->program, &hang->request))
+		if (state[0] == 'S' &&
+		    find_mapping(hang->program, "r-xp", "/program", &hang->request))
 			return true;
 		usleep(10000);
 	}

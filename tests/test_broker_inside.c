@@ -111,6 +111,14 @@ static void try_running(void)
 
 /* --- "reaches nobody but its own processes" */
 
+static int try_reading(pid_t pid)
+{
+	long word;
+	struct iovec here = {&word, sizeof(word)}, there = {&victim_word, sizeof(victim_word)};
+
+	return TRIED(syscall(SYS_process_vm_readv, pid, &here, 1, &there, 1, 0));
+}
+
 static void try_reaching(void)
 {
 	struct iovec here = {&victim_word, sizeof(victim_word)}, there = here;
@@ -126,7 +134,6 @@ static void try_reaching(void)
 	REFUSED(TRIED(prlimit(neighbour, RLIMIT_NOFILE, &none, NULL)));
 	REFUSED(TRIED(syscall(SYS_ptrace, 16 /* PTRACE_ATTACH */, victim, NULL, NULL)));
 	REFUSED(TRIED(syscall(SYS_process_vm_writev, victim, &here, 1, &there, 1, 0)));
-	REFUSED(TRIED(syscall(SYS_process_vm_readv, victim, &here, 1, &there, 1, 0)));
 	REFUSED(try_memory(victim, O_RDWR));
 	REFUSED(try_memory(victim, O_WRONLY));
 	REFUSED(try_memory(neighbour, O_RDWR));
@@ -187,6 +194,7 @@ static int be_sampling(void)
 		return INSIDE_FAILED;
 	/* It sees into root's processes and opens root's files to read. */
 	POSSIBLE(try_maps(victim));
+	POSSIBLE(try_reading(victim));
 	POSSIBLE(try_open(secret_path, O_RDONLY));
 	if (may_sample)
 		POSSIBLE(try_event());
@@ -233,6 +241,7 @@ static int be_reader_of_root(void)
 		return INSIDE_FAILED;
 	POSSIBLE(try_open(secret_path, O_RDONLY));
 	REFUSED(try_maps(victim));
+	REFUSED(try_reading(victim));
 	REFUSED(try_event());
 	return nr_wrong;
 }
@@ -243,6 +252,7 @@ static int be_reader_by_sudo(void)
 		return INSIDE_FAILED;
 	REFUSED(try_open(secret_path, O_RDONLY));
 	REFUSED(try_maps(victim));
+	REFUSED(try_reading(victim));
 	REFUSED(try_event());
 	return nr_wrong;
 }
@@ -292,6 +302,7 @@ static int be_sampling_by_file_capabilities(void)
 	if (broker_give_up(&config) < 0 || broker_confine(&config) < 0)
 		return INSIDE_FAILED;
 	POSSIBLE(try_maps(victim));
+	POSSIBLE(try_reading(victim));
 	POSSIBLE(try_open(secret_path, O_RDONLY));
 	try_identities();
 	try_writing();

@@ -50,8 +50,7 @@ static int set_up(void **state)
 
 	engine = calloc(1, sizeof(*engine));
 	engine->procs = procs_new();
-	engine->stacks.lbr = lbr_new();
-	engine->stacks.stitch = stitch_new();
+	assert_int_equal(stacks_init(&engine->stacks, 0), 0);
 	do_mmap(engine->procs, PID, CODE, 0x10000, "/bin/program", 5, 0);
 	module = procs_module(engine->procs, module_at(engine->procs, PID, CODE, 0));
 	module_failed(engine->procs, module, STACK_END_NO_FILE, "not there", false);
@@ -62,8 +61,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	reorder_free(drain.reorder);
-	stitch_free(engine->stacks.stitch);
-	lbr_free(engine->stacks.lbr);
+	stacks_done(&engine->stacks);
 	procs_free(engine->procs);
 	free(engine);
 	return 0;

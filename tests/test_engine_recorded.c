@@ -618,7 +618,12 @@ static void a_chain_without_registers_is_shown(void **state)
 		 0x500,
 		 {U, 0x500, 0x300},
 		 {0x500, 0x300}},
-		{"neither copy nor chain", USER | REGS | BARE, 0x500, {K, K_IP}, {K_IP, 0x500}},
+		{"neither copy nor chain", USER | REGS | BARE, 0x500, {0}, {0x500}},
+		{"registers of a program that exec has ended",
+		 KERNEL | REGS | BARE,
+		 K_IP,
+		 {K, K_IP},
+		 {K_IP}},
 	};
 	struct im_attr attr = im_cycles;
 

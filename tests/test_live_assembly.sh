@@ -59,7 +59,7 @@ if "$STACKTOP" -b -n 1 -d 0.2 >"$tmp/probe" 2>&1 && [ "$(id -u)" = 0 ]; then
 	live()
 	{
 		start "$tmp/assembly"
-		"$STACKTOP" -b --format=json -n 2 -d 4 -p "$last_pid" >"$tmp/all" 2>"$tmp/err"
+		"$STACKTOP" -b --format=json --view=tree --min-percent=0 -n 2 -d 4 -p "$last_pid" >"$tmp/all" 2>"$tmp/err"
 		kill -KILL "$last_pid"
 		tail -n 1 "$tmp/all" >"$tmp/json"
 		has_path "$callers" 90 '^(assembly|libspin.so)$'
@@ -86,7 +86,7 @@ replay()
 	local what=$1 file=$2 condition=$3
 	shift 3
 	for run in 1 2; do
-		timeout 100 "$STACKTOP" -b --format=json -i "$file" "$@" >"$tmp/json" 2>"$tmp/err" ||
+		timeout 100 "$STACKTOP" -b --format=json --view=tree --min-percent=0 -i "$file" "$@" >"$tmp/json" 2>"$tmp/err" ||
 			fail "$what: exit status $?: $(cat "$tmp/err")"
 		jq -e "$condition" "$tmp/json" >/dev/null ||
 			fail "$what, run $run: $(jq -c '.health | [.samples, .complete, .incomplete]' "$tmp/json")"

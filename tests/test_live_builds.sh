@@ -3,7 +3,7 @@
 #
 # The same known stacks in programs of all builds: by gcc and clang, at a fixed
 # place, static, static and moved, with another C library whose code has no
-# unwind information, and 32-bit programs, which are told to be what they are.
+# unwind information, and with none at all.
 
 . "${top_srcdir:-.}/tests/lib.sh"
 . "$top_srcdir/tests/chains_lib.sh"
@@ -62,33 +62,24 @@ for kind in gcc 'gcc -static' 'musl-gcc -static'; do
 	look "$program" by_fp && pass "$program"
 done
 
-# musl's own code has no unwind information: a stack is told up to there, through
-# the frame of a signal that its trampoline makes, and is not called complete.
-musl()
-{
-	profile trap
-	has_path ';?main;trapped;(__restore_rt;)?on_usr1;spin$' 70 "$program"
-	profile calls
-	has_path ';?main;calls;calls_b;calls_c;spin$' 90 "$program"
-	jq -e '.health | .samples > 20 and .complete + ([.incomplete[]] | add // 0) == .user_stacks' \
-		"$tmp/json" >/dev/null || why=$(jq -c .health "$tmp/json")
-}
+# Without unwind information: musl's own code, of which only the frame of a signal is known, and
+# programs, as those of Rust are with panic=abort. What the code does to return tells its frames.
+without="-fno-asynchronous-unwind-tables -fno-unwind-tables"
 for kind in '' -static; do
 	build "musl$kind" musl-gcc $kind || continue
-	look "$program" musl && pass "$program"
+	expect calls '(^|;)main;calls;calls_b;calls_c;spin$'
+	expect trap '(^|;)main;trapped;(__restore_rt;)?on_usr1;spin$' 70
 done
-
-# 32-bit programs are not unwound, and that is the reason told; what runs has its name.
-# By frame pointers the kernel's chain is as good as any.
-flags=${flags/-fomit/-fno-omit}
-m32()
-{
-	ended calls arch
-	jq -e '[.functions[] | select(.object == "m32" and .name == "spin" and .self > 0)] | length == 1' \
-		"$tmp/json" >/dev/null || why="no name: $(jq -c '.functions[:5]' "$tmp/json")"
-	profile calls --call-graph fp
-	# gcc gives a leaf no frame, so the leaf's caller is not in the chain
-	has_path 'main;calls;calls_b;(calls_c;)?spin$' 90 m32
+# shellcheck disable=SC2086
+build without gcc $without && {
+	expect_chains
+	expect callback '^_start(;.*)?;main;callback;.*compare;spin$'
+	expect thread '(^|;)thread_main;calls;calls_b;calls_c;spin$'
 }
-build m32 gcc -m32 && look m32 m32 && pass m32
+# shellcheck disable=SC2086
+build musl-without musl-gcc -static $without && {
+	expect calls '(^|;)main;calls;calls_b;calls_c;spin$'
+	expect callback '(^|;)main;callback;.*compare;spin$'
+	expect thread '(^|;)thread_main;calls;calls_b;calls_c;spin$'
+}
 finish

@@ -34,8 +34,8 @@ expect vdso '^_start;main;vdso_calls;__vdso_clock_gettime|^_start;main;vdso_call
 bases()
 {
 	expected bases '^_start;main;bases;base_[a-z0-9]*$'
-	jq -e '[.functions[] | select(.name | test("^base_")) | select(.self > 0)] | length == 15' "$tmp/json" >/dev/null ||
-		why="not every register: $(jq -c '[.functions[].name | select(test("^base_"))]' "$tmp/json")"
+	jq -e '[.tree | recurse(.children[]?) | select(.self > 0) | .name | select(test("^base_"))] | unique | length == 15' "$tmp/json" >/dev/null ||
+		why="not every register: $(jq -c '[.tree | recurse(.children[]?) | .name | select(test("^base_"))]' "$tmp/json")"
 }
 look 'chains: bases' bases
 expect syscall '^_start;main;system_calls'
@@ -43,7 +43,12 @@ expect thread '^thread_main;calls;calls_b;calls_c;spin$'
 expect longjmp '^_start;main;long_jumps;jumper;spin$'
 expect deep '^_start;main;deep_100(;deep)+;spin$'
 expect vfork '^_start;main;vforks' 50
+expect vfork-child '^_start;main;vfork_child;calls;calls_b;calls_c;spin$'
+expect clone '^cloned;calls;calls_b;calls_c;spin$'
+expect context '^coroutine;calls;calls_b;calls_c;spin$'
 expect no-cfi-fp '^_start;main;no_cfi_fp;asm_with_fp;spin$'
+expect no-cfi '^_start;main;no_cfi;asm_without_fp;spin$'
+expect jit '^_start;main;jit;run_made;\[jit\]$' 90 'chains|jit'
 expect fork '^_start;main;forked;calls;calls_b;calls_c;spin$'
 expect memfd '^_start;main;calls;calls_b;calls_c;spin$' 90 'memfd'
 
@@ -55,8 +60,9 @@ deep_in_small_copies()
 }
 look 'chains: deep at 4096' deep_in_small_copies
 ends altstack altstack
-ends no-cfi no-cfi
-ends jit jit
+ends altstack-nested altstack
+ends no-cfi-lost no-cfi
+ends jit-lost jit
 
 # Plugins that take turns at one address keep their own names.
 plugins()
@@ -65,10 +71,9 @@ plugins()
 	profile plugins
 	has_path '^plugin_run;in_[ab]$' 50 plugin
 	for p in a b; do
-		jq -e --arg o "plugin_$p.so" --arg f "in_$p" '[.functions[] | select(.object == $o)] |
-			(map(select(.name == $f)) | length == 1) and
-			(map(select(.name | test("^in_") and . != $f)) | length == 0)' "$tmp/json" >/dev/null ||
-			why="plugin_$p: $(jq -c '[.functions[] | select(.object | test("plugin"))]' "$tmp/json")"
+		jq -e --arg o "plugin_$p.so" --arg f "in_$p" '[.tree | recurse(.children[]?) | select(.object == $o) | .name] |
+			unique | index($f) != null and (map(select(test("^in_") and . != $f)) | length == 0)' "$tmp/json" >/dev/null ||
+			why="plugin_$p: $(jq -c '[.tree | recurse(.children[]?) | .object | select(test("plugin"))]' "$tmp/json")"
 	done
 }
 look 'chains: plugins' plugins
@@ -82,7 +87,7 @@ wait_for 20 runs "$gone_pid" "$tmp/gone"
 rm "$tmp/gone"
 deleted()
 {
-	"$STACKTOP" -b --format=json -n 2 -d 0.7 -p $gone_pid >"$tmp/all" || why='it fails'
+	"$STACKTOP" -b --format=json --view=tree --min-percent=0 -n 2 -d 0.7 -p $gone_pid >"$tmp/all" || why='it fails'
 	tail -n 1 "$tmp/all" >"$tmp/json"
 	has_path '^_start;main;calls;calls_b;calls_c;spin$' 90 gone
 }

@@ -76,7 +76,7 @@ begin()
 	start env -u XDG_CACHE_HOME "$@" -b --format=json -d 0.3 --window 3 >"$tmp/json" 2>"$tmp/err"
 	main=$last_pid
 }
-says() { tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | sed 's/,"tree":.*/}/' | jq -e "$1" >/dev/null 2>&1; }
+says() { tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | sed 's/,"tree":{.*/}/' | jq -e "$1" >/dev/null 2>&1; }
 nr_documents() { wc -l <"$tmp/json"; }
 soon()
 {
@@ -131,6 +131,22 @@ pass 'names from a server'
 begin env -u DEBUGINFOD_URLS "$STACKTOP" "--debuginfod=$url"
 soon "$(named "$id-good" in_good)" 'no name from a server that was named'
 end
+# On a screen one line names the server, and nobody is asked before the key has said so.
+mux() { tmux -u -L "stacktop-$id" -f /dev/null "$@"; }
+screen_has() { mux capture-pane -p | grep -q "$1"; }
+if command -v tmux >/dev/null; then
+	: >"$tmp/asked"
+	mux new-session -d -x 160 -y 40 "env -u XDG_CACHE_HOME DEBUGINFOD_URLS=$url LC_ALL=C.UTF-8 '$STACKTOP' -d 0.3 --window 3"
+	wait_for 40 screen_has 'may be at 127.0.0.1:[0-9]*: D asks there' || fail 'the screen does not ask'
+	check 'nobody is asked before the key' test ! -s "$tmp/asked"
+	mux send-keys D
+	wait_for 40 screen_has in_good || fail 'no name after the key'
+	mux send-keys D
+	wait_for 40 screen_has 'no more debug files from' || fail 'the key does not stop it'
+	mux send-keys q
+	wait_for 20 eval '! mux list-sessions 2>/dev/null | grep -q .' || fail 'the screen stays'
+	mux kill-server 2>/dev/null
+fi
 if [ -z "$(cat /etc/debuginfod/*.urls 2>/dev/null)" ]; then
 	env -u DEBUGINFOD_URLS "$STACKTOP" -b -n 1 --debuginfod >"$tmp/out" 2>&1
 	check 'without a server: status 1' test $? = 1

@@ -92,6 +92,22 @@ if is_realtime; then
 	seen=$(wc -l <"$tmp/json")
 	wait_for 20 has_pictures $((seen + 2)) || fail 'no picture without real time'
 	[ "$failed" = 0 ] && pass 'the limit of real time'
+	kill -KILL "$main"
+
+	# Where the hard limit, which kills, leaves no room for a warning there is no real time.
+	for limit in 600000 60000000; do
+		(
+			ulimit -R $limit
+			exec "$STACKTOP" -b --format=json -d 0.5 >"$tmp/json" 2>"$tmp/err"
+		) &
+		main=$!
+		test_pids="$test_pids $main"
+		wait_for 20 has_pictures 2 || fail "no picture: $(cat "$tmp/err")"
+		if is_realtime; then echo real-time; else echo normal; fi
+		kill -KILL "$main"
+	done >"$tmp/classes"
+	[ "$(tr '\n' ' ' <"$tmp/classes")" = 'normal real-time ' ] || fail "below hard limits: $(cat "$tmp/classes")"
+	[ "$failed" = 0 ] && pass 'a hard limit of real time'
 else
 	echo 'not tested: the limit of real time: none is given here'
 fi

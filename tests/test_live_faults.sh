@@ -30,7 +30,7 @@ EOF
 # build FILE FUNCTION [OPTION...]
 build() { "$CC" -O1 "-DNAME=$2" "${@:3}" -o "$tmp/$1" "$tmp/spin.c" || skip 'no compiler'; }
 # The last document, without its large end, the tree.
-last() { tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | sed 's/,"tree":.*/}/'; }
+last() { tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | sed 's/,"tree":{.*/}/'; }
 nr_documents() { wc -l <"$tmp/json"; }
 # says JQ-EXPRESSION WHAT: of the last document
 says() { last | jq -e "$1" >/dev/null || fail "$2: $(last | jq -c '[.notice, .health, .functions[:8]]')"; }
@@ -152,6 +152,7 @@ for file in bomb noise header short; do
 		length >= 1 and all(.[]; .name | startswith(\"$id-$file\"))" "$file: not in the profile"
 done
 soon '.health.modules_bad >= 3' 'bad files are not counted'
+soon "any(.health.bad_files[]; .object == \"$id-noise\" and .why != \"\")" 'a bad file is not told in health'
 pass 'bad files'
 
 if [ "$has_fuse" = read ] || [ "$has_fuse" = cached ]; then

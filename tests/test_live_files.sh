@@ -35,7 +35,7 @@ EOC
 build() { "$CC" -O1 "-DNAME=$2" -o "$tmp/$1" "$tmp/spin.c" || skip 'no compiler'; }
 "$CC" -O1 -o "$tmp/files" "$top_srcdir/tests/targets/files.c" || skip 'no compiler'
 
-last() { tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | sed 's/,"tree":.*/}/'; }
+last() { tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | sed 's/,"tree":{.*/}/'; }
 says() { last 2>/dev/null | jq -e "$1" >/dev/null 2>&1; }
 soon()
 {

@@ -287,4 +287,17 @@ if command -v strace >/dev/null; then
 		grep . && fail 'environment: a variable is followed'
 	pass 'environment'
 fi
+# What its processes take is not in the profile, those that are started after sampling has begun neither.
+term_start 120x60 "$STACKTOP" -F 9000 -d 0.5
+for name in stacktop-guard stacktop-guard2; do
+	wait_for 20 member "$term_pid" $name >"$tmp/guard" || fail "no $name"
+	guards="${guards:+$guards|}$name $(head -n 1 "$tmp/guard"):"
+done
+key 4
+see 'How stacks end'
+see 'What they end in|Processes'
+has "$guards" && fail "$guards in the profile"
+key q
+term_end 'own samples' 0
+pass 'no guard in the profile'
 finish

@@ -50,13 +50,14 @@ near()
 for mode in fp dwarf,4096; do
 	# On a busy machine it takes longer until each has been seen often enough for its shares.
 	for seconds in 8 16 32; do
-		"$STACKTOP" -b --format=json -n 1 -d $seconds --window $seconds -F 3989 --call-graph $mode -p "${pids#,}" \
+		"$STACKTOP" -b --format=json --view=tree --min-percent=0 -n 1 -d $seconds --window $seconds -F 3989 --budget 0 --call-graph $mode -p "${pids#,}" \
 			>"$tmp/json" 2>"$tmp/err" || fail "$mode: $(cat "$tmp/err")"
 		jq -e --argjson programs "$(echo "$variants" | wc -w)" '.health.samples > $programs * 800' "$tmp/json" >/dev/null && break
 	done
 	# Functions as "object name self", and callers of three as "object name total
 	# largest second": in a prologue the fp chain skips a caller, which makes a false one of few samples.
-	jq -r '.functions[] | select(.self > 0) | "\(.object) \(.name) \(.self)"' "$tmp/json" |
+	jq -r '[.tree | recurse(.children[]?) | select(.self > 0)] | group_by([.object, .name])[] |
+			"\(.[0].object) \(.[0].name) \(map(.self) | add)"' "$tmp/json" |
 		sort -k1,1 -k3,3nr >"$tmp/functions"
 	jq -r 'def walk: . as $n | ([.children[]? | select(.object == $n.object)] | sort_by(-.total)) as $c |
 			(if ($c | length) >= 3 then "\(.object) \(.name) \(.total) \($c[0].total) \($c[1].total)" else empty end),

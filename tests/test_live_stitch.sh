@@ -30,7 +30,7 @@ done
 check "most stacks are stitched (try $try)" [ "$stitched" = true ]
 holds() { jq -e "$1" "$tmp/json" >/dev/null; }
 check "each user stack has one end" \
-	holds '.health | .user_stacks == .complete + .stitched + ([.incomplete[]] | add // 0)'
+	holds '.health | .user_stacks == .complete + .live_read + .stitched + ([.incomplete[]] | add // 0)'
 check "what is stitched is not complete" holds '.health | .complete < 0.5 * .user_stacks'
 
 for try in 1 2 3; do

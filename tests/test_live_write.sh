@@ -69,21 +69,24 @@ owned()
 		fail "$1: $(stat -c '%u %a %h %F' "$1") instead of $2 600"
 }
 
-# --- what is in it: settings, health, and all rows as folded, at full width -----------------
+# --- what is in it: settings, all rows as folded, at full width, and health -----------------
 
+# The rows of the view, without those of health that follow
+rows_of() { sed '1,/^ *self%/d; /^Health$/,$d; /^$/d' "$1"; }
 check_report()
 {
 	local file=$1 nr_rows=$2 word
-	head -n 2 "$file" | grep -q "^stacktop .* pid $chain .* 999 Hz .* dwarf 16K .* complete [0-9.]*%" ||
+	head -n 2 "$file" | grep -qE "^stacktop .* pid $chain .* 999 Hz .* dwarf (auto )?[0-9]+K .* complete [0-9.]*%" ||
 		fail "report: no settings: $(head -n 2 "$file")"
 	grep -qE '^[0-9]{4}-[0-9]{2}-[0-9]{2} .* event (cycles|cpu-clock), [0-9]+ samples' "$file" ||
 		fail 'report: no date, event and samples'
 	for word in samples lost cost; do
 		grep -q "^whole run: $word" "$file" || fail "report: no line on $word"
 	done
+	grep -qE '^ *now in all - How stacks end$' "$file" || fail 'report: no health'
 	LC_ALL=C grep -q '[[:cntrl:]]' "$file" && fail 'report: control characters'
-	[ "$(sed '1,/^ *self%/d; /^$/d' "$file" | wc -l)" = "$nr_rows" ] ||
-		fail "report: $(sed '1,/^ *self%/d; /^$/d' "$file" | wc -l) rows, $nr_rows on the screen: $(cat "$file")"
+	[ "$(rows_of "$file" | wc -l)" = "$nr_rows" ] ||
+		fail "report: $(rows_of "$file" | wc -l) rows, $nr_rows on the screen: $(cat "$file")"
 }
 # What the screen says of the list: "3/17" at the end of the second line
 rows_on_screen() { screen | sed -n '2s,.*[0-9]/\([0-9]*\) *$,\1,p'; }

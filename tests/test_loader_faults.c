@@ -1,90 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Whatever a file, a signal or a hostile loader does: each request gets one
- * answer, the fault is put on the right file, and other files go on.
+ * Whatever a file or a signal does: each request gets one answer, the fault is put on the right file,
+ * and other files go on. Hostile loaders are in test_loader_lies.c.
  */
 #include "config.h"
 
 #include "src/loader/elf_file.h"
 #include "src/loader/protocol.h"
 #include "src/loader/sandbox.h"
-#include "tests/loader_helpers.h"
+#include "tests/loader_faults.h"
 #include "unwind/table.h"
 
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #ifdef HAVE_LZMA
 #include <lzma.h>
 #endif
-
-#define GOOD 1u
-#define BAD  2u
-
-int known_function(int x);
-
-__attribute__((noinline)) int known_function(int x)
-{
-	volatile int sum = x;
-
-	return sum * 2 + 1;
-}
-
-struct fixture {
-	struct test_spawner spawner;
-	struct loader_client *client;
-};
-
-static int fixture_new(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	f->spawner.main = loader_main;
-	f->client = test_client(&f->spawner);
-	test_add(f->client, GOOD, "/proc/self/exe");
-	*state = f;
-	return 0;
-}
-
-static int fixture_free(void **state)
-{
-	struct fixture *f = *state;
-
-	loader_client_free(f->client);
-	free(f);
-	return 0;
-}
-
-static void assert_good_still_works(struct fixture *f)
-{
-	struct test_place place = test_place_of((const void *)known_function);
-	struct loader_name name = test_name(f->client, GOOD, place.off);
-
-	assert_non_null(name.name);
-	assert_string_equal(name.name, "known_function");
-}
-
-static uint64_t restarts_of(const struct fixture *f)
-{
-	struct loader_stats stats;
-
-	loader_stats(f->client, &stats);
-	return stats.restarts;
-}
-
-/* Kill the present loader and wait until it is dead, but leave it to the client to notice. */
-static void loader_kill(struct fixture *f)
-{
-	pid_t pid = f->spawner.pid;
-	siginfo_t info;
-
-	assert_true(pid > 0);
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-}
 
 /* --- death and delay --- */
 
@@ -505,197 +440,6 @@ static void a_file_with_an_xz_bomb_keeps_its_names(void **state)
 
 #endif
 
-/* --- hostile loaders --- */
-
-enum lie {
-	LIE_NO_HELLO,
-	LIE_WRONG_HELLO,
-	LIE_DIES,
-	LIE_SHORT_REPLY,
-	LIE_WRONG_SERIAL,
-	LIE_WRONG_KIND,
-	LIE_WRONG_STATUS,
-	LIE_LONG_BUILD_ID,
-	LIE_ENDLESS_DEBUGLINK,
-	LIE_HUGE_OUTPUT,
-	LIE_NO_OUTPUT,
-	LIE_SENDS_DESCRIPTORS,
-	LIE_TWO_REPLIES,
-	LIE_NAME_COUNT,
-	LIE_NAME_OFFSET,
-	LIE_NAME_TEXT,
-	LIE_NAME_BEHIND,
-	LIE_NAME_FROM,
-	LIE_NAME_LAST,
-	LIE_TABLE_UNCUT, /* from here on about a table */
-	LIE_TABLE_UNSEALED,
-	LIE_TABLE_KEEPS_MAPPING,
-	LIE_COUNT,
-};
-
-static enum lie present_lie;
-
-static void lie_in_names(struct protocol_names *head, const struct protocol_request *request)
-{
-	struct protocol_name *record = (struct protocol_name *)(head + 1);
-
-	head->nr = request->nr_offs + (present_lie == LIE_NAME_COUNT);
-	head->text_bytes = 4;
-	memcpy(record + 1, "abcd", 4); /* no end: harmless, as it is not read past the blob */
-	*record = (struct protocol_name){
-		.off = request->offs[0] + (present_lie == LIE_NAME_OFFSET),
-		.func_off = request->offs[0] + (present_lie == LIE_NAME_BEHIND),
-		.from = request->offs[0] + (present_lie == LIE_NAME_FROM),
-		.last = request->offs[0] - (present_lie == LIE_NAME_LAST),
-		.name = present_lie == LIE_NAME_TEXT ? 4 : 0,
-		.object = PROTOCOL_NO_TEXT,
-	};
-}
-
-static void lie_in_reply(struct protocol_reply *reply)
-{
-	reply->serial += present_lie == LIE_WRONG_SERIAL;
-	reply->kind += present_lie == LIE_WRONG_KIND;
-	if (present_lie == LIE_WRONG_STATUS)
-		reply->status = LOADER_TIMED_OUT;
-	if (present_lie == LIE_LONG_BUILD_ID)
-		reply->build_id_bytes = 21;
-	if (present_lie == LIE_ENDLESS_DEBUGLINK)
-		memset(reply->debuglink, 'x', sizeof(reply->debuglink));
-	if (present_lie == LIE_HUGE_OUTPUT)
-		reply->output_bytes = UINT64_MAX;
-	if (present_lie == LIE_NO_OUTPUT)
-		reply->output_bytes = 0;
-}
-
-/* A table's file: its length is true unless that is the lie. */
-static void lie_in_table(int output, uint64_t bytes)
-{
-	if (present_lie == LIE_TABLE_KEEPS_MAPPING)
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, output, 0);
-	if (present_lie != LIE_TABLE_UNCUT && ftruncate(output, (off_t)bytes) < 0)
-		_exit(1);
-	if (present_lie != LIE_TABLE_UNSEALED)
-		fcntl(output, F_ADD_SEALS, PROTOCOL_SEALS); /* refused while it is mapped */
-}
-
-static void lie_once(int sock, const struct protocol_request *request, int output,
-		     struct protocol_names *names)
-{
-	struct protocol_reply reply = {
-		.version = PROTOCOL_VERSION,
-		.kind = request->kind,
-		.serial = request->serial,
-		.status = LOADER_OK,
-		.output_bytes = sizeof(struct protocol_names) + sizeof(struct protocol_name) + 4,
-	};
-	size_t len = sizeof(reply) - (present_lie == LIE_SHORT_REPLY);
-
-	if (present_lie == LIE_DIES)
-		_exit(0);
-	if (request->kind == PROTOCOL_TABLE)
-		lie_in_table(output, reply.output_bytes);
-	else
-		lie_in_names(names, request);
-	lie_in_reply(&reply);
-	msg_send(sock, &reply, len, present_lie == LIE_SENDS_DESCRIPTORS ? sock : -1, 0);
-	if (present_lie == LIE_TWO_REPLIES)
-		msg_send(sock, &reply, len, -1, 0);
-}
-
-/* Speaks the protocol, but for one lie. */
-static int lying_main(int sock)
-{
-	struct protocol_hello hello = {.version = PROTOCOL_VERSION};
-	struct protocol_request request;
-	struct protocol_names *names = NULL;
-	int output = -1, fd;
-
-	if (present_lie == LIE_NO_HELLO)
-		return 0;
-	hello.version += present_lie == LIE_WRONG_HELLO;
-	msg_send(sock, &hello, sizeof(hello), -1, 0);
-	while (msg_recv(sock, &request, sizeof(request), &fd, 0) > 0) {
-		if (request.kind != PROTOCOL_ATTACH) {
-			lie_once(sock, &request, output, names);
-			close(output);
-		} else if (request.role == PROTOCOL_ROLE_NAMES) {
-			names = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-			close(fd);
-		} else if (request.role == PROTOCOL_ROLE_OUTPUT) {
-			output = fd;
-		} else {
-			close(fd);
-		}
-	}
-	return 0;
-}
-
-/* From now on loaders tell LIE, or none (LIE_COUNT): a running one ends. */
-static void loaders_lie(struct fixture *f, enum lie lie)
-{
-	struct loader_reply reply;
-
-	if (f->spawner.pid > 0) {
-		loader_kill(f);
-		assert_false(loader_next_reply(f->client, &reply));
-		assert_int_equal(f->spawner.pid, 0);
-	}
-	present_lie = lie;
-	f->spawner.main = lie == LIE_COUNT ? loader_main : lying_main;
-	f->spawner.nr_started = f->spawner.nr_killed = 0;
-}
-
-/* A death without a word may be an accident, and the file is tried again, not for ever; a lie is none. */
-static void a_file_that_is_the_end_of_loaders_is_bad(void **state)
-{
-	struct fixture *f = *state;
-	uint64_t off = 4096;
-	struct loader_reply reply;
-
-	for (int lie = LIE_DIES; lie < LIE_COUNT; lie++) {
-		unsigned int wanted = lie == LIE_DIES ? 3 : 1;
-
-		loaders_lie(f, (enum lie)lie);
-		test_add(f->client, BAD, "/proc/self/exe");
-		if (lie >= LIE_TABLE_UNCUT)
-			assert_int_equal(loader_request_table(f->client, BAD), 0);
-		else
-			assert_int_equal(loader_request_names(f->client, BAD, &off, 1), 0);
-		test_reply(f->client, &reply);
-		assert_int_equal(reply.nr_names, lie < LIE_TABLE_UNCUT);
-		/* The first of two replies is good; the second one ends it. */
-		if (reply.status != (lie == LIE_TWO_REPLIES ? LOADER_OK : LOADER_CRASHED))
-			fail_msg("lie %d was believed", lie);
-		while (f->spawner.pid > 0)
-			assert_false(loader_next_reply(f->client, &reply));
-		assert_int_equal(f->spawner.nr_started, wanted);
-		assert_int_equal(f->spawner.nr_killed, wanted);
-		loaders_lie(f, LIE_COUNT);
-		assert_good_still_works(f);
-	}
-}
-
-static void a_loader_that_never_speaks_blames_no_file(void **state)
-{
-	struct fixture *f = *state;
-	struct loader_reply reply;
-
-	for (int lie = LIE_NO_HELLO; lie <= LIE_WRONG_HELLO; lie++) {
-		loaders_lie(f, (enum lie)lie);
-		assert_int_equal(loader_request_table(f->client, GOOD), 0);
-		while (f->spawner.nr_killed < 2) {
-			loader_tick(f->client, test_now(f->client));
-			assert_false(loader_next_reply(f->client, &reply));
-			usleep(1000);
-		}
-		loaders_lie(f, LIE_COUNT);
-		test_reply(f->client, &reply);
-		assert_int_equal(reply.status, LOADER_OK);
-		close(reply.blob_fd);
-	}
-}
-
 /* --- confinement --- */
 
 static unsigned int status_field(pid_t pid, const char *name)
@@ -842,28 +586,25 @@ static void a_captured_loader_can_do_nothing(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_new, fixture_free)
 	const struct CMUnitTest tests[] = {
-		TEST(a_killed_loader_is_replaced),
-		TEST(a_file_that_crashes_the_loader_is_bad),
-		TEST(a_late_loader_is_replaced),
-		TEST(a_stuck_file_system_is_left_behind),
-		TEST(a_loader_that_dies_idle_harms_no_file),
-		TEST(a_debug_file_is_suspected_before_its_module),
-		TEST(a_dropped_module_is_answered_once),
-		TEST(too_few_descriptors_are_told),
-		TEST(without_a_loader_everything_is_answered),
-		TEST(truncated_files_are_survived),
-		TEST(flipped_files_are_survived),
+		FAULT_TEST(a_killed_loader_is_replaced),
+		FAULT_TEST(a_file_that_crashes_the_loader_is_bad),
+		FAULT_TEST(a_late_loader_is_replaced),
+		FAULT_TEST(a_stuck_file_system_is_left_behind),
+		FAULT_TEST(a_loader_that_dies_idle_harms_no_file),
+		FAULT_TEST(a_debug_file_is_suspected_before_its_module),
+		FAULT_TEST(a_dropped_module_is_answered_once),
+		FAULT_TEST(too_few_descriptors_are_told),
+		FAULT_TEST(without_a_loader_everything_is_answered),
+		FAULT_TEST(truncated_files_are_survived),
+		FAULT_TEST(flipped_files_are_survived),
 #ifdef HAVE_LZMA
-		TEST(an_xz_bomb_is_refused),
-		TEST(a_file_with_an_xz_bomb_keeps_its_names),
+		FAULT_TEST(an_xz_bomb_is_refused),
+		FAULT_TEST(a_file_with_an_xz_bomb_keeps_its_names),
 #endif
-		TEST(a_file_that_is_the_end_of_loaders_is_bad),
-		TEST(a_loader_that_never_speaks_blames_no_file),
-		TEST(the_loader_is_confined),
+		FAULT_TEST(the_loader_is_confined),
 #if defined(HAVE_SECCOMP) && !defined(SANITIZED)
-		TEST(a_captured_loader_can_do_nothing),
+		FAULT_TEST(a_captured_loader_can_do_nothing),
 #endif
 	};
 

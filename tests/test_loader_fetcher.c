@@ -14,7 +14,17 @@
 static const uint8_t wanted_id[20] = {0xab, 1,	2,  3,	4,  5,	6,  7,	8,  9,
 				      10,   11, 12, 13, 14, 15, 16, 17, 18, 19};
 
-enum server { SERVER_GOOD, SERVER_OTHER_FILE, SERVER_HTML, SERVER_ERROR, SERVER_LONG, SERVER_DEAD };
+enum server {
+	SERVER_GOOD,
+	SERVER_OTHER_FILE,
+	SERVER_HTML,
+	SERVER_ERROR,
+	SERVER_LONG,
+	SERVER_DRIP,
+	SERVER_RESET,
+	SERVER_ASTRAY, /* to where nothing is to be fetched from */
+	SERVER_DEAD
+};
 
 struct fixture {
 	char *dir;
@@ -73,6 +83,14 @@ static void serve_one(int conn, enum server kind)
 		len = (size_t)sprintf((char *)body, "<html>Please log in</html>");
 		break;
 	case SERVER_LONG:
+	case SERVER_DRIP:
+		break;
+	case SERVER_RESET:
+		setsockopt(conn, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1},
+			   sizeof(struct linger));
+		return;
+	case SERVER_ASTRAY:
+		status = "302 Found\r\nLocation: file:///etc/passwd";
 		break;
 	case SERVER_ERROR:
 	case SERVER_DEAD:
@@ -80,9 +98,13 @@ static void serve_one(int conn, enum server kind)
 		break;
 	}
 	snprintf(head, sizeof(head), "HTTP/1.0 %s\r\nContent-Length: %llu\r\n\r\n", status,
-		 kind == SERVER_LONG ? 1ull << 40 : (unsigned long long)len);
+		 kind == SERVER_LONG   ? 1ull << 40
+		 : kind == SERVER_DRIP ? 1ull << 20
+				       : (unsigned long long)len);
 	write_all(conn, head, strlen(head));
 	write_all(conn, body, len);
+	while (kind == SERVER_DRIP && write_all(conn, body, 1) == 0)
+		usleep(100000);
 	while (kind == SERVER_LONG && write_all(conn, body, sizeof(body)) == 0)
 		;
 }
@@ -153,6 +175,10 @@ static struct fetcher_reply fetch(struct fixture *f, uint64_t tag)
 	assert_int_equal(fetcher_ask(f->sock, tag, wanted_id, sizeof(wanted_id)), 0);
 	assert_int_equal(poll(&poller, 1, PATIENCE_NS / NS_PER_MSEC), 1);
 	assert_int_equal(fetcher_next(f->sock, &reply), 1);
+	while (reply.status == -EINPROGRESS) {
+		assert_int_equal(poll(&poller, 1, PATIENCE_NS / NS_PER_MSEC), 1);
+		assert_int_equal(fetcher_next(f->sock, &reply), 1);
+	}
 	assert_true(reply.tag == tag);
 	return reply;
 }
@@ -186,12 +212,55 @@ static void a_wrong_file_is_refused(void **state)
 	assert_fetched(SERVER_HTML, -EBADMSG);
 }
 
+/* Whatever the library calls it: nothing is handed over. */
+static void assert_refused(enum server kind)
+{
+	struct fixture f = {0};
+	struct fetcher_reply reply;
+
+	fetcher_start(&f, kind);
+	reply = fetch(&f, 7);
+	assert_true(reply.status < 0 && reply.fd < 0);
+	fixture_stop(&f);
+}
+
 static void failing_servers_are_survived(void **state)
 {
 	(void)state;
 	assert_fetched(SERVER_ERROR, -ENOENT);
 	assert_fetched(SERVER_LONG, -EFBIG);
 	assert_fetched(SERVER_DEAD, -ECONNREFUSED);
+	assert_refused(SERVER_RESET);
+	assert_refused(SERVER_ASTRAY);
+}
+
+/* A byte now and then: how many there are is told, and nobody has to wait for the others. */
+static void a_download_is_told_of_and_cancelled(void **state)
+{
+	struct fixture f = {0};
+	struct pollfd poller = {.events = POLLIN};
+	struct fetcher_reply reply = {0};
+
+	(void)state;
+	fetcher_start(&f, SERVER_DRIP);
+	poller.fd = f.sock;
+	fetcher_cancel(f.sock); /* of nothing */
+	for (uint64_t tag = 1; tag < 3; tag++) {
+		assert_int_equal(fetcher_ask(f.sock, tag, wanted_id, sizeof(wanted_id)), 0);
+		do {
+			assert_int_equal(poll(&poller, 1, PATIENCE_NS / NS_PER_MSEC), 1);
+			assert_int_equal(fetcher_next(f.sock, &reply), 1);
+			assert_int_equal(reply.status, -EINPROGRESS);
+		} while (reply.done_bytes < 2);
+		fetcher_cancel(f.sock);
+		while (reply.status == -EINPROGRESS) {
+			assert_int_equal(poll(&poller, 1, PATIENCE_NS / NS_PER_MSEC), 1);
+			assert_int_equal(fetcher_next(f.sock, &reply), 1);
+		}
+		assert_int_equal(reply.status, -ECANCELED);
+		assert_true(reply.tag == tag && reply.fd < 0);
+	}
+	fixture_stop(&f);
 }
 
 static bool is_gone(const char *path)
@@ -285,6 +354,7 @@ int main(void)
 		cmocka_unit_test(a_good_file_is_handed_over),
 		cmocka_unit_test(a_wrong_file_is_refused),
 		cmocka_unit_test(failing_servers_are_survived),
+		cmocka_unit_test(a_download_is_told_of_and_cancelled),
 		cmocka_unit_test(a_cache_without_a_home_is_temporary),
 		cmocka_unit_test(servers_are_chosen_with_care),
 		cmocka_unit_test(a_mad_fetcher_is_noticed),

@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sys/auxv.h>
 
 #define MODULE 1u
@@ -252,38 +253,81 @@ static void the_vdso_is_a_file_like_others(void **state)
 	munmap((void *)(uintptr_t)table.header, table.header->bytes);
 }
 
-/* Each stub is named after what it jumps to; checked with what objdump makes of it. */
-static void stubs_are_named_after_their_targets(void **state)
+/*
+ * Each stub of the file at PATH, whose addresses are its offsets and SHIFT, is named after what it jumps
+ * to; checked with what objdump makes of it. How many there are.
+ */
+static unsigned int check_stubs(struct fixture *f, const char *path, uint64_t shift)
 {
-	struct fixture *f = *state;
 	unsigned int nr = 0, right = 0;
-	char line[512], name[256], path[64];
+	char line[512], name[256];
 	uint64_t vaddr;
 	FILE *file;
 
-	if (!f->has_objcopy)
-		skip();
-	snprintf(path, sizeof(path), "/proc/%d/exe", getpid());
 	assert_true(test_run("objdump -d -j .plt -j .plt.sec -j .plt.got %s | grep '>:$' >%s", path,
 			     in_dir(f, "stubs")));
 	test_add(f->client, MODULE, path);
 	file = fopen(in_dir(f, "stubs"), "r");
 	assert_non_null(file);
 	while (fgets(line, sizeof(line), file)) {
-		struct test_place place = test_place_of((const void *)main);
 		struct loader_name found;
 
 		/* "0000000000006050 <read@plt>:"; PLT0 has an offset, C++ does not occur. */
 		if (sscanf(line, "%" SCNx64 " <%255[^>]>:", &vaddr, name) != 2 ||
 		    strchr(name, '-') || !strchr(name, '@'))
 			continue;
-		found = test_name(f->client, MODULE, vaddr - place.vaddr + place.off);
+		found = test_name(f->client, MODULE, vaddr - shift);
 		nr++;
 		right += found.name && strcmp(found.name, name) == 0 && found.func_vaddr == vaddr;
 	}
 	fclose(file);
-	assert_true(nr > 20);
 	assert_int_equal(nr, right);
+	loader_drop_module(f->client, MODULE);
+	return nr;
+}
+
+static void stubs_are_named_after_their_targets(void **state)
+{
+	struct test_place place = test_place_of((const void *)main);
+	struct fixture *f = *state;
+	char path[64];
+
+	if (!f->has_objcopy)
+		skip();
+	snprintf(path, sizeof(path), "/proc/%d/exe", getpid());
+	assert_true(check_stubs(f, path, place.vaddr - place.off) > 20);
+}
+
+/* By a slot's address, or its distance from ebx; with and without endbr32, bound lazily or at once. */
+static void stubs_of_i386_are_named_too(void **state)
+{
+	static const struct {
+		const char *options;
+		uint64_t shift;
+	} forms[] = {
+		{"-fPIE -pie -Wl,-z,lazy", 0},
+		{"-fPIE -pie -Wl,-z,now -fno-plt", 0},
+		{"-fPIE -pie -Wl,-z,lazy -Wl,-z,ibtplt -fcf-protection", 0},
+		{"-no-pie -fno-pie -Wl,-z,lazy", 0x8048000},
+	};
+	struct fixture *f = *state;
+	unsigned int nr = 0;
+
+	if (!f->has_objcopy)
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		char path[PATH_MAX];
+
+		assert_true(snprintf(path, sizeof(path), "%s", in_dir(f, "stubs32")) <
+			    (int)sizeof(path));
+		if (!test_run("echo 'int puts(const char *), rand(void), abs(int);"
+			      "int main(void) { return puts(0) + rand() + abs(1); }' |"
+			      "gcc -m32 -fno-builtin %s -o %s -x c - 2>/dev/null",
+			      forms[i].options, path))
+			skip();
+		nr += check_stubs(f, path, forms[i].shift);
+	}
+	assert_true(nr >= 10);
 }
 
 static void a_table_describes_its_file(void **state)
@@ -619,6 +663,7 @@ int main(void)
 		TEST(a_stripped_function_is_known_by_its_start),
 		TEST(the_vdso_is_a_file_like_others),
 		TEST(stubs_are_named_after_their_targets),
+		TEST(stubs_of_i386_are_named_too),
 		TEST(a_table_describes_its_file),
 		TEST(calls_are_found),
 		TEST(a_file_without_sections_has_a_table),

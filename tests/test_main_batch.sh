@@ -4,6 +4,7 @@
 set -u
 
 "$top_builddir/tests/have_perf" all || exit 77
+top_srcdir=$(cd "$top_srcdir" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
@@ -89,6 +90,9 @@ for _ in 1 2 3; do
 done
 check "samples of a command: 124, not $status" [ "$status" -eq 124 ]
 check "its stacks reach the root" grep -qE '^sh [0-9]+/[0-9]+ .*: root$' out
+status_of "$STACKTOP" -F 499 -n 300 --format=script -- timeout 2 sh -c 'while :; do :; done'
+"$top_srcdir/tests/read_script.py" <out >collapsed 2>err
+check "text for readers of perf script: $(tail -n 1 err)" grep -qE '^sh;.* [0-9]+$' collapsed
 # A command may be over before the tables of its files have come.
 for _ in 1 2 3; do
 	status_of "$STACKTOP" --format=samples -F 9999 -- sh -c ':'
@@ -97,8 +101,8 @@ done
 check "samples of a short command: 0, not $status" [ "$status" -eq 0 ]
 check "and there are some" grep -q '^sh ' out
 
-# Its events are open and their rings mapped.
-samples() { grep -qsF 'anon_inode:[perf_event]' "/proc/$1/maps"; }
+# Its events are all open: the thread that works on their samples runs.
+samples() { grep -qsx engine /proc/"$1"/task/*/comm; }
 until_samples()
 {
 	for _ in $(seq 400); do

@@ -16,6 +16,9 @@ status=0
 (while :; do /bin/true; done) &
 busy=$!
 "$STACKTOP" --format=json -n 2 -d 0.5 >"$dir/out" || exit 1
+for view in callers tree; do
+	"$STACKTOP" --format=json -n 1 -d 0.5 --view=$view --min-percent=0 >"$dir/$view" || exit 1
+done
 kill $busy
 wait $busy 2>/dev/null
 lines=$(wc -l <"$dir/out")
@@ -25,8 +28,8 @@ lines=$(wc -l <"$dir/out")
 }
 
 # Every field, once: those of documents, health, functions and nodes.
-jq -r '[keys_unsorted, (.health | keys_unsorted), (.functions[0] | keys_unsorted), (.tree | keys_unsorted)]
-	| flatten | .[]' "$dir/out" | sort -u >"$dir/written"
+jq -r '[keys_unsorted, (.health | keys_unsorted), (.functions, .callers | .[0]? // {} | keys_unsorted), (.tree // {} | keys_unsorted)]
+	| flatten | .[]' "$dir/out" "$dir/callers" "$dir/tree" | sort -u >"$dir/written"
 sed -n '/^Machine and settings/,/^Example/p' "$top_srcdir/docs/JSON" | grep -oE '[a-z][a-z_]*' |
 	sort -u >"$dir/words"
 missing=$(comm -23 "$dir/written" "$dir/words")
@@ -46,21 +49,29 @@ extra=$(comm -13 "$dir/written" "$dir/described")
 
 expect()
 {
-	[ "$(jq -s "all(.[]; $2)" "$dir/out")" = true ] || {
+	[ "$(jq -s "all(.[]; $2)" "$dir/${3:-out}")" = true ] || {
 		echo "not so: $1"
 		status=1
 	}
 }
-expect "the tree holds all weight" '.tree.total == .total'
+expect "the tree holds all weight" '.tree.total == .total' tree
+expect "a tree is no list of functions" 'has("functions") | not' tree
+expect "functions are no tree" 'has("tree") | not'
+expect "callers have what ends in the first ones" '.total == ([.callers[] | select(.level == 0) | .self] | add)' callers
 expect "parts of a node do not exceed it" \
-	'[.tree | recurse(.children[]) | .total >= .self + ([.children[].total] | add // 0) - 0.001] | all'
+	'[.tree | recurse(.children[]?) | .total >= .self + ([.children[]?.total] | add // 0) - 0.001] | all' tree
 expect "self weights add up to the whole" \
 	'([.functions[].self] | add // 0) as $sum | $sum <= .total'
 expect "no function has more than the whole" '. as $d | all(.functions[]; .total <= $d.total and .self <= .total)'
-expect "each user stack is complete, stitched or incomplete" \
-	'.health | .user_stacks == .complete + .stitched + ([.incomplete[]] | add // 0)'
+expect "each user stack is complete, live-read, stitched or incomplete" \
+	'.health | .user_stacks == .complete + .live_read + .stitched + ([.incomplete[]] | add // 0)'
 expect "each sample has a user part or a reason for none" \
 	'.health | .samples == .user_stacks + ([.without_user_part[]] | add // 0)'
+expect "each sample is of a CPU" '.health | .per_cpu_other == 0 and ([.per_cpu[].samples] | add) == .samples'
+expect "each lost record is of a CPU" '.health | ([.per_cpu[].lost] | add) == .lost + .lost_sideband'
+expect "no ring is more than full" 'all(.health.per_cpu[]; .fill_percent <= 100)'
+expect "each stage of now is told" '.health.stages_now | map(.stage) | length == 12 and index("kernel") != null'
+expect "the memory of rings is known" '.health.memory_bytes | .rings > 0 and .log > 0 and .tree > 0 and .broker > 0'
 expect "numbers are numbers" \
 	'[.time, .freq_achieved, .cpus, .health.samples, .health.own_cpu_percent, .health.rss_bytes] | all(type == "number")'
 
@@ -74,7 +85,7 @@ load=$!
 kill $load
 wait $load 2>/dev/null
 [ "$(jq -s --arg own "$own" 'last.health.own_samples > 0 and
-	all(.[]; [.functions[].object, (.tree | recurse(.children[]) | .object)] | index($own) | not)' \
+	all(.[]; [.functions[].object] | index($own) | not)' \
 	"$dir/out")" = true ] || {
 	echo "stacktop's own samples are in the profile, or were not counted apart"
 	status=1

@@ -29,8 +29,9 @@ static void readme_row(const struct ui_key *key, char *out, size_t size)
 static void manual_row(const struct ui_key *key, char *out, size_t size)
 {
 	const char *help = key->help ? key->help : "the same";
+	const char *keys = strcmp(key->keys, "\\") == 0 ? "\\e" : key->keys;
 
-	snprintf(out, size, ".It Ic \"%s\"\n%c%s.\n", key->keys, toupper(help[0]), help + 1);
+	snprintf(out, size, ".It Ic \"%s\"\n%c%s.\n", keys, toupper(help[0]), help + 1);
 }
 
 /* All rows one after the other between START and END of the document. */

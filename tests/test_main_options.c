@@ -46,7 +46,7 @@ static void the_defaults_are_those_of_the_manual(void **state)
 	assert_int_equal(o.action, OPTIONS_RUN);
 	assert_int_equal(o.freq_hz, 999);
 	assert_int_equal(o.mode, STACK_MODE_DWARF);
-	assert_int_equal(o.stack_bytes, 16384);
+	assert_int_equal(o.stack_bytes, 0); /* it is found */
 	assert_int_equal(o.delay_ns, 2000000000);
 	assert_int_equal(o.window_ns, 10000000000);
 	assert_null(o.event);
@@ -118,6 +118,10 @@ static void numbers_and_modes_are_read(void **state)
 	assert_string_equal(o.output, "out");
 	assert_string_equal(o.event, "cycles:u");
 	assert_true(o.batch);
+	assert_true(o.min_pct > 0.49 && o.min_pct < 0.51);
+	options_done(&o);
+	assert_int_equal(parse("--min-percent 2.5", &o, &err), 0);
+	assert_true(o.min_pct > 2.49 && o.min_pct < 2.51);
 	options_done(&o);
 	assert_int_equal(parse("--format folded", &o, &err), 0);
 	assert_int_equal(o.format, OPTIONS_FOLDED);
@@ -137,15 +141,21 @@ static void servers_may_be_named(void **state)
 
 	(void)state;
 	assert_int_equal(parse("-b", &o, &err), 0);
+	assert_int_equal(o.fetch, OPTIONS_FETCH_ASK);
 	assert_null(o.debuginfod);
+	options_done(&o);
+	assert_int_equal(parse("--debuginfod=off", &o, &err), 0);
+	assert_int_equal(o.fetch, OPTIONS_FETCH_OFF);
 	options_done(&o);
 #ifdef HAVE_DEBUGINFOD
 	assert_int_equal(parse("--debuginfod -b", &o, &err), 0);
-	assert_string_equal(o.debuginfod, "");
+	assert_int_equal(o.fetch, OPTIONS_FETCH_ON);
+	assert_null(o.debuginfod);
 	assert_true(o.batch);
 	options_done(&o);
 	assert_int_equal(parse("--debuginfod=https://a.example", &o, &err), 0);
 	assert_string_equal(o.debuginfod, "https://a.example");
+	assert_int_equal(o.fetch, OPTIONS_FETCH_ON);
 #else
 	assert_int_equal(parse("--debuginfod", &o, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "built without debuginfod"));
@@ -228,10 +238,12 @@ static void every_refusal_names_the_word_and_what_is_right(void **state)
 		{"-d 1.0000000001", "'1.0000000001'", "seconds"},
 		{"--window 0", "'0'", "0.1 to 86400"},
 		{"-n 0", "'0'", "number from 1"},
-		{"--view flame", "'flame'", "functions, callers or tree"},
+		{"--view flame", "'flame'", "functions, callers, tree or health"},
 		{"--sort size", "'size'", "self, total, name or object"},
 		{"--limit -3", "'-3'", "number from 1"},
-		{"--format xml", "'xml'", "text, json, samples or folded"},
+		{"--min-percent 101", "'101'", "percent from 0 to 100"},
+		{"--min-percent 1e1", "'1e1'", "percent from 0 to 100"},
+		{"--format xml", "'xml'", "text, json, samples, script, folded or pprof"},
 		{"-o ~", "''", "name of a file"},
 		{"-x", "'-x'", "unknown"},
 		{"-bx", "'-x'", "unknown"},
@@ -247,6 +259,13 @@ static void every_refusal_names_the_word_and_what_is_right(void **state)
 		{"-p 1 -t 2", "-p and -t", "choose one"},
 		{"-p 1 -- make", "-p and a command", "choose one"},
 		{"-t 1 -- make", "-t and a command", "choose one"},
+		{"-u root --cgroup x", "-u and --cgroup", "choose one"},
+		{"-p 1 -u root", "-p and -u", "choose one"},
+		{"--cgroup x -- make", "--cgroup and a command", "choose one"},
+		{"-u ~", "''", "name or number of a user"},
+		{"--cgroup ~", "''", "unit or a container"},
+		{"-i x -u root", "-u", "a recording is shown as it was made"},
+		{"-i x --cgroup y", "--cgroup", "a recording is shown as it was made"},
 		{"-p \033[31m", "'?[31m'", "process id"},
 	};
 

@@ -43,6 +43,25 @@ done
 [ "$(grep -c '^[^	]' "$tmp/once")" -eq 45 ] || fail "not 45 single samples"
 pass "a recording is shown once, and the same way every time"
 
+# Trees are open by themselves.
+batch -i "$gcc" --symfs "$data/symfs" --view=callers
+grep -A3 '^ 37.81 - __cos_fma ' "$tmp/out" | sed 's/ *vector.*//' >"$tmp/opened"
+printf ' 37.81 - __cos_fma\n 37.81 └─- main\n 37.81   - __libc_start_main\n 37.81     _start\n' |
+	diff - "$tmp/opened" || fail "callers are not shown"
+batch -i "$gcc" --symfs "$data/symfs" --view=callers --min-percent=30
+[ "$(grep -c '^ *[0-9.]*  \[other\]$\|^ *[0-9.]* *\[other\]$' "$tmp/out")" -eq 1 ] || fail "not one rest: $(tail -n 6 "$tmp/out")"
+grep -q __sin_fma "$tmp/out" && fail "21 % are shown with --min-percent=30"
+pass "trees are open down to a share"
+
+# The readers of perf script find all samples in their text.
+batch -i "$gcc" --symfs "$data/symfs" --format=script
+"$top_srcdir/tests/read_script.py" <"$tmp/out" >"$tmp/collapsed" || fail "text that is not perf script's"
+[ "$(awk '{ nr += $NF } END { print nr }' "$tmp/collapsed")" -eq 45 ] || fail "not 45 samples as perf script"
+grep -q '^vector_static_g;_start;__libc_start_main;main;__cos_fma [0-9]*$' "$tmp/collapsed" ||
+	fail "no stack of main: $(head -n 3 "$tmp/collapsed")"
+says "a frame of the kernel" "$tmp/collapsed" "[unknown]_[k]"
+pass "samples as perf script writes them"
+
 # --- files
 
 batch -i "$gcc"

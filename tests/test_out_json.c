@@ -160,9 +160,8 @@ static struct snapshot *make_snapshot(uint32_t levels)
 	return s;
 }
 
-static char *write_document(const struct snapshot *s, size_t *ret_len)
+static char *write_view(const struct snapshot *s, struct view_query query, size_t *ret_len)
 {
-	struct view_query query = {.kind = VIEW_FUNCTIONS, .sort = VIEW_SORT_SELF};
 	char *text = NULL;
 	FILE *stream = open_memstream(&text, ret_len);
 
@@ -170,6 +169,11 @@ static char *write_document(const struct snapshot *s, size_t *ret_len)
 	assert_int_equal(out_json(stream, s, &query), 0);
 	fclose(stream);
 	return text;
+}
+
+static char *write_document(const struct snapshot *s, size_t *ret_len)
+{
+	return write_view(s, (struct view_query){.kind = VIEW_FUNCTIONS}, ret_len);
 }
 
 static void a_document_says_what_the_snapshot_says(void **state)
@@ -195,13 +199,12 @@ static void a_document_says_what_the_snapshot_says(void **state)
 		    "[.host, .mode, .freq_asked, .stack_bytes, .health.complete,"
 		    " .health.incomplete.truncated, .health.incomplete[\"no-cfi\"],"
 		    " (.health.incomplete | length), .health.lost_read, .health.own_cpu_percent,"
-		    " (.functions | map(.name)), .functions[1].self, .tree.total,"
-		    " .tree.children[0].name, .tree.children[0].children[1].name] | tojson",
+		    " (.functions | map(.name)), .functions[1].self, .view, has(\"tree\")] | tojson",
 		    out, sizeof(out)))
 		skip();
 	assert_string_equal(out, "[\"host\",\"dwarf\",999,16384,5,2,1,2,null,1,"
-				 "[\"f\",\"he said \\\"no\\\\\\u0001\\\"\",\"main\"],3,6,\"main\","
-				 "\"he said \\\"no\\\\\\u0001\\\"\"]");
+				 "[\"f\",\"he said \\\"no\\\\\\u0001\\\"\",\"main\"],3,"
+				 "\"functions\",false]");
 	snapshot_free(s);
 }
 
@@ -236,6 +239,37 @@ static void a_document_tells_of_its_recording(void **state)
 			    "\"not_shown\":\"\"}]");
 }
 
+static void a_view_has_its_own_rows_only(void **state)
+{
+	struct snapshot *s = make_snapshot(3);
+	AUTO_FREE char *tree =
+		write_view(s, (struct view_query){.kind = VIEW_TREE, .min_pct = 40}, &(size_t){0});
+	AUTO_FREE char *callers =
+		write_view(s, (struct view_query){.kind = VIEW_CALLERS, .min_pct = 40, .limit = 5},
+			   &(size_t){0});
+	AUTO_FREE char *health =
+		write_view(s, (struct view_query){.kind = VIEW_HEALTH}, &(size_t){0});
+	char out[512];
+
+	(void)state;
+	snapshot_free(s);
+	/* main 6, f 5, f 3; hostile 1 each. */
+	if (!ask_jq(tree,
+		    "[has(\"functions\"), .min_percent, [.tree | recurse(.children[]) |"
+		    " [.name, .self, .total]]] | tojson",
+		    out, sizeof(out)))
+		skip();
+	assert_string_equal(out, "[false,40,[[\"[all]\",0,6],[\"main\",0,6],[\"f\",1,5],"
+				 "[\"f\",1,3]]]");
+	ask_jq(callers, "[has(\"tree\"), [.callers[] | [.level, .name[:2], .self]]] | tojson", out,
+	       sizeof(out));
+	assert_string_equal(out, "[false,[[0,\"f\",3],[1,\"f\",2],[2,\"[o\",2],[1,\"[o\",1],"
+				 "[0,\"he\",3]]]");
+	ask_jq(health, "[.view, has(\"tree\"), has(\"functions\"), has(\"health\")] | tojson", out,
+	       sizeof(out));
+	assert_string_equal(out, "[\"health\",false,false,true]");
+}
+
 /* All of a tree is in the document: summed over `tree` and `continued`, no node lost or doubled. */
 static void a_deep_tree_is_whole_for_a_shallow_parser(void **state)
 {
@@ -248,7 +282,7 @@ static void a_deep_tree_is_whole_for_a_shallow_parser(void **state)
 		char out[512], expected[64];
 		size_t len;
 
-		text = write_document(s, &len);
+		text = write_view(s, (struct view_query){.kind = VIEW_TREE}, &len);
 		snapshot_free(s);
 		if (!ask_jq(text,
 			    "def nodes: ., (.children[] | nodes);"
@@ -288,6 +322,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_json_numbers),
 		cmocka_unit_test(a_document_says_what_the_snapshot_says),
 		cmocka_unit_test(a_document_tells_of_its_recording),
+		cmocka_unit_test(a_view_has_its_own_rows_only),
 		cmocka_unit_test(a_deep_tree_is_whole_for_a_shallow_parser),
 		cmocka_unit_test(a_full_device_is_an_error),
 	};

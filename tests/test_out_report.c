@@ -96,6 +96,34 @@ static char *write_report(const struct snapshot *s, enum view_kind kind, bool as
 	return text;
 }
 
+/* A report of a view for later has the health view below its rows, once. */
+static void reports_end_with_health(void **state)
+{
+	struct snapshot *s = make_snapshot();
+
+	(void)state;
+	for (int kind = 0; kind < VIEW_COUNT; kind++) {
+		struct view_query query = {.kind = (enum view_kind)kind};
+		struct view view = {0};
+		AUTO_FREE char *text = NULL;
+		const char *at;
+		size_t len;
+		FILE *stream = open_memstream(&text, &len);
+
+		assert_non_null(stream);
+		assert_int_equal(view_build(&view, s, &query), 0);
+		assert_int_equal(out_report(stream, s, &view, &query, true), 0);
+		fclose(stream);
+		at = strstr(text, "How stacks end");
+		assert_non_null(at);
+		assert_null(strstr(at + 1, "How stacks end"));
+		assert_non_null(strstr(at, "  complete"));
+		assert_null(strstr(text, " \n"));
+		view_done(&view);
+	}
+	snapshot_free(s);
+}
+
 /* The line of TEXT that contains WORD, without its end, in OUT. */
 static const char *line_with(const char *text, const char *word, char *out, size_t size)
 {
@@ -197,7 +225,7 @@ static void every_loss_is_told(void **state)
 	line_with(lossy, "whole run: samples", line, sizeof(line));
 	assert_string_equal(
 		line,
-		"whole run: samples 10, user stacks 9: complete 5 (55.5%), stitched 1, truncated 3; "
+		"whole run: samples 10, user stacks 9: complete 5 (55.5%), live-read 0, stitched 1, truncated 3; "
 		"without user part: kernel threads 1, ending tasks 0");
 	snapshot_free(s);
 }
@@ -235,6 +263,7 @@ int main(void)
 		cmocka_unit_test(rows_are_whole_and_aligned),
 		cmocka_unit_test(trees_are_drawn_in_ascii_when_asked),
 		cmocka_unit_test(every_loss_is_told),
+		cmocka_unit_test(reports_end_with_health),
 		cmocka_unit_test(a_recording_tells_its_events_and_its_trouble),
 	};
 

@@ -103,6 +103,36 @@ static void an_event_is_one_word(void **state)
 	free(s);
 }
 
+/* What readers' expressions need: no reason after the event, names of two words, objects of one. */
+static void readers_of_perf_script_are_served(void **state)
+{
+	static const char text[] = "\0c\0 a b c \0my prog";
+	struct snap_samples *s = make_samples();
+	AUTO_FREE char *out = NULL;
+	size_t len;
+	FILE *stream = open_memstream(&out, &len);
+
+	(void)state;
+	assert_int_equal(out_script(stream, s, UINT64_MAX), 0);
+	memcpy(s->text, text, sizeof(text));
+	s->samples[0].comm = 1;
+	s->samples[1].comm = 3;
+	s->samples[0].nr_frames = 2;
+	s->frames[0].is_kernel = false;
+	s->frames[1].object = 11;
+	assert_int_equal(out_script(stream, s, UINT64_MAX), 0);
+	fclose(stream);
+	assert_non_null(strstr(out,
+			       "Web Content 12/4194303 [003] 5.000000007: 1001001 cpu-clock:u: \n"
+			       "\tffffffff81000010 vfs_read+0x10 ([kernel.kallsyms])\n"
+			       "\t          401136 main+0x0 (libc.so.6)\n"));
+	assert_non_null(strstr(out, "\nWeb Content 0/0 18446744073.709551615: 1844674407"));
+	assert_non_null(strstr(out, "\nc  12/4194303 [003]"));
+	assert_non_null(strstr(out, "\n_a b_c_ 0/0 "));
+	assert_non_null(strstr(out, " (my_prog)\n"));
+	free(s);
+}
+
 static void no_more_than_asked_for(void **state)
 {
 	(void)state;
@@ -128,6 +158,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_field_has_its_place),
 		cmocka_unit_test(an_event_is_one_word),
+		cmocka_unit_test(readers_of_perf_script_are_served),
 		cmocka_unit_test(no_more_than_asked_for),
 		cmocka_unit_test(errors_of_the_stream_are_told),
 	};

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -95,6 +96,7 @@ struct seen {
 	uint64_t records, samples, samples_of, by_mode[STACK_MODE_COUNT];
 	uint64_t with_stack, with_regs, with_chain, out_of_order;
 	uint64_t newest_ns;
+	uint64_t period;		 /* of the last sample */
 	uint64_t drained_ns, longest_ns; /* the last time, and between two */
 	pid_t of;
 };
@@ -111,6 +113,7 @@ static void consume(struct source *live, struct seen *seen)
 			continue;
 		seen->samples++;
 		seen->by_mode[record.sample.mode]++;
+		seen->period = record.sample.period;
 		if ((pid_t)record.pid != seen->of)
 			continue;
 		seen->samples_of++;
@@ -168,6 +171,7 @@ static void check_spinner(enum stack_mode mode)
 	run_until(live, &seen.samples_of, 20, &seen);
 	finish(live, &seen);
 	stop(seen.of);
+	source_read_lost(live);
 	source_stats(live, &stats);
 	print_message("mode %s event %s: %lu samples, %lu of the spinner, notice '%s'\n",
 		      stack_mode_name(mode), source_effective(live)->event.name, seen.samples,
@@ -239,6 +243,7 @@ static void modes_are_swapped(void **state)
 	run_until(live, &seen.samples_of, 100, &seen);
 	finish(live, &seen);
 	stop(seen.of);
+	source_read_lost(live);
 	source_stats(live, &stats);
 	assert_none_lost(&stats, &seen);
 	if (stats.lost == 0)
@@ -246,6 +251,73 @@ static void modes_are_swapped(void **state)
 	assert_int_equal(stats.bad_records, 0);
 	assert_int_equal(stats.dropped, 0);
 	assert_true(seen.samples_of >= 100);
+	source_close(live);
+}
+
+/* Of software events too: the kernel hands over each one if samples are to tell their period. */
+static void a_period_leaves_events_out(void **state)
+{
+	struct live_config config = config_of(STACK_MODE_DWARF);
+	struct rusage usage = {0};
+	struct seen seen = {0};
+	struct err err = {0};
+	struct source *live;
+
+	(void)state;
+	assert_int_equal(event_parse("context-switches", &config.event, &err), 0);
+	config.freq_hz = 0;
+	config.period = 100;
+	live = open_or_skip(&config);
+	seen.of = fork();
+	if (seen.of == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			sleep_ms(0);
+	}
+	run_until(live, &seen.samples_of, 10, &seen);
+	assert_int_equal(seen.period, 100);
+	kill(seen.of, SIGKILL);
+	assert_int_equal(wait4(seen.of, NULL, 0, &usage), seen.of);
+	finish(live, &seen);
+	assert_true(seen.samples_of >= 10);
+	assert_true(seen.samples_of * 50 < (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw));
+	assert_int_equal(source_set_rate(live, 4, &err), 0);
+	assert_int_equal(source_effective(live)->period, 400);
+	source_close(live);
+}
+
+/* The rate is lowered under a load: samples tell what they stand for, and none is lost. */
+static void the_rate_is_swapped(void **state)
+{
+	static const uint32_t divisors[] = {4, 1};
+	struct live_config config = config_of(STACK_MODE_FP);
+	struct seen seen = {.of = start_spinner()};
+	struct source_stats stats;
+	struct err err = {0};
+	struct source *live;
+
+	(void)state;
+	assert_int_equal(event_parse("cpu-clock", &config.event, &err), 0);
+	live = open_or_skip(&config);
+	run_until(live, &seen.samples_of, 50, &seen);
+	for (size_t i = 0; i < ARRAY_SIZE(divisors); i++) {
+		uint32_t divisor = divisors[i];
+		uint64_t before;
+
+		if (source_set_rate(live, divisor, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(source_effective(live)->freq_hz, HZ / divisor);
+		assert_string_equal(source_effective(live)->notice, "");
+		finish(live, &seen); /* what came before */
+		before = seen.samples_of;
+		run_until(live, &seen.samples_of, before + 20, &seen);
+		assert_int_equal(seen.period, NS_PER_SEC / (HZ / divisor));
+	}
+	finish(live, &seen);
+	stop(seen.of);
+	source_read_lost(live);
+	source_stats(live, &stats);
+	assert_none_lost(&stats, &seen);
 	source_close(live);
 }
 
@@ -279,6 +351,7 @@ static void losses_are_counted_twice_and_alike(void **state)
 	for (uint64_t end_ns = now_ns() + 30 * NS_PER_SEC; now_ns() < end_ns;) {
 		sleep_ms(1);
 		finish(live, &seen);
+		source_read_lost(live);
 		source_stats(live, &stats);
 		if (stats.lost == stats.lost_read)
 			break;
@@ -365,6 +438,7 @@ static void a_child_is_seen_from_fork_to_exit(void **state)
 			follow_life(&record, &life);
 		}
 	}
+	source_read_lost(live);
 	source_stats(live, &stats);
 	assert_int_equal(nr_late, stats.late_records);
 	assert_true(life.exited);
@@ -481,6 +555,7 @@ static void descendants_are_sampled_across_swaps(void **state)
 	run_rounds(live, 15, &after);
 	run_until(live, &after.by_mode[STACK_MODE_FP], 21, &after);
 	assert_true(after.by_mode[STACK_MODE_FP] > 20);
+	source_read_lost(live);
 	source_stats(live, &stats);
 	after.longest_ns = MAX(after.longest_ns, before.longest_ns);
 	assert_none_lost(&stats, &after);
@@ -683,6 +758,8 @@ int main(void)
 		cmocka_unit_test(samples_arrive_with_frame_pointers),
 		cmocka_unit_test(samples_arrive_with_stacks),
 		cmocka_unit_test(modes_are_swapped),
+		cmocka_unit_test(the_rate_is_swapped),
+		cmocka_unit_test(a_period_leaves_events_out),
 		cmocka_unit_test(losses_are_counted_twice_and_alike),
 		cmocka_unit_test(a_child_is_seen_from_fork_to_exit),
 		cmocka_unit_test(cpus_that_stay),

@@ -56,6 +56,7 @@ static void world_init(struct world *world, uint64_t start, enum drain_format fo
 	page.data_tail = start;
 	world->ring.ring = ring_over(&page, data, RING_BYTES);
 	world->ring.ring.tail = start;
+	world->ring.cpu = 3;
 	world->list.rings = &world->ring;
 	world->list.nr_rings = 1;
 	world->list.format = (uint8_t)format;
@@ -417,6 +418,11 @@ static void losses_and_throttling_are_counted(void **state)
 		assert_int_equal(drain(&world), 6);
 		assert_int_equal(world.drain.stats.lost, is_sideband ? 0 : 123);
 		assert_int_equal(world.drain.stats.lost_sideband, is_sideband ? 123 : 0);
+		/* And by CPU, with how full the ring was. */
+		assert_true(world.drain.cpus[3].is_sampled);
+		assert_int_equal(world.drain.cpus[3].lost, 123);
+		assert_int_equal(world.drain.cpus[3].fill_pct, page.data_head * 100 / RING_BYTES);
+		assert_false(world.drain.cpus[0].is_sampled);
 		assert_int_equal(world.drain.stats.throttled, 2);
 		assert_int_equal(world.drain.stats.throttled_ns, 3000);
 		world_done(&world);

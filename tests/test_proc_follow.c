@@ -65,6 +65,61 @@ static void fork_and_exec_make_another_process(void **state)
 	assert_string_equal(name_at(procs, 10, 0x7f000000, 142), "libc.so.6");
 }
 
+/* The container of PID, as a sample at TIME_NS sees it, or "". */
+static const char *container_at(struct procs *procs, pid_t pid, uint64_t time_ns)
+{
+	uint32_t number = procs_of_sample(procs, pid, time_ns)->container;
+
+	return number ? procs_container(procs, number)->name : "";
+}
+
+static bool asks_for(struct procs *procs, pid_t pid)
+{
+	uint64_t start_time;
+	pid_t asked;
+
+	return procs_next_cgroup_request(procs, &asked, &start_time) && asked == pid;
+}
+
+static void containers_are_inherited_and_asked_for_again(void **state)
+{
+	static const char web[] = "0::/system.slice/web.service\n",
+			  db[] = "0::/docker/x/db.service\n";
+	const uint64_t second = 1000000000;
+	struct procs *procs = *state;
+
+	have_shell(procs);
+	assert_false(asks_for(procs, 10)); /* nobody wants to know */
+	assert_string_equal(container_at(procs, 10, second), "");
+	assert_true(asks_for(procs, 10));
+	procs_cgroup_text(procs, 10, web, strlen(web));
+	assert_string_equal(container_at(procs, 10, 2 * second), "web.service");
+	assert_false(asks_for(procs, 10));
+	/* A child that ends soon is never asked for; one that lives on is, and its program too. */
+	do_fork(procs, 10, 20, 3 * second);
+	assert_string_equal(container_at(procs, 20, 3 * second + 1000), "web.service");
+	assert_false(asks_for(procs, 20));
+	assert_string_equal(container_at(procs, 20, 4 * second), "web.service");
+	assert_true(asks_for(procs, 20));
+	do_exec(procs, 20, "gcc", 5 * second);
+	assert_string_equal(container_at(procs, 20, 5 * second + 1000), "web.service");
+	assert_false(asks_for(procs, 20));
+	assert_string_equal(container_at(procs, 20, 6 * second), "web.service");
+	assert_true(asks_for(procs, 20));
+	procs_cgroup_text(procs, 20, db, strlen(db));
+	assert_string_equal(container_at(procs, 20, 6 * second), "db.service");
+	assert_string_equal(container_at(procs, 10, 6 * second), "web.service");
+	/* It can be moved: somewhen it is asked for again, and an answer of nothing is one. */
+	assert_string_equal(container_at(procs, 10, 60 * second), "web.service");
+	assert_true(asks_for(procs, 10));
+	procs_cgroup_text(procs, 10, "0::/\n", 5);
+	assert_string_equal(container_at(procs, 10, 60 * second), "");
+	/* Of the dead nothing is asked. */
+	assert_string_equal(container_at(procs, 20, 90 * second), "db.service");
+	do_exit(procs, 20, 20, 91 * second);
+	assert_false(asks_for(procs, 20));
+}
+
 static void exec_without_samples_keeps_one_entry(void **state)
 {
 	struct procs *procs = *state;
@@ -308,10 +363,10 @@ static void anonymous_and_special_memory(void **state)
 
 	have_shell(procs);
 	do_mmap(procs, 10, 0x500000, 0x2000, "//anon", 0, 120);
-	do_mmap(procs, 10, 0x7fff0000, 0x2000, "[vdso]", 0, 120);
+	do_mmap(procs, 10, 0x7fff00000000, 0x2000, "[vdso]", 0, 120);
 	do_mmap(procs, 10, 0xffffffffff600000, 0x1000, "[vsyscall]", 0, 120);
 	assert_int_equal(module_at(procs, 10, 0x500000, 121), PROC_MODULE_JIT);
-	assert_int_equal(module_at(procs, 10, 0x7fff0000, 121), PROC_MODULE_VDSO);
+	assert_int_equal(module_at(procs, 10, 0x7fff00000000, 121), PROC_MODULE_VDSO);
 	assert_int_equal(module_at(procs, 10, 0xffffffffff600000, 121), PROC_MODULE_VSYSCALL);
 	/* Offsets in the vDSO are from its image's start, those of code without a file are addresses. */
 	space = process_space(procs_of_sample(procs, 10, 122));
@@ -703,6 +758,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(fork_and_exec_make_another_process),
 		TEST(exec_without_samples_keeps_one_entry),
+		TEST(containers_are_inherited_and_asked_for_again),
 		TEST(rename_keeps_the_process),
 		TEST(threads_share_and_outlive_the_leader),
 		TEST(threads_of_a_process_found_in_proc),

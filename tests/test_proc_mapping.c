@@ -136,7 +136,7 @@ static void names_tell_files_from_memory(void **state)
 		{"/dev/zero (deleted)", 9, MAPPING_JIT, NULL},
 		{"/SYSV00000000 (deleted)", 9, MAPPING_JIT, NULL},
 		{"/anon_hugepage (deleted)", 9, MAPPING_JIT, NULL},
-		{"[vdso]", 0, MAPPING_VDSO, NULL},
+		{"[vdso]", 0, MAPPING_VDSO32, NULL},
 		{"[vsyscall]", 0, MAPPING_VSYSCALL, NULL},
 		{"/home/x/[vdso]", 5, MAPPING_FILE, "[vdso]"},
 		{"/ (deleted)", 5, MAPPING_FILE, "/"},
@@ -153,6 +153,9 @@ static void names_tell_files_from_memory(void **state)
 		};
 
 		assert_int_equal(mapping_kind(&m), wants[i].kind);
+		m.end = 1ull << 32; /* no address of a 32-bit program */
+		assert_int_equal(mapping_kind(&m),
+				 wants[i].kind == MAPPING_VDSO32 ? MAPPING_VDSO : wants[i].kind);
 		if (!wants[i].name)
 			continue;
 		mapping_names(&m, name, sizeof(name), path, sizeof(path));

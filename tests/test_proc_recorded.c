@@ -59,7 +59,8 @@ static void a_path_alone_is_a_file(void **state)
 	do_mmap(procs, 11, 0x9000, 0x1000, "/lib/\x1b[mliba.so", 0, 5);
 	do_mmap(procs, 11, 0xb000, 0x1000, "//anon", 0, 6);
 	do_mmap(procs, 11, 0xd000, 0x1000, "[heap]", 0, 6);
-	do_mmap(procs, 11, 0xf000, 0x1000, "[vdso]", 0, 6);
+	do_mmap(procs, 11, 0xf7f2d000, 0x2000, "[vdso]", 0, 6);
+	do_mmap(procs, 11, 0x7fff00000000, 0x2000, "[vdso]", 0, 6);
 	a = sampled_module(procs, 10, 0x1000);
 	assert_ptr_equal(a, sampled_module(procs, 11, 0x9000));
 	assert_ptr_not_equal(a, sampled_module(procs, 10, 0x3000));
@@ -69,7 +70,8 @@ static void a_path_alone_is_a_file(void **state)
 	assert_int_equal(a->unwind.state, STACK_END_PENDING);
 	assert_int_equal(sampled_module(procs, 11, 0xb000)->unwind.id, PROC_MODULE_JIT);
 	assert_int_equal(sampled_module(procs, 11, 0xd000)->unwind.id, PROC_MODULE_JIT);
-	assert_int_equal(sampled_module(procs, 11, 0xf000)->unwind.id, PROC_MODULE_VDSO);
+	assert_int_equal(sampled_module(procs, 11, 0xf7f2d000)->unwind.id, PROC_MODULE_VDSO32);
+	assert_int_equal(sampled_module(procs, 11, 0x7fff00000000)->unwind.id, PROC_MODULE_VDSO);
 }
 
 static void what_contradicts_is_another_file(void **state)

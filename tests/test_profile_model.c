@@ -158,6 +158,28 @@ static void model_choose(struct model *m)
 	}
 }
 
+/* The picture moves to any time, kept or not, past or to come: it shows all samples of a whole stretch. */
+static void model_show(struct model *m)
+{
+	uint64_t end = rnd(m, (uint32_t)(m->now_ns / MSEC) + 500) * MSEC, start;
+
+	profile_show(m->p, end);
+	m->frozen = true;
+	m->end_ns = m->p->window.end_ns;
+	assert_int_equal(m->end_ns,
+			 MIN(MAX(end, window_oldest_ns(m->p) + m->length_ns), m->now_ns));
+	start = m->end_ns > m->length_ns ? m->end_ns - m->length_ns : 0;
+	if (m->zero_ns <= m->end_ns)
+		start = MAX(start, m->zero_ns);
+	start = MAX(start, m->p->log.evicted_until_ns);
+	for (uint32_t i = 0; i < m->nr; i++) {
+		struct model_sample *sample = &m->samples[i];
+
+		sample->is_counted = sample->mode == m->mode && sample->time_ns >= start &&
+				     sample->time_ns <= m->end_ns;
+	}
+}
+
 /* --- comparing --- */
 
 struct sums {
@@ -207,9 +229,10 @@ static void name_some(struct model *m, uint32_t max, uint64_t func_bytes)
 			uint64_t start = offs[i] / func_bytes * func_bytes;
 
 			snprintf(name, sizeof(name), "f%u", func_of(&frame));
-			assert_int_equal(profile_name(m->p, module, offs[i],
-						      &(struct profile_name){start, 0, name, NULL}),
-					 0);
+			assert_int_equal(
+				profile_name(m->p, module, offs[i],
+					     &(struct profile_name){start, 0, name, NULL, NULL}),
+				0);
 			if (module == 1 && func_bytes == FUNC_BYTES)
 				profile_name_range(m->p, module, offs[i], start,
 						   start + FUNC_BYTES / 2);
@@ -434,6 +457,10 @@ static void step(struct model *m, uint32_t spread)
 		m->zero_ns = m->now_ns;
 		profile_zero(m->p, m->now_ns);
 		break;
+	case 17:
+		profile_advance(m->p, m->now_ns);
+		model_show(m);
+		break;
 	case 4 ... 12:
 		model_replace(m);
 		break;
@@ -573,6 +600,12 @@ static void a_frozen_picture_stays(void **state)
 	assert_int_equal(s->window_start_ns, 0);
 	assert_int_equal(s->window_end_ns, 500 * MSEC);
 	snapshot_free(s);
+	/* Nor when the picture moves to where samples have left. */
+	profile_show(p, 1000 * MSEC);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->window_end_ns, sample.time_ns);
+	assert_true(s->window_start_ns > 15000 * MSEC);
+	snapshot_free(s);
 	profile_freeze(p, false, sample.time_ns);
 	s = profile_snapshot(p, 0);
 	assert_int_equal(s->window_end_ns, sample.time_ns);
@@ -580,6 +613,50 @@ static void a_frozen_picture_stays(void **state)
 	/* One sample each millisecond; the one that begins the stretch may have left. */
 	assert_in_range(s->total, (s->window_end_ns - s->window_start_ns) / MSEC,
 			(s->window_end_ns - s->window_start_ns) / MSEC + 1);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+/* Any second of the log can be shown; how much was sampled in each is known. */
+static void the_past_is_shown(void **state)
+{
+	struct profile *p = profile_new(&profile_config_default);
+	struct profile_sample sample = {.weight = 1, .mode = STACK_MODE_FP};
+	struct snapshot *s;
+
+	(void)state;
+	profile_object(p, 0, "prog", false);
+	profile_set_window(p, NS_PER_SEC - 1);
+	/* From 100 s to 200 s ten samples a second, in second 123 thirty, in 160 to 169 none. */
+	for (uint64_t tick = 1000; tick < 2000; tick++) {
+		struct profile_frame frame = {0, tick / 10};
+
+		sample.time_ns = tick * 100 * MSEC;
+		for (int i = 0; i < (tick / 10 == 123 ? 3 : 1) && tick / 10 / 10 != 16; i++)
+			profile_add(p, &sample, &frame, 1, NULL);
+		profile_advance(p, sample.time_ns);
+	}
+	profile_show(p, 124 * NS_PER_SEC - 1);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->total, 30);
+	assert_int_equal(s->nr_nodes, 2);
+	assert_int_equal(s->window_start_ns, 123 * NS_PER_SEC);
+	assert_int_equal(s->oldest_ns, 100 * NS_PER_SEC);
+	assert_int_equal(s->activity.from_ns, 100 * NS_PER_SEC);
+	assert_int_equal(s->activity.nr, 100);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(s->activity.weights[i], i == 23 ? 30 : i / 10 == 6 ? 0 : 10);
+	snapshot_free(s);
+	/* Before the first sample there is nothing to see: the oldest whole window is shown. */
+	profile_show(p, 1);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->window_start_ns, 100 * NS_PER_SEC);
+	assert_int_equal(s->total, 10);
+	snapshot_free(s);
+	profile_freeze(p, false, sample.time_ns);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->window_end_ns, sample.time_ns);
+	assert_int_equal(s->total, 10);
 	snapshot_free(s);
 	profile_free(p);
 }
@@ -602,8 +679,8 @@ static void text_is_bounded(void **state)
 		sample.time_ns = i * USEC;
 		assert_int_equal(profile_add(p, &sample, &frame, 1, NULL), 0);
 		snprintf(name, sizeof(name), "a_function_with_a_long_name_%u", (unsigned int)i);
-		assert_int_equal(profile_name(p, 0, i, &(struct profile_name){i, i, name, NULL}),
-				 0);
+		assert_int_equal(
+			profile_name(p, 0, i, &(struct profile_name){i, i, name, NULL, NULL}), 0);
 	}
 	assert_true(strings_bytes(p->frames.strings) <= 8 << 10);
 	assert_true(p->collections > 3);
@@ -659,7 +736,8 @@ static void a_name_holds_for_its_range(void **state)
 	add_frame(p, 150);
 	assert_unnamed(p, 150);
 	add_frame(p, 120); /* waits to be asked for, and then need not be */
-	assert_int_equal(profile_name(p, 0, 150, &(struct profile_name){100, 0, "f", NULL}), 0);
+	assert_int_equal(profile_name(p, 0, 150, &(struct profile_name){100, 0, "f", NULL, NULL}),
+			 0);
 	profile_name_range(p, 0, 150, 110, 190);
 	add_frame(p, 110);
 	add_frame(p, 190);
@@ -670,13 +748,15 @@ static void a_name_holds_for_its_range(void **state)
 	add_frame(p, 191);
 	assert_unnamed(p, 191);
 	/* What overlaps is no news; what is not known has no range. */
-	assert_int_equal(profile_name(p, 0, 191, &(struct profile_name){180, 0, "g", NULL}), 0);
+	assert_int_equal(profile_name(p, 0, 191, &(struct profile_name){180, 0, "g", NULL, NULL}),
+			 0);
 	profile_name_range(p, 0, 191, 180, 200);
 	add_frame(p, 192);
 	assert_unnamed(p, 192);
 	profile_name_range(p, 0, 192, 192, 199);
-	assert_int_equal(profile_name(p, 0, 192, &(struct profile_name){UINT64_MAX, 0, NULL, NULL}),
-			 0);
+	assert_int_equal(
+		profile_name(p, 0, 192, &(struct profile_name){UINT64_MAX, 0, NULL, NULL, NULL}),
+		0);
 	profile_name_range(p, 0, 192, 192, 199);
 	add_frame(p, 193);
 	assert_unnamed(p, 193);
@@ -695,7 +775,8 @@ static void names_can_become_better(void **state)
 	assert_int_equal(profile_object(p, 1, "other", false), 0);
 	add_frame(p, 150);
 	assert_unnamed(p, 150);
-	assert_int_equal(profile_name(p, 0, 150, &(struct profile_name){100, 0, NULL, NULL}), 0);
+	assert_int_equal(profile_name(p, 0, 150, &(struct profile_name){100, 0, NULL, NULL, NULL}),
+			 0);
 	profile_name_range(p, 0, 150, 100, 190);
 	add_frame(p, 160);
 	add_frame(p, 300); /* waits to be asked for, and is still asked for once only */
@@ -704,10 +785,13 @@ static void names_can_become_better(void **state)
 	profile_rename(p, 0);
 	assert_int_equal(profile_nr_unnamed(p), 3);
 	assert_int_equal(profile_unnamed(p, &module, offs, 4), 3);
-	assert_int_equal(profile_name(p, 0, 150, &(struct profile_name){100, 0, "f", NULL}), 0);
+	assert_int_equal(profile_name(p, 0, 150, &(struct profile_name){100, 0, "f", NULL, NULL}),
+			 0);
 	profile_name_range(p, 0, 150, 100, 155);
-	assert_int_equal(profile_name(p, 0, 160, &(struct profile_name){156, 0, "g", NULL}), 0);
-	assert_int_equal(profile_name(p, 0, 300, &(struct profile_name){300, 0, "h", NULL}), 0);
+	assert_int_equal(profile_name(p, 0, 160, &(struct profile_name){156, 0, "g", NULL, NULL}),
+			 0);
+	assert_int_equal(profile_name(p, 0, 300, &(struct profile_name){300, 0, "h", NULL, NULL}),
+			 0);
 	assert_int_equal(profile_nr_unnamed(p), 0);
 	assert_unnamed(p, 0);
 	profile_free(p);
@@ -739,6 +823,7 @@ int main(void)
 		cmocka_unit_test(sums_equal_when_frames_are_few),
 		cmocka_unit_test(a_known_stack_takes_no_room),
 		cmocka_unit_test(a_frozen_picture_stays),
+		cmocka_unit_test(the_past_is_shown),
 		cmocka_unit_test(text_is_bounded),
 		cmocka_unit_test(a_stack_too_deep_is_refused),
 		cmocka_unit_test(a_name_holds_for_its_range),

@@ -67,15 +67,16 @@ static void shares_are_exact(void **state)
 	}
 	for (uint64_t i = 0; i < 7; i++) {
 		profile_name(p, PROGRAM, 0x100 + i,
-			     &(struct profile_name){0x100, 0x1100, "main", NULL});
+			     &(struct profile_name){0x100, 0x1100, "main", NULL, NULL});
 		profile_name(p, PROGRAM, 0x200 + i,
-			     &(struct profile_name){0x200, 0x1200, "a", NULL});
+			     &(struct profile_name){0x200, 0x1200, "a", NULL, NULL});
 		profile_name(p, PROGRAM, 0x300 + i,
-			     &(struct profile_name){0x300, 0x1300, "b", NULL});
+			     &(struct profile_name){0x300, 0x1300, "b", NULL, NULL});
 		profile_name(p, PROGRAM, 0x400 + i,
-			     &(struct profile_name){0x400, 0x1400, NULL, NULL});
+			     &(struct profile_name){0x400, 0x1400, NULL, NULL, NULL});
 	}
-	profile_name(p, KERNEL, 0xf00, &(struct profile_name){0xf00, 0xf00, "do_sys", "[mod]"});
+	profile_name(p, KERNEL, 0xf00,
+		     &(struct profile_name){0xf00, 0xf00, "do_sys", "[mod]", NULL});
 	profile_advance(p, SEC);
 	s = profile_snapshot(p, 10);
 	assert_non_null(s);
@@ -97,6 +98,110 @@ static void shares_are_exact(void **state)
 	assert_int_equal(s->window_start_ns, 0);
 	assert_int_equal(s->window_end_ns, SEC);
 	memset(s->text + s->nr_text, 'x', 10);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+static const struct profile_inline known_chain[] = {
+	{"hash", "hash.h", 3, "hash.h", 1},
+	{"run", "run.h", 12, "run.h", 9},
+	{"main", "main.c", 31, "main.c", 30},
+};
+
+/* Answer what the last snapshot asks for as of 0x204: known_chain; of 0x201, main alone; 0x208: later. */
+static uint32_t answer_lines(struct profile *p)
+{
+	uint32_t module, nr, all = 0;
+	uint64_t offs[2];
+
+	while ((nr = profile_unlined(p, &module, offs, 2)) > 0)
+		for (uint32_t i = 0; i < nr; i++, all++) {
+			assert_int_equal(module, PROGRAM);
+			if (offs[i] == 0x208)
+				profile_line_later(p, module, offs[i]);
+			else if (offs[i] == 0x204)
+				profile_line(p, module, offs[i], known_chain, 3);
+			else
+				profile_line(p, module, offs[i], known_chain + 2, 1);
+		}
+	return all;
+}
+
+static void check_inlined(const struct snapshot *s)
+{
+	const struct snap_node *main_node = &s->nodes[s->nodes[0].first_child];
+	const struct snap_node *run = &s->nodes[main_node->first_child];
+	const struct snap_node *hash = &s->nodes[run->first_child];
+
+	assert_int_equal(s->nr_funcs, 3);
+	assert_int_equal(find(s, "main")->self, 50);
+	assert_int_equal(find(s, "main")->total, 100);
+	assert_int_equal(find(s, "main")->line, 30);
+	assert_false(find(s, "main")->is_inlined);
+	assert_int_equal(find(s, "run (inlined)")->self, 0);
+	assert_int_equal(find(s, "run (inlined)")->total, 50);
+	assert_true(find(s, "run (inlined)")->is_inlined);
+	assert_int_equal(find(s, "hash (inlined)")->self, 50);
+	assert_string_equal(snapshot_text(s, find(s, "hash (inlined)")->file), "hash.h");
+	assert_int_equal(find(s, "hash (inlined)")->line, 1);
+	/* A frame of main's is not known yet: it has no line of its own. */
+	assert_int_equal(main_node->line, 0);
+	assert_int_equal(run->total, 50);
+	assert_int_equal(run->line, 12);
+	assert_string_equal(snapshot_text(s, run->file), "run.h");
+	assert_int_equal(hash->self, 50);
+	assert_int_equal(hash->line, 3);
+}
+
+/* Half of main's samples are at an address where run() is inlined, and hash() into that. */
+static void inlined_functions_are_frames_when_asked_for(void **state)
+{
+	struct profile *p = profile_with_objects();
+	struct snapshot *s;
+	uint32_t module;
+	uint64_t off;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		struct profile_frame frame = {PROGRAM, i < 50 ? 0x204 : i < 90 ? 0x201 : 0x208};
+
+		add(p, i * MSEC, 1, 1, &frame, 1);
+	}
+	for (uint64_t at = 0x200; at < 0x210; at++)
+		profile_name(p, PROGRAM, at,
+			     &(struct profile_name){0x200, 0x1200, "main", NULL, NULL});
+	profile_advance(p, SEC);
+	snapshot_free(profile_snapshot(p, 0));
+	assert_int_equal(profile_unlined(p, &module, &off, 1), 0);
+	profile_set_inlines(p, true);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->nr_funcs, 1);
+	snapshot_free(s);
+	assert_int_equal(profile_nr_unlined(p), 3);
+	assert_int_equal(answer_lines(p), 3);
+	s = profile_snapshot(p, 0);
+	check_inlined(s);
+	snapshot_free(s);
+	/* Only what was put off is asked for again. */
+	assert_int_equal(profile_nr_unlined(p), 1);
+	assert_int_equal(profile_unlined(p, &module, &off, 1), 1);
+	assert_int_equal(off, 0x208);
+	/* With a debug file that has come all of it is. */
+	profile_rename(p, PROGRAM);
+	profile_line(p, PROGRAM, 0x208, known_chain, 3);
+	for (uint64_t at = 0x200; at < 0x210; at++)
+		profile_name(p, PROGRAM, at,
+			     &(struct profile_name){0x200, 0x1200, "main", NULL, NULL});
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->nodes[s->nodes[0].first_child].first_child, SNAPSHOT_NONE);
+	snapshot_free(s);
+	assert_int_equal(answer_lines(p), 3);
+	/* Off: as before, and nothing is asked for. */
+	profile_set_inlines(p, false);
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->nr_funcs, 1);
+	assert_int_equal(find(s, "main")->self, 100);
+	assert_int_equal(profile_nr_unlined(p), 0);
 	snapshot_free(s);
 	profile_free(p);
 }
@@ -130,10 +235,10 @@ static void shares_of_processes_add_up(void **state)
 		add(p, i * MSEC, 70 + i % 3, 1 + i % 3, frames, 1 + i % 2);
 	}
 	add(p, 100 * MSEC, 9, 4, NULL, 0);
-	profile_name(p, PROGRAM, 0x100, &(struct profile_name){0x100, 0x1100, "main", NULL});
+	profile_name(p, PROGRAM, 0x100, &(struct profile_name){0x100, 0x1100, "main", NULL, NULL});
 	for (uint64_t i = 0; i < 5; i++)
 		profile_name(p, PROGRAM, 0x200 + i,
-			     &(struct profile_name){0x200, 0x1200, "a", NULL});
+			     &(struct profile_name){0x200, 0x1200, "a", NULL, NULL});
 	profile_advance(p, SEC);
 	s = profile_snapshot(p, 0);
 	assert_int_equal(s->nr_processes, 4);
@@ -165,7 +270,7 @@ static void recursion_counts_once(void **state)
 	(void)state;
 	add(p, MSEC, 1, 5, frames, 5);
 	add(p, MSEC, 1, 3, frames, 3);
-	profile_name(p, PROGRAM, 2, &(struct profile_name){2, 2, "walk", NULL});
+	profile_name(p, PROGRAM, 2, &(struct profile_name){2, 2, "walk", NULL, NULL});
 	s = profile_snapshot(p, 0);
 	assert_int_equal(find(s, "walk")->total, 8);
 	assert_int_equal(find(s, "walk")->self, 5);
@@ -187,7 +292,7 @@ static void unknown_code_in_a_row_is_one_node(void **state)
 	add(p, MSEC, 1, 5, frames, 6);
 	add(p, MSEC, 1, 3, frames, 3);
 	add(p, MSEC, 1, 2, frames, 2);
-	profile_name(p, PROGRAM, 1, &(struct profile_name){1, 1, "main", NULL});
+	profile_name(p, PROGRAM, 1, &(struct profile_name){1, 1, "main", NULL, NULL});
 	s = profile_snapshot(p, 0);
 	assert_int_equal(s->nr_nodes, 5); /* the root, main, libc, main, libc */
 	assert_int_equal(find(s, "libc.so.6")->self, 10);
@@ -196,7 +301,7 @@ static void unknown_code_in_a_row_is_one_node(void **state)
 	assert_int_equal(s->nr_shares, 2);
 	snapshot_free(s);
 	for (uint64_t off = 1; off <= 3; off++)
-		profile_name(p, LIBC, off, &(struct profile_name){off, off, "walk", NULL});
+		profile_name(p, LIBC, off, &(struct profile_name){off, off, "walk", NULL, NULL});
 	s = profile_snapshot(p, 0);
 	assert_int_equal(s->nr_nodes, 7);
 	snapshot_free(s);
@@ -280,8 +385,8 @@ static void unnamed_frames_are_handed_out_once(void **state)
 	assert_int_equal(seen[PROGRAM], 10);
 	assert_int_equal(seen[LIBC], 10);
 	assert_int_equal(profile_nr_unnamed(p), 20);
-	profile_name(p, LIBC, 3, &(struct profile_name){UINT64_MAX, 0, NULL, NULL});
-	profile_name(p, LIBC, 3, &(struct profile_name){0, 0, "better", NULL});
+	profile_name(p, LIBC, 3, &(struct profile_name){UINT64_MAX, 0, NULL, NULL, NULL});
+	profile_name(p, LIBC, 3, &(struct profile_name){0, 0, "better", NULL, NULL});
 	assert_int_equal(profile_nr_unnamed(p), 19);
 	profile_free(p);
 }
@@ -294,7 +399,7 @@ static void keys_stay_and_text_is_clean(void **state)
 
 	(void)state;
 	add(p, MSEC, 1, 5, frames, 2);
-	profile_name(p, PROGRAM, 1, &(struct profile_name){1, 1, "\033[31mevil", NULL});
+	profile_name(p, PROGRAM, 1, &(struct profile_name){1, 1, "\033[31mevil", NULL, NULL});
 	a = profile_snapshot(p, 0);
 	assert_string_equal(snapshot_text(a, find(a, "?[31mevil")->name), "?[31mevil");
 	frames[0].off = 9;
@@ -332,7 +437,7 @@ static void a_whole_recording_stays(void **state)
 		frames[0].off = i % 2 ? frames[0].off : 0x200;
 		add(p, SEC + i * 60 * SEC, i, 5, frames, i % 2 ? 3 : 1);
 	}
-	profile_name(p, PROGRAM, 0x100, &(struct profile_name){0x100, 0x1100, "leaf", NULL});
+	profile_name(p, PROGRAM, 0x100, &(struct profile_name){0x100, 0x1100, "leaf", NULL, NULL});
 	profile_set_window(p, SEC);
 	profile_set_mode(p, STACK_MODE_LBR);
 	profile_advance(p, 1000000 * SEC);
@@ -367,8 +472,8 @@ static void a_cleared_profile_keeps_its_names(void **state)
 	profile_object(p, PROGRAM, "prog", false);
 	add(p, SEC, 1, UINT64_MAX, frames, 2);
 	add(p, SEC, 1, 1, frames, 1);
-	profile_name(p, PROGRAM, 0x100, &(struct profile_name){0x100, 0x1100, "main", NULL});
-	profile_name(p, PROGRAM, 0x200, &(struct profile_name){0x200, 0x1200, "a", NULL});
+	profile_name(p, PROGRAM, 0x100, &(struct profile_name){0x100, 0x1100, "main", NULL, NULL});
+	profile_name(p, PROGRAM, 0x200, &(struct profile_name){0x200, 0x1200, "a", NULL, NULL});
 	profile_clear(p);
 	s = profile_snapshot(p, 0);
 	assert_int_equal(s->total, 0);
@@ -390,6 +495,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shares_are_exact),
+		cmocka_unit_test(inlined_functions_are_frames_when_asked_for),
 		cmocka_unit_test(shares_of_processes_add_up),
 		cmocka_unit_test(recursion_counts_once),
 		cmocka_unit_test(unknown_code_in_a_row_is_one_node),

@@ -19,6 +19,31 @@ views() {
 	see 'what it calls'
 	key Tab
 	see_not 'what it calls'
+	see 'How stacks end'
+	key Tab
+	see_not 'How stacks end'
+	cursor_on leaf_70
+}
+
+health() {
+	key 4
+	see 'How stacks end'
+	see '99.0%   complete'
+	# A narrow screen has no room for remarks.
+	[ "$size" = 40x10 ] || see 'restart it with -XX:+PreserveFramePointer'
+	cursor_on 'How stacks end'
+	key s
+	see 'health has its own order'
+	key Enter
+	see_not '99.0%   complete'
+	key Enter
+	see '99.0%   complete'
+	key /
+	key -l 'preserveframe'
+	key Enter
+	cursor_on 'fakejava'
+	key Escape
+	key 1
 	cursor_on leaf_70
 }
 
@@ -216,6 +241,150 @@ engine_keys() {
 	see_command 'zero 0'
 }
 
+# shown NUMBER: the time in ms that was asked for so many "show" commands before the last
+shown() { sed -n 's/^show \([0-9]*\)......$/\1/p' "$work/log" | tail -n $(($1 + 1)) | head -n 1; }
+# asked NUMBER KEY: another window is asked for, NUMBER times in all
+asked() { until_true "no other time is asked for by $2" has_shown "$1"; }
+has_shown() { [ "$(grep -c '^show ' "$work/log")" = "$1" ]; }
+moved() { [ $(($(shown 0) - $(shown 1))) = "$1" ] || fail "$2: $(shown 1) to $(shown 0)"; }
+
+past() {
+	key '^'
+	asked 1 '^'
+	see FROZEN
+	# A fixed strip: as many columns as fit, a minute of it and what has passed since.
+	see '█'
+	key '^'
+	asked 2 '^'
+	moved 15000 'the second spike is 15 s after the first'
+	key '<'
+	asked 3 '<'
+	key '<'
+	asked 4 '<'
+	moved -5000 'back half a window'
+	key '>'
+	asked 5 '>'
+	moved 5000 'forward half a window'
+	key '{'
+	see_command 'window 5000000000'
+	asked 6 '{'
+	moved -2500 'the middle of the window stays'
+	key '}'
+	see_command 'window 10000000000'
+	asked 7 '}'
+	moved 2500 'the middle of the window stays'
+	key '('
+	asked 8 '('
+	[ "$(shown 0)" -lt "$(shown 1)" ] || fail 'not to the oldest samples'
+	key '<'
+	asked 9 '<'
+	moved 0 'before the oldest samples'
+	key ')'
+	see_command 'show 18446744073709551615'
+	see_not FROZEN
+	key t
+	see_not '█'
+}
+
+narrowing() {
+	# On the narrowest screen the first words say enough.
+	cursor_on leaf_70
+	key o
+	see 'only leaf_70'
+	[ "$size" = 40x10 ] || see '55.45% of all samples'
+	see_not leaf_20
+	key X
+	see 'without leaf_70'
+	see 'no stack is left'
+	key BSpace
+	see_not 'without'
+	cursor_on leaf_70
+	key BSpace
+	see_not 'only leaf_70'
+	see leaf_20
+	key '\'
+	key -l 'o:libc|kernel'
+	# As it is typed.
+	see_not leaf_20
+	key Enter
+	see 'only o:libc|kernel'
+	[ "$size" = 40x10 ] || see '2.97% of all samples'
+	key 3
+	see start_thread
+	see_not leaf_70
+	# Files are of the same stacks.
+	key w
+	key C-u
+	key -l "narrow-$size.txt"
+	key Enter
+	see 'written'
+	key 1
+	key BSpace
+	see leaf_70
+	key '\'
+	key -l '!work'
+	see_not leaf_70
+	key Escape
+	see leaf_70
+	see_not 'without'
+	# On the flame graph the function is that of the cursor there.
+	key 5 Home
+	see '100.00% total'
+	key Up Up
+	see '95.05% total'
+	key X
+	see 'without main'
+	key Home
+	see '100.00% total  0.00% self  all'
+	key BSpace
+	see_not 'without main'
+	key Escape
+	see 'what it calls'
+	key 1
+	cursor_on leaf_70
+}
+
+flame() {
+	key 5
+	see '100.00% total  0.00% self  all'
+	key Up
+	see '99.01% total  0.00% self  _start'
+	key Up
+	see '95.05% total  0.00% self  main'
+	# The widest callee, and back.
+	key Up
+	see '79.21% total'
+	key Down
+	see '95.05% total'
+	key '#'
+	see 'found 95.05%'
+	key /
+	key -l 'LEAF_70'
+	key Enter
+	see 'found 55.45%'
+	key n
+	see '55.45% total  55.45% self'
+	# Zoomed in, what was found is all there is; Esc goes out of the zoom, the search, the graph.
+	key Enter
+	key Up
+	see '55.45% total  55.45% self'
+	key Escape
+	key Escape
+	see_not 'found'
+	key I
+	see '55.45% total'
+	key Up
+	see '79.21% total'
+	key Up
+	see '95.05% total'
+	key I
+	key Escape
+	see 'what it calls'
+	key 1
+	see_not 'what it calls'
+	cursor_on leaf_70
+}
+
 writing() {
 	rm -f "$work"/stacktop-* "$work"/mine.txt "$work"/slow
 	key w
@@ -273,6 +442,16 @@ helping() {
 	see_not 'the keys and'
 }
 
+# Short, in full, mangled, and short again.
+names() {
+	key x
+	see 'names: in full'
+	key x
+	see 'names: as their files'
+	key x
+	see 'names: short'
+}
+
 # Keys of later releases and of nobody say nothing.
 unknown() {
 	local before after
@@ -280,7 +459,7 @@ unknown() {
 	see FROZEN
 	some_snapshots 2
 	before=$(screen)
-	key b '<' '>' '\' t p o c i A W '=' 4 5 6 7 y F5 M-x C-t
+	key b p c i A W 6 7 y F5 M-y C-t
 	some_snapshots 2
 	after=$(screen)
 	[ "$before" = "$after" ] || fail "an unknown key changed the screen"
@@ -292,12 +471,17 @@ unknown() {
 for size in 80x24 200x50 40x10; do
 	start "$size" --delay 100
 	views
+	health
 	moving
 	sorting
 	searching
 	folding
 	kernel
+	names
 	engine_keys
+	past
+	flame
+	narrowing
 	writing
 	helping
 	unknown

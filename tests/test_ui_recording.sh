@@ -142,7 +142,7 @@ for size in 80x24 200x50; do
 	begin "$size" "$STACKTOP" -i "$data/stacks/vector_static_gcc/perf.data" --symfs "$data/symfs"
 	see __cos_fma
 	see 'perf.data'
-	see 'complete 95.5%'
+	see 'complete 97.7%'
 	refused 'stacks were recorded as dwarf' f d l
 	refused 'stack copies' [ ]
 	refused 'there is no window' Space z

@@ -676,7 +676,8 @@ static void sample_after_return(struct stitch *stitch, uint32_t tid, uint64_t ti
 static void sampled_at_a_return_that_has_run(void **state)
 {
 	static const uint8_t frame[] = {DEF_CFA_OFFSET, 32};
-	struct stitch *stitch = stitch_new();
+	struct tails *tails = tails_new();
+	struct stitch *stitch = stitch_new(UNWIND_FRAMES_MAX, tails);
 	size_t cie = put_cie("zR", usual, sizeof(usual));
 
 	(void)state;
@@ -730,6 +731,7 @@ static void sampled_at_a_return_that_has_run(void **state)
 	sample_after_return(stitch, 7, NS_PER_SEC);
 	assert_int_equal(result.end, STACK_END_STITCHED);
 	stitch_free(stitch);
+	tails_free(tails);
 }
 
 int main(void)

@@ -37,6 +37,10 @@
 #define WITHOUT_CFI_MAX 200 /* some 27 of each file */
 #define SIGNAL_EVERY	61  /* steps, once the program catches signals */
 #define UCONTEXT_RIP	(offsetof(ucontext_t, uc_mcontext.gregs) + REG_RIP * sizeof(greg_t))
+/* The same for i386 (<asm/sigcontext.h>), and from the frame of a handler without a context. */
+#define UCONTEXT32_EIP (20 + 56)
+#define SIGFRAME32_EIP (8 + 56)
+#define CS_32	       0x23 /* what a 32-bit program has in cs */
 
 struct entry {
 	uint64_t slot; /* where the return address lies; a signal: the interrupted stack pointer */
@@ -48,12 +52,14 @@ struct entry {
 struct program {
 	pid_t pid;
 	struct self *self;
+	bool is_32;
+	unsigned int word_bytes;
 	bool maps_are_old;
 	uint64_t stack_end;
 	struct entry shadow[SHADOW_MAX];
 	size_t nr;
-	struct user_regs_struct regs;
-	uint8_t text[TEXT_BYTES]; /* at the pc */
+	struct user_regs_struct regs; /* of 32 bits: with zeros above */
+	uint8_t text[TEXT_BYTES];     /* at the pc */
 	struct shot shot;
 	uint64_t alt_start, alt_end; /* of sigaltstack, or 0 */
 	bool catches;		     /* SIGUSR1 */
@@ -100,13 +106,20 @@ static void look(struct program *p)
 #define AT(reg) offsetof(struct user_regs_struct, reg)
 		AT(rax), AT(rdx), AT(rcx), AT(rbx), AT(rsi), AT(rdi), AT(rbp), AT(rsp), AT(r8),
 		AT(r9),	 AT(r10), AT(r11), AT(r12), AT(r13), AT(r14), AT(r15), AT(rip)};
+	static const size_t at_32[I386_NR_REGS] = {AT(rax), AT(rcx), AT(rdx), AT(rbx), AT(rsp),
+						   AT(rbp), AT(rsi), AT(rdi), AT(rip)};
 	uint64_t sp, end;
 
 	assert_int_equal(ptrace(PTRACE_GETREGS, p->pid, NULL, &p->regs), 0);
+	p->is_32 = p->regs.cs == CS_32;
+	p->word_bytes = p->is_32 ? 4 : 8;
+	p->shot.regs.machine = p->is_32 ? TABLE_MACHINE_I386 : TABLE_MACHINE_X86_64;
+	p->regs.rax = p->is_32 ? (uint32_t)p->regs.rax : p->regs.rax;
 	sp = p->regs.rsp;
 	end = on_alt(p, sp) ? p->alt_end : p->stack_end;
-	for (size_t i = 0; i < X86_NR_REGS; i++)
-		memcpy(&p->shot.regs.r[i], (const char *)&p->regs + at[i], 8);
+	for (size_t i = 0; i < (p->is_32 ? (size_t)I386_NR_REGS : (size_t)X86_NR_REGS); i++)
+		memcpy(&p->shot.regs.r[i], (const char *)&p->regs + (p->is_32 ? at_32[i] : at[i]),
+		       8);
 	p->shot.stack = (struct unwind_stack){.data = p->shot.bytes,
 					      .base = sp,
 					      .bytes = MIN(end - sp, (uint64_t)SELF_STACK_BYTES)};
@@ -118,30 +131,33 @@ static void look(struct program *p)
 
 /* --- the shadow stack --- */
 
-static const uint8_t *opcode_of(const uint8_t *text)
+static const uint8_t *opcode_of(const struct program *p, const uint8_t *text)
 {
-	while (*text == 0xf2 || *text == 0xf3 || *text == 0x3e || (*text & 0xf0) == 0x40)
+	while (*text == 0xf2 || *text == 0xf3 || *text == 0x3e || *text == 0x65 ||
+	       (!p->is_32 && (*text & 0xf0) == 0x40))
 		text++;
 	return text;
 }
 
-static bool is_call(const uint8_t *text)
+static bool is_call(const struct program *p, const uint8_t *text)
 {
-	const uint8_t *op = opcode_of(text);
+	const uint8_t *op = opcode_of(p, text);
 
 	return op[0] == 0xe8 || (op[0] == 0xff && (op[1] >> 3 & 7) == 2);
 }
 
-static bool is_return(const uint8_t *text)
+static bool is_return(const struct program *p, const uint8_t *text)
 {
-	const uint8_t *op = opcode_of(text);
+	const uint8_t *op = opcode_of(p, text);
 
 	return op[0] == 0xc3 || op[0] == 0xc2;
 }
 
+/* syscall, sysenter, int $0x80. */
 static bool is_syscall(const uint8_t *text)
 {
-	return text[0] == 0x0f && text[1] == 0x05;
+	return (text[0] == 0x0f && (text[1] == 0x05 || text[1] == 0x34)) ||
+	       (text[0] == 0xcd && text[1] == 0x80);
 }
 
 static void push(struct program *p, struct entry entry)
@@ -152,9 +168,9 @@ static void push(struct program *p, struct entry entry)
 
 static uint64_t top_word(const struct program *p)
 {
-	uint64_t word;
+	uint64_t word = 0;
 
-	memcpy(&word, p->shot.bytes, sizeof(word));
+	memcpy(&word, p->shot.bytes, p->word_bytes);
 	return word;
 }
 
@@ -165,6 +181,17 @@ static uint64_t top_word(const struct program *p)
 static bool is_handler(const struct program *p, int sig, uint64_t pc)
 {
 	uint64_t interrupted;
+	uint32_t sig_32, pc_32;
+
+	if (p->is_32)
+		return sig && p->regs.rax == (uint64_t)sig &&
+		       read_at(p, p->regs.rsp + 4, &sig_32, sizeof(sig_32)) &&
+		       sig_32 == (uint32_t)sig &&
+		       read_at(p,
+			       p->regs.rdx ? p->regs.rcx + UCONTEXT32_EIP
+					   : p->regs.rsp + SIGFRAME32_EIP,
+			       &pc_32, sizeof(pc_32)) &&
+		       pc_32 == pc;
 
 	return sig && p->regs.rdi == (uint64_t)sig && p->regs.rdx == p->regs.rsp + 8 &&
 	       read_at(p, p->regs.rdx + UCONTEXT_RIP, &interrupted, sizeof(interrupted)) &&
@@ -195,14 +222,14 @@ static void leave_handler(struct program *p)
 /* What the instruction TEXT, run with stack pointer SP, has done to it. */
 static void follow(struct program *p, const uint8_t *text, uint64_t pc, uint64_t sp)
 {
-	if (is_call(text) && p->regs.rsp == sp - 8) {
+	if (is_call(p, text) && p->regs.rsp == sp - p->word_bytes) {
 		uint64_t ret = top_word(p);
 
 		assert_true(ret > pc && ret - pc < TEXT_BYTES);
 		push(p, (struct entry){.slot = p->regs.rsp, .pc = ret});
 		return;
 	}
-	if (is_return(text) && p->nr > 0 && p->shadow[p->nr - 1].slot == sp) {
+	if (is_return(p, text) && p->nr > 0 && p->shadow[p->nr - 1].slot == sp) {
 		assert_int_equal(p->shadow[--p->nr].pc, p->regs.rip);
 		return;
 	}
@@ -228,46 +255,72 @@ static bool equals_from(const struct program *p, const struct unwind_result *r, 
 	return frame == r->nr_frames && r->end == end;
 }
 
+/* ebp is in the jmp_buf, which need not be on the stack: up to a frame that goes by it. */
+static bool ends_without_fp(const struct program *p, const struct unwind_result *r, size_t frame,
+			    size_t nr)
+{
+	for (; nr > 0 && frame < r->nr_frames; nr--, frame++)
+		if (frames[frame].pc != p->shadow[nr - 1].pc)
+			return false;
+	return p->is_32 && r->end == STACK_END_BAD_CFI && frame == r->nr_frames;
+}
+
 /*
  * In its last instructions longjmp's CFI tells of where it is about to go: the
- * target in rdx, with the stack pointer in r8. Then that must be what happens.
+ * target in rdx or edx, with the stack pointer in r8 or ecx. Then that must be what happens.
  */
 static bool is_early_jump(struct program *p, const struct unwind_result *r)
 {
+	uint64_t to_sp = p->is_32 ? p->regs.rcx : p->regs.r8;
 	size_t nr = p->nr;
 
-	while (nr > 0 && p->shadow[nr - 1].slot < p->regs.r8)
+	while (nr > 0 && p->shadow[nr - 1].slot < to_sp)
 		nr--;
 	if ((nr == p->nr && p->jump_to == 0) || r->nr_frames < 2 || frames[1].pc != p->regs.rdx ||
-	    !equals_from(p, r, 2, nr))
+	    !(equals_from(p, r, 2, nr) || ends_without_fp(p, r, 2, nr)))
 		return false;
 	p->jump_to = p->regs.rdx;
 	p->early_jumps++;
 	return true;
 }
 
-/* Is the code at the pc told by CFI, or recognised? */
-static bool has_rule(const struct program *p)
+/* Is the code at PC told by CFI, or recognised? */
+static bool has_rule(const struct program *p, uint64_t pc)
 {
-	const struct unwind_map *map = unwind_map_of(&p->self->space, p->regs.rip);
+	const struct unwind_map *map = unwind_map_of(&p->self->space, pc);
 
-	return map && table_find(&map->module->table, p->regs.rip - map->start + map->file_off);
+	return map && table_find(&map->module->table, pc - map->start + map->file_off);
+}
+
+/* The innermost frame whose code has no rule, if all up to it are right; else SIZE_MAX. */
+static size_t frame_without_rule(const struct program *p, const struct unwind_result *r)
+{
+	size_t at = 1;
+
+	if (!has_rule(p, p->regs.rip))
+		return 0;
+	for (; at < r->nr_frames && at <= p->nr && frames[at].pc == p->shadow[p->nr - at].pc; at++)
+		if (!has_rule(p, frames[at].pc - 1))
+			return at;
+	return SIZE_MAX;
 }
 
 /*
  * The compiler's start-up files (frame_dummy, deregister_tm_clones and others
  * that run once in each file) have no CFI. The stack may end there and say so;
- * or, where the caller has a frame pointer, go on from that and miss the caller.
+ * or, where the caller has a frame pointer, go on from that and miss the caller, of i386 perhaps
+ * two, where ebp is seldom one. i386's _start, a root, has a little function in it.
  */
 static bool is_without_cfi(struct program *p, const struct unwind_result *r)
 {
-	if (has_rule(p))
-		return false;
-	if ((r->end != STACK_END_NO_CFI || r->nr_frames != 1) &&
-	    (p->nr == 0 || !equals_from(p, r, 1, p->nr - 1)))
-		return false;
-	p->without_cfi++;
-	return true;
+	size_t at = frame_without_rule(p, r), missed_max = p->is_32 ? 2 : 1;
+	bool is_said = at != SIZE_MAX && r->end == STACK_END_NO_CFI && r->nr_frames == at + 1;
+
+	for (size_t missed = 1; !is_said && at != SIZE_MAX && missed <= missed_max; missed++)
+		is_said = at + missed <= p->nr && equals_from(p, r, at + 1, p->nr - at - missed);
+	is_said |= p->is_32 && p->nr == 1 && r->nr_frames == 1 && r->end == STACK_END_ROOT;
+	p->without_cfi += is_said;
+	return is_said;
 }
 
 static void report(const struct program *p, const struct unwind_result *r)
@@ -311,24 +364,54 @@ static void check(struct program *p)
 
 /* --- running it --- */
 
-static void note_syscall(struct program *p, const struct user_regs_struct *before)
+/* The number in i386 (<asm/unistd_32.h>) of a system call that is looked at, as one of x86-64. */
+static uint64_t number_of(const struct program *p, uint64_t nr)
 {
+	static const struct {
+		uint16_t i386, x86_64;
+	} numbers[] = {
+		{90, SYS_mmap},		 {192, SYS_mmap},	  {125, SYS_mprotect},
+		{91, SYS_munmap},	 {186, SYS_sigaltstack},  {174, SYS_rt_sigaction},
+		{119, SYS_rt_sigreturn}, {173, SYS_rt_sigreturn},
+	};
+
+	for (size_t i = 0; p->is_32 && i < ARRAY_SIZE(numbers); i++)
+		if (numbers[i].i386 == nr)
+			return numbers[i].x86_64;
+	return p->is_32 ? UINT64_MAX : nr;
+}
+
+/* The program's other stack, struct sigaltstack at ADDR. */
+static void note_altstack(struct program *p, uint64_t addr)
+{
+	uint32_t ss_32[3];
 	stack_t ss;
 
-	switch (before->rax) {
+	if (p->is_32 && read_at(p, addr, ss_32, sizeof(ss_32))) {
+		p->alt_start = ss_32[0];
+		p->alt_end = p->alt_start + ss_32[2];
+	} else if (!p->is_32 && read_at(p, addr, &ss, sizeof(ss))) {
+		p->alt_start = (uintptr_t)ss.ss_sp;
+		p->alt_end = p->alt_start + ss.ss_size;
+	}
+}
+
+static void note_syscall(struct program *p, const struct user_regs_struct *before)
+{
+	uint64_t first = p->is_32 ? (uint32_t)before->rbx : before->rdi;
+
+	switch (number_of(p, before->rax)) {
 	case SYS_mmap:
 	case SYS_mprotect:
 	case SYS_munmap:
 		p->maps_are_old = true;
 		break;
 	case SYS_sigaltstack:
-		if (before->rdi && read_at(p, before->rdi, &ss, sizeof(ss))) {
-			p->alt_start = (uintptr_t)ss.ss_sp;
-			p->alt_end = p->alt_start + ss.ss_size;
-		}
+		if (first)
+			note_altstack(p, first);
 		break;
 	case SYS_rt_sigaction:
-		p->catches = p->catches || before->rdi == SIGALRM; /* the last of three */
+		p->catches = p->catches || first == SIGALRM; /* the last of three */
 		break;
 	default:
 		break;
@@ -355,7 +438,7 @@ static int step(struct program *p, int sig)
 		enter_handler(p, before.rip, before.rsp);
 	} else if (is_syscall(text)) {
 		note_syscall(p, &before);
-		if (before.rax == SYS_rt_sigreturn)
+		if (number_of(p, before.rax) == SYS_rt_sigreturn)
 			leave_handler(p);
 	} else {
 		follow(p, text, before.rip, before.rsp);
@@ -392,7 +475,7 @@ static void run(const char *path, struct program *p)
 	while ((sig = step(p, sig)) >= 0 && p->steps < STEPS_MAX) {
 		check(p);
 		/* Handlers at any instruction that is not one of those told apart. */
-		if (sig == 0 && p->catches && p->is_equal && has_rule(p) &&
+		if (sig == 0 && p->catches && p->is_equal && has_rule(p, p->regs.rip) &&
 		    p->steps % SIGNAL_EVERY == 0 && !on_alt(p, p->regs.rsp))
 			sig = p->steps % 2 ? SIGUSR1 : SIGUSR2;
 	}
@@ -423,6 +506,32 @@ static void signals_jumps_tail_calls_plt(void **state)
 	assert_true(program.early_jumps > 0);
 }
 
+/* The same program of 32 bits: its vDSO makes the system calls, and signal frames of both kinds. */
+static void a_program_of_32_bits(void **state)
+{
+	const char *top = getenv("top_srcdir");
+	char dir[] = "/tmp/stacktop-test.XXXXXX", path[64], command[1024];
+	bool is_built;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/stepped", dir);
+	snprintf(
+		command, sizeof(command),
+		"gcc -m32 -O1 -maccumulate-outgoing-args -Wl,-z,lazy -o %s %s/tests/stepped.c -lm 2>/dev/null",
+		path, top ? top : "..");
+	is_built = system(command) == 0; // NOLINT
+	if (is_built)
+		run(path, &program);
+	unlink(path);
+	rmdir(dir);
+	if (!is_built)
+		skip();
+	assert_true(program.is_32);
+	assert_true(program.signals > 100);
+	assert_true(program.early_jumps > 0);
+}
+
 static void a_program_of_the_system(void **state)
 {
 	(void)state;
@@ -435,6 +544,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signals_jumps_tail_calls_plt),
 		cmocka_unit_test(a_program_of_the_system),
+		cmocka_unit_test(a_program_of_32_bits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,9 @@
 
 static struct self self;
 static struct shot shot;
-static struct unwind_frame frames[UNWIND_FRAMES_MAX];
+#define DEEP 3000
+
+static struct unwind_frame frames[DEEP];
 static struct unwind_result result;
 
 static void unwind_shot(void)
@@ -593,6 +595,13 @@ static void deeper_than_is_kept(void **state)
 	unwind_shot();
 	assert_int_equal(result.end, STACK_END_DEPTH);
 	assert_int_equal(result.nr_frames, UNWIND_FRAMES_MAX);
+	for (uint32_t max = 1190; max <= DEEP; max += DEEP - 1190) {
+		shot.stack.max_frames = max;
+		unwind_shot();
+		assert_int_equal(result.end, max == DEEP ? STACK_END_ROOT : STACK_END_DEPTH);
+		assert_in_range(result.nr_frames, 1190, max == DEEP ? DEEP : max);
+	}
+	shot.stack.max_frames = 0;
 }
 
 static void stacks_that_cannot_be_right(void **state)

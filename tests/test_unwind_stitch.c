@@ -25,6 +25,7 @@
 #define CODE  0x400100ull
 #define STACK 0x7ffc00000000ull
 
+static struct tails *tails;
 static struct stitch *stitch;
 static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 static struct unwind_result result;
@@ -39,7 +40,12 @@ static uint32_t depth;
 static int setup(void **state)
 {
 	(void)state;
-	stitch = stitch_new();
+	tails = tails_new();
+	stitch = tails ? stitch_new(UNWIND_FRAMES_MAX, tails) : NULL;
+	/* These threads have been seen to be what stitching takes them for. */
+	for (uint32_t tid = 0; stitch && tid < 4096; tid++)
+		for (int i = 0; i < 8; i++)
+			tails_tested(tails, 1, tid, true);
 	depth = 0;
 	return stitch ? 0 : -1;
 }
@@ -48,6 +54,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	stitch = stitch_free(stitch);
+	tails = tails_free(tails);
 	return 0;
 }
 

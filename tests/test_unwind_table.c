@@ -253,8 +253,10 @@ static void damaged_tables(void **state)
 			static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 			static uint64_t words[256];
 			struct unwind_space space = {.maps = &map, .nr_maps = 1};
-			struct unwind_stack stack = {(const uint8_t *)words, 0x7f0000000000,
-						     sizeof(words), true};
+			struct unwind_stack stack = {.data = (const uint8_t *)words,
+						     .base = 0x7f0000000000,
+						     .bytes = sizeof(words),
+						     .is_cut = true};
 			struct unwind_regs regs = {.machine = TABLE_MACHINE_X86_64};
 			struct unwind_result r;
 

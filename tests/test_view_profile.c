@@ -44,7 +44,8 @@ static struct snapshot *known(void)
 		for (int k = 0; k < 4; k++)
 			profile_name(p, frames[k].module, frames[k].off,
 				     &(struct profile_name){frames[k].off / 1000 * 1000, 0,
-							    names[frames[k].off / 1000], NULL});
+							    names[frames[k].off / 1000], NULL,
+							    NULL});
 	}
 	profile_advance(p, 1000 * MSEC);
 	s = profile_snapshot(p, 0);

@@ -239,6 +239,10 @@ static void known_callers(void **state)
 	build(&v, s, (struct view_query){.kind = VIEW_CALLERS, .fold = fold});
 	assert_string_equal(name_of(&v, s, 4), "main");
 	assert_true(v.rows[4].is_chain && v.rows[4].depth == v.rows[3].depth);
+	build(&v, s, (struct view_query){.kind = VIEW_CALLERS, .opens_all = true});
+	for (uint32_t i = 0; i < v.nr_rows; i++)
+		assert_int_equal(v.rows[i].is_open, v.rows[i].has_children);
+	assert_true(v.nr_rows > 4);
 	build(&v, s, (struct view_query){.kind = VIEW_CALLERS, .hide_kernel = true});
 	assert_int_equal(v.nr_rows, 4);
 	assert_int_equal(sum_first_level(&v), 125);
@@ -447,7 +451,8 @@ static void nothing_gives_no_rows(void **state)
 	struct view v = {0};
 
 	(void)state;
-	for (int kind = 0; kind < VIEW_COUNT; kind++)
+	/* Health has something to say all the same. */
+	for (int kind = 0; kind < VIEW_HEALTH; kind++)
 		for (int hide = 0; hide < 2; hide++) {
 			build(&v, s,
 			      (struct view_query){.kind = (enum view_kind)kind,
@@ -462,10 +467,13 @@ static void nothing_gives_no_rows(void **state)
 static void columns_fit_every_width(void **state)
 {
 	(void)state;
-	for (int kind = 0; kind < VIEW_COUNT; kind++)
+	for (int kind = 0; kind < 2 * VIEW_COUNT; kind++)
 		for (int width = 1; width <= 200; width++) {
-			uint32_t set = view_columns_fit((enum view_kind)kind, width);
-			uint32_t all = view_columns_fit((enum view_kind)kind, 0);
+			enum view_kind which = (enum view_kind)(kind / 2);
+			bool has_lines = kind % 2;
+			struct snapshot snapshot = {.settings.is_inlined = has_lines};
+			uint32_t set = view_columns_fit(which, &snapshot, width);
+			uint32_t all = view_columns_fit(which, &snapshot, 0);
 			int used = 0;
 
 			assert_true(set >> COLUMN_FUNCTION & 1);
@@ -473,9 +481,38 @@ static void columns_fit_every_width(void **state)
 			for (int i = 0; i < COLUMN_COUNT; i++)
 				used += set >> i & 1 ? view_columns[i].width + 1 : 0;
 			assert_true(used <= width || set == 1u << COLUMN_FUNCTION);
+			/* Rather than the line the object leaves. */
 			if (width >= 80)
+				assert_int_equal(set | 1u << COLUMN_OBJECT,
+						 all | 1u << COLUMN_OBJECT);
+			if (width >= (has_lines ? 82 : 80))
 				assert_int_equal(set, all);
 		}
+}
+
+/* In a line of 80 columns, with the counters. */
+static void header_says_what_is_given_up(void **state)
+{
+	struct snapshot *s = known();
+	char line[1024];
+
+	(void)state;
+	s->settings.event = add_text(s, "cpu-clock");
+	s->settings.mode = STACK_MODE_DWARF;
+	s->settings.stack_bytes = 16384;
+	s->settings.freq_asked_hz = 499;
+	s->settings.rate_divisor = s->settings.thinning = 1;
+	view_header(s, 80, false, line, sizeof(line));
+	assert_null(strstr(line, "lowered"));
+	s->settings.rate_divisor = 2;
+	view_header(s, 80, false, line, sizeof(line));
+	assert_non_null(strstr(line, "lowered rate/2 "));
+	s->settings.copy_limit_bytes = 16384;
+	s->settings.thinning = 8;
+	view_header(s, 80, false, line, sizeof(line));
+	assert_non_null(strstr(line, "lowered rate/2 copy<=16K 1-of-8"));
+	assert_non_null(strstr(line, "lost 0"));
+	snapshot_free(s);
 }
 
 static void header_always_has_the_counters(void **state)
@@ -589,6 +626,39 @@ static void header_of_a_recording_has_the_counters_and_the_event(void **state)
 	snapshot_free(s);
 }
 
+static void names_are_short_in_full_or_mangled(void **state)
+{
+	static const struct {
+		enum view_names names;
+		bool ascii;
+		const char *shown;
+	} forms[] = {
+		{VIEW_NAMES_SHORT, false, "ns::f<…>"},
+		{VIEW_NAMES_SHORT, true, "ns::f<..>"},
+		{VIEW_NAMES_FULL, false, "ns::f<int>"},
+		{VIEW_NAMES_MANGLED, false, "_ZN2ns1fIiEEvv"},
+	};
+	struct snapshot *s = snapshot_of(2, 1);
+	struct view view = {0};
+	char text[64];
+
+	(void)state;
+	add_func(s, "ns::f<int>", "a");
+	s->funcs[0].mangled = add_text(s, "_ZN2ns1fIiEEvv");
+	s->funcs[0].self = s->funcs[0].total = s->total = 1;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		const struct view_query query = {.names = forms[i].names, .ascii = forms[i].ascii};
+
+		assert_int_equal(view_build(&view, s, &query), 0);
+		view_cell(&view, s, &view.rows[0], COLUMN_FUNCTION, text, sizeof(text));
+		assert_string_equal(text, forms[i].shown);
+		/* What is not shown of a name is found as well. */
+		assert_int_equal(view_search(&view, s, 0, "f<int", false), 0);
+	}
+	view_done(&view);
+	snapshot_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -603,8 +673,10 @@ int main(void)
 		cmocka_unit_test(search_wraps_around),
 		cmocka_unit_test(nothing_gives_no_rows),
 		cmocka_unit_test(columns_fit_every_width),
+		cmocka_unit_test(header_says_what_is_given_up),
 		cmocka_unit_test(header_always_has_the_counters),
 		cmocka_unit_test(header_of_a_recording_has_the_counters_and_the_event),
+		cmocka_unit_test(names_are_short_in_full_or_mangled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

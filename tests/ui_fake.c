@@ -56,7 +56,8 @@ struct fake {
 	enum stack_mode mode;
 	uint32_t stack_bytes;
 	bool frozen;
-	uint64_t window_start_ns, frozen_ns, step;
+	uint64_t window_start_ns, window_ns, frozen_ns, step;
+	uint64_t began_ns;	      /* a minute before there are samples already */
 	uint32_t event, reading_step; /* of a recording: up to --recording */
 	bool stopped;
 
@@ -231,6 +232,18 @@ static void fill_health(const struct fake *fake, struct health *health, uint64_t
 	};
 	health->ends[STACK_END_ROOT] = health->complete;
 	health->ends[STACK_END_TRUNCATED] = samples - health->complete;
+	memcpy(health->ends_now, health->ends, sizeof(health->ends));
+	health->nr_faults = 1;
+	health->faults_stacks_now = samples;
+	health->faults[0] = (struct health_fault){
+		.name = "fakejava",
+		.nr_processes = 1,
+		.pid = 4711,
+		.end = STACK_END_JIT,
+		.runtime = RUNTIME_JAVA,
+		.stacks = samples - health->complete,
+		.stacks_now = samples - health->complete,
+	};
 	if (fake->lost) {
 		health->lost = health->lost_read = 123;
 		health->dropped = 45;
@@ -254,7 +267,7 @@ static struct snap_settings settings(struct fake *fake)
 		.freq_achieved_hz = 998,
 		.cpus_online = 2,
 		.cpus_sampled = 2,
-		.window_s = 10,
+		.window_s = (double)fake->window_ns / 1e9,
 		.frozen = fake->frozen,
 		.is_over = fake->over,
 	};
@@ -301,6 +314,24 @@ static int add_shares(struct snapshot *s)
 	return 0;
 }
 
+#define PAST_SECONDS  60
+#define BUSY_SECOND   30 /* the busiest, */
+#define BUSY_SECOND_2 45 /* and the next */
+
+static void fill_past(const struct fake *fake, struct snapshot *s)
+{
+	struct snap_activity *a = &s->activity;
+
+	if (fake->recording)
+		return;
+	s->oldest_ns = fake->began_ns - PAST_SECONDS * NS_PER_SEC;
+	a->from_ns = s->oldest_ns / NS_PER_SEC * NS_PER_SEC;
+	a->nr = (uint32_t)MIN((s->time_ns - a->from_ns) / NS_PER_SEC + 1,
+			      (uint64_t)SNAP_ACTIVITY_MAX);
+	for (uint32_t i = 0; i < a->nr; i++)
+		a->weights[i] = i == BUSY_SECOND ? 80 : i == BUSY_SECOND_2 ? 40 : 10;
+}
+
 static struct snapshot *make_snapshot(struct fake *fake)
 {
 	struct snap_recording rec;
@@ -337,8 +368,9 @@ static struct snapshot *make_snapshot(struct fake *fake)
 	s->time_ns = now_ns();
 	s->wall_ns = 1795280688 * (int64_t)NS_PER_SEC;
 	s->window_end_ns = fake->frozen ? fake->frozen_ns : s->time_ns;
-	s->window_start_ns = MAX(fake->window_start_ns, s->window_end_ns - 10 * NS_PER_SEC);
-	s->total = s->nr_samples = fake->nodes[0].total;
+	s->window_start_ns = MAX(fake->window_start_ns, s->window_end_ns - fake->window_ns);
+	fill_past(fake, s);
+	s->total = s->whole_total = s->nr_samples = fake->nodes[0].total;
 	fill_health(fake, &s->health, s->nr_samples);
 	memcpy(s->funcs, fake->funcs, fake->nr_funcs * sizeof(*s->funcs));
 	memcpy(s->nodes, fake->nodes, fake->nr_nodes * sizeof(*s->nodes));
@@ -393,11 +425,15 @@ static void handle(struct fake *fake, const struct command *command)
 		[COMMAND_SNAPSHOT] = "snapshot",
 		[COMMAND_MODE] = "mode",
 		[COMMAND_STACK_BYTES] = "stack_bytes",
+		[COMMAND_STACK_AUTO] = "stack_auto",
 		[COMMAND_FREEZE] = "freeze",
+		[COMMAND_SHOW] = "show",
 		[COMMAND_ZERO] = "zero",
 		[COMMAND_WINDOW] = "window",
 		[COMMAND_EVENT] = "event",
+		[COMMAND_INLINES] = "inlines",
 		[COMMAND_SAMPLES] = "samples",
+		[COMMAND_FETCH] = "fetch",
 		[COMMAND_STOP] = "stop",
 		[COMMAND_QUIT] = "quit",
 	};
@@ -422,6 +458,13 @@ static void handle(struct fake *fake, const struct command *command)
 	case COMMAND_FREEZE:
 		fake->frozen = command->value;
 		fake->frozen_ns = now_ns();
+		break;
+	case COMMAND_SHOW:
+		fake->frozen = command->value < now_ns();
+		fake->frozen_ns = command->value;
+		break;
+	case COMMAND_WINDOW:
+		fake->window_ns = command->value;
 		break;
 	case COMMAND_ZERO:
 		fake->window_start_ns = now_ns();
@@ -601,6 +644,8 @@ int main(int argc, char **argv)
 	if (!fake)
 		return 1;
 	fake->mode = STACK_MODE_DWARF;
+	fake->window_ns = 10 * NS_PER_SEC;
+	fake->began_ns = now_ns();
 	fake->stack_bytes = 16384;
 	fake->delay_ns = 300 * NS_PER_MSEC;
 	fake->channel = channel_new();

@@ -31,6 +31,8 @@ static void add_section(struct unwind_elf *e, const char *name, Elf_Scn *scn, co
 		e->input.eh_frame = section;
 	if (strcmp(name, ".debug_frame") == 0)
 		e->input.debug_frame = section;
+	if (strcmp(name, ".gopclntab") == 0 || strcmp(name, ".data.rel.ro.gopclntab") == 0)
+		e->input.go_table = section;
 	for (size_t i = 0; i < 4; i++)
 		if (strcmp(name, plt_names[i]) == 0)
 			e->input.plt[i] = section;
@@ -83,6 +85,8 @@ bool unwind_elf_open_image(void *image, size_t bytes, struct unwind_elf *ret)
 		ret->input.machine = ehdr.e_machine == EM_X86_64    ? TABLE_MACHINE_X86_64
 				     : ehdr.e_machine == EM_AARCH64 ? TABLE_MACHINE_AARCH64
 								    : TABLE_MACHINE_NONE;
+	else if (ret->elf && gelf_getehdr(ret->elf, &ehdr) && ehdr.e_machine == EM_386)
+		ret->input.machine = TABLE_MACHINE_I386;
 	if (ret->input.machine == TABLE_MACHINE_NONE) {
 		elf_end(ret->elf);
 		return false;

@@ -8,6 +8,7 @@
 #define ST_TESTS_FUZZ_H
 
 #include "src/base/reader.h"
+#include "unwind/unwind.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 #define FUZZ_CFI_AARCH64 16 /* among the flags of fuzz_cfi's input: the section is of aarch64 */
+#define FUZZ_CFI_GO	 32 /* and: it is Go's table of functions */
+#define FUZZ_CFI_I386	 64 /* or of i386 */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,6 +39,21 @@ static inline void *exact_copy(const void *data, size_t len)
 	if (len)
 		memcpy(copy, data, len);
 	return copy;
+}
+
+/* Of MACHINE: how many registers there are, of which pc is the last, and which one is sp. */
+static inline unsigned int fuzz_nr_regs(enum table_machine machine)
+{
+	return machine == TABLE_MACHINE_AARCH64 ? A64_NR_REGS
+	       : machine == TABLE_MACHINE_I386	? I386_NR_REGS
+						: X86_NR_REGS;
+}
+
+static inline unsigned int fuzz_sp_reg(enum table_machine machine)
+{
+	return machine == TABLE_MACHINE_AARCH64 ? A64_SP
+	       : machine == TABLE_MACHINE_I386	? I386_ESP
+						: X86_RSP;
 }
 
 /* So that reads cannot be optimized away. */

@@ -58,18 +58,36 @@ static void use_control(struct broker *broker)
 	use(broker_watch(broker, &cpu_ns, &rss_bytes));
 }
 
+static void use_stacks(struct broker *broker)
+{
+	struct broker_stacks_request request = {.nr = 1};
+	struct broker_stacks_reply reply;
+	uint8_t *data;
+
+	broker_stacks_ask(broker, &request);
+	while (broker_stacks_next(broker, &reply, &data))
+		for (uint32_t i = 0; i < reply.nr; i++) {
+			must(reply.stacks[i].at >= BROKER_STACK_ROOM);
+			must(reply.stacks[i].at <= BROKER_BATCH_BYTES - reply.stacks[i].bytes);
+		}
+}
+
 static void fuzz_client(struct reader *in)
 {
 	struct broker *broker = calloc(1, sizeof(*broker));
-	int control[2], files[2];
+	int control[2], files[2], stacks[2];
 
 	must(broker);
 	must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, control) == 0);
 	must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, files) == 0);
-	*broker = (struct broker){
-		.pid = getpid(), .control = control[0], .files = files[0], .life = -1};
+	must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, stacks) == 0);
+	*broker = (struct broker){.pid = getpid(),
+				  .control = control[0],
+				  .files = files[0],
+				  .stacks = stacks[0],
+				  .life = -1};
 	for (int i = 0; i < MESSAGES_MAX && reader_left(in) > 0; i++) {
-		switch (reader_u8(in) % 4) {
+		switch (reader_u8(in) % 6) {
 		case 0:
 			send_some(control[1], in, sizeof(struct control_reply));
 			break;
@@ -79,6 +97,12 @@ static void fuzz_client(struct reader *in)
 		case 2:
 			use_control(broker);
 			break;
+		case 3:
+			send_some(stacks[1], in, sizeof(struct broker_stacks_reply));
+			break;
+		case 4:
+			use_stacks(broker);
+			break;
 		default:
 			use_files(broker);
 		}
@@ -86,6 +110,7 @@ static void fuzz_client(struct reader *in)
 	broker_stop(broker);
 	close(control[1]);
 	close(files[1]);
+	close(stacks[1]);
 }
 
 static void fuzz_server(struct reader *in)

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "src/base/util.h"
 #include "src/loader/elf_file.h"
 #include "src/loader/symbols.h"
 #include "tests/fuzz/fuzz.h"
@@ -37,16 +38,18 @@ static void unwind(struct unwind_module *module, struct reader *in, uint64_t sta
 	uint64_t *stack = calloc(1, stack_bytes + 8);
 	struct unwind_map map = {LOAD_ADDR, LOAD_ADDR + CODE_BYTES, 0, module};
 	struct unwind_space space = {.maps = &map, .nr_maps = 1};
-	bool is_a64 = module->table.machine == TABLE_MACHINE_AARCH64;
-	unsigned int nr_regs = is_a64 ? A64_NR_REGS : X86_NR_REGS;
+	unsigned int nr_regs = fuzz_nr_regs(module->table.machine);
 	struct unwind_regs regs = {.machine = module->table.machine};
-	struct unwind_stack copy = {(uint8_t *)stack, STACK_ADDR, stack_bytes, stack_bytes % 16};
+	struct unwind_stack copy = {.data = (uint8_t *)stack,
+				    .base = STACK_ADDR,
+				    .bytes = stack_bytes,
+				    .is_cut = stack_bytes % 16 != 0};
 	struct unwind_result result;
 
 	must(stack);
 	for (size_t i = 0; i < nr_regs; i++)
 		regs.r[i] = lead(reader_u64(in), stack_bytes);
-	regs.r[is_a64 ? A64_SP : X86_RSP] = STACK_ADDR;
+	regs.r[fuzz_sp_reg(module->table.machine)] = STACK_ADDR;
 	for (size_t i = 0; i < stack_bytes / 8; i++)
 		stack[i] = lead(reader_u64(in), stack_bytes);
 	copy.data = exact_copy(stack, stack_bytes);
@@ -73,6 +76,20 @@ static void take(struct unwind_module *module, void *blob, size_t len, bool is_r
 	}
 }
 
+/* What begins every table of Go's, so that the rest of it is looked at. */
+static void go_head(uint8_t *table, size_t len, uint8_t flags)
+{
+	static const uint64_t forms[] = {0x08010000fffffffa, 0x08010000fffffff0,
+					 0x08010000fffffff1};
+	uint64_t text = 0x1000;
+
+	if (len < 32)
+		return;
+	memcpy(table, &forms[flags % ARRAY_SIZE(forms)], sizeof(*forms));
+	if (flags % ARRAY_SIZE(forms) > 0)
+		memcpy(table + 24, &text, sizeof(text));
+}
+
 static void compile_section(struct unwind_module *module, const uint8_t *data, size_t len,
 			    uint8_t flags, uint32_t vaddr, void **blob)
 {
@@ -81,7 +98,9 @@ static void compile_section(struct unwind_module *module, const uint8_t *data, s
 				      .bytes = CODE_BYTES,
 				      .text = calloc(1, CODE_BYTES)};
 	struct cfi_input input = {
-		.machine = flags & FUZZ_CFI_AARCH64 ? TABLE_MACHINE_AARCH64 : TABLE_MACHINE_X86_64,
+		.machine = flags & FUZZ_CFI_AARCH64 ? TABLE_MACHINE_AARCH64
+			   : flags & FUZZ_CFI_I386  ? TABLE_MACHINE_I386
+						    : TABLE_MACHINE_X86_64,
 		.swap = flags & 1,
 		.segments = &segment,
 		.nr_segments = 1,
@@ -90,10 +109,16 @@ static void compile_section(struct unwind_module *module, const uint8_t *data, s
 	struct cfi_stats stats;
 	size_t blob_bytes;
 
-	if (flags & 4)
+	if (flags & FUZZ_CFI_GO) {
+		go_head((uint8_t *)(uintptr_t)section.data, len, flags);
+		memcpy((uint8_t *)(uintptr_t)segment.text, data, MIN(len, (size_t)CODE_BYTES));
+		input.go_table = section;
+		input.swap = false;
+	} else if (flags & 4) {
 		input.debug_frame = section;
-	else
+	} else {
 		input.eh_frame = section;
+	}
 	if (cfi_compile(&input, blob, &blob_bytes, &stats) == 0)
 		take(module, *blob, blob_bytes, false);
 	free((void *)(uintptr_t)section.data);

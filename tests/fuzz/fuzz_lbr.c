@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!lbr) {
 		lbr = lbr_new();
-		stitch = stitch_new();
+		stitch = stitch_new(UNWIND_FRAMES_MAX, tails_new());
 		must(lbr && stitch);
 	}
 	lbr_clear(lbr);

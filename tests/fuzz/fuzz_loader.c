@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "src/loader/instructions.h"
 #include "src/loader/server.c"
 #include "tests/fuzz/fuzz.h"
 
@@ -104,7 +105,7 @@ static void liar_reply(struct liar *liar, struct reader *in, uint8_t flags)
 		.kind = liar->last.kind,
 		.serial = liar->last.serial,
 	};
-	bool is_names = reply.kind >= PROTOCOL_NAMES;
+	bool is_names = reply.kind == PROTOCOL_NAMES || reply.kind == PROTOCOL_KERNEL_NAMES;
 	size_t len = reader_u16(in) % 8192;
 	struct {
 		struct protocol_names head;
@@ -160,6 +161,7 @@ static void liar_act(struct liar *liar, struct reader *in)
 
 static void use_reply(const struct loader_reply *reply)
 {
+	struct instructions instructions;
 	const void *map;
 	struct table table;
 	size_t len;
@@ -179,6 +181,8 @@ static void use_reply(const struct loader_reply *reply)
 		use((uint64_t)table_open(map, len, &table));
 		munmap((void *)(uintptr_t)map, len);
 	}
+	if (instructions_take(reply->blob_fd, &instructions) == 0)
+		instructions_done(&instructions);
 	close(reply->blob_fd);
 }
 
@@ -198,6 +202,7 @@ static void fuzz_client(struct reader *in)
 		if (module != LOADER_KERNEL) {
 			loader_request_table(client, module);
 			loader_request_return_addrs(client, module);
+			loader_request_code(client, module, offs[0], offs[1]);
 		}
 	}
 	for (int i = 0; i < ACTIONS_MAX && reader_left(in) > 0; i++) {

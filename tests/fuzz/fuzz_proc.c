@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The texts of /proc: maps, stat, kallsyms. First byte: which. */
+/* The texts of /proc: maps, stat, kallsyms, cgroup. First byte: which. */
 #include "config.h"
 
 #include "src/broker/proc_dir.h"
@@ -59,6 +59,17 @@ static void kallsyms(const char *text, size_t len)
 	close(fd);
 }
 
+static void cgroup(const char *text, size_t len)
+{
+	struct container container;
+
+	if (!container_of_text(text, len, &container))
+		return;
+	must(memchr(container.name, '\0', sizeof(container.name)) && container.name[0]);
+	must(container.path[0] == '/');
+	use(strlen(container.path) + strlen(container.cpu_path));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct proc_stat stat;
@@ -70,12 +81,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(text);
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = '\0';
-	switch (data[0] % 3) {
+	switch (data[0] % 4) {
 	case 0:
 		maps(text, size - 1);
 		break;
 	case 1:
 		kallsyms(text, size - 1);
+		break;
+	case 2:
+		cgroup(text, size - 1);
 		break;
 	default:
 		if (proc_stat_parse(text, size - 1, &stat))

@@ -84,7 +84,9 @@ static bool seed_elf(const char *path)
 	if (!unwind_elf_open(path, &e))
 		return false;
 	len = cfi_head(head, (uint32_t)e.input.eh_frame.vaddr,
-		       e.input.machine == TABLE_MACHINE_AARCH64 ? FUZZ_CFI_AARCH64 : 0);
+		       e.input.machine == TABLE_MACHINE_AARCH64 ? FUZZ_CFI_AARCH64
+		       : e.input.machine == TABLE_MACHINE_I386	? FUZZ_CFI_I386
+								: 0);
 	if (e.input.eh_frame.bytes && e.input.eh_frame.bytes <= SEED_BYTES_MAX)
 		save("cfi", 0, head, len, e.input.eh_frame.data, e.input.eh_frame.bytes);
 	if (e.bytes <= SEED_BYTES_MAX)

@@ -21,16 +21,16 @@ static void unwind(struct unwind_module *module, const uint8_t *registers, uint6
 	uint64_t words[STACK_WORDS];
 	struct unwind_map map = {LOAD_ADDR, LOAD_ADDR + (1ull << 40), 0, module};
 	struct unwind_space space = {.maps = &map, .nr_maps = 1};
-	struct unwind_stack stack = {(uint8_t *)words, STACK_ADDR, sizeof(words), false};
-	bool is_a64 = module->table.machine == TABLE_MACHINE_AARCH64;
+	struct unwind_stack stack = {
+		.data = (uint8_t *)words, .base = STACK_ADDR, .bytes = sizeof(words)};
 	struct unwind_regs regs = {.machine = module->table.machine};
 	struct unwind_result result, other;
 
 	for (size_t i = 0; i < STACK_WORDS; i++)
 		words[i] = i % 3 ? LOAD_ADDR + off + i : STACK_ADDR + 8 * i;
 	memcpy(regs.r, registers, X86_RIP * sizeof(*regs.r));
-	regs.r[is_a64 ? A64_SP : X86_RSP] = STACK_ADDR;
-	regs.r[is_a64 ? A64_PC : X86_RIP] = LOAD_ADDR + off;
+	regs.r[fuzz_sp_reg(regs.machine)] = STACK_ADDR;
+	regs.r[fuzz_nr_regs(regs.machine) - 1] = LOAD_ADDR + off; /* pc is the last */
 	unwind_dwarf(&space, &regs, &stack, frames, &result);
 	must(result.nr_frames <= UNWIND_FRAMES_MAX && result.end < STACK_END_COUNT);
 	module->table.recent = NULL; /* by single steps */

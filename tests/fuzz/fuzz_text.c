@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text of others: harmless after the sanitizer, and never wider than allowed. First byte: columns. */
+/* Text of others: harmless after the sanitizer, and never wider than allowed; names made short stay so. First byte: columns. */
 #include "config.h"
 
+#include "src/base/short_name.h"
 #include "src/base/text.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -41,6 +42,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(text_width(elided) <= columns);
 		check_harmless(elided);
 	}
+	len = short_name(out, "...", elided, room);
+	must(len < room && strlen(elided) == len);
+	check_harmless(elided);
+	short_name_fit(elided, columns, "...", again, room);
+	check_harmless(again);
 	free(elided);
 	free(again);
 	free(out);

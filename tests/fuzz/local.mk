@@ -2,6 +2,10 @@
 FUZZ_TARGETS = \
 	tests/fuzz/fuzz_broker \
 	tests/fuzz/fuzz_cfi \
+	tests/fuzz/fuzz_code \
+	tests/fuzz/fuzz_jit \
+	tests/fuzz/fuzz_instructions \
+	tests/fuzz/fuzz_debug \
 	tests/fuzz/fuzz_lbr \
 	tests/fuzz/fuzz_loader \
 	tests/fuzz/fuzz_options \
@@ -19,6 +23,18 @@ tests_fuzz_fuzz_broker_LDADD = $(LINK_BROKER)
 tests_fuzz_fuzz_cfi_SOURCES = tests/fuzz/fuzz_cfi.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_cfi_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_cfi_LDADD = $(LINK_LOADER)
+tests_fuzz_fuzz_code_SOURCES = tests/fuzz/fuzz_code.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_code_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_code_LDADD = $(LINK_UNWIND)
+tests_fuzz_fuzz_jit_SOURCES = tests/fuzz/fuzz_jit.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_jit_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_jit_LDADD = $(LINK_LOADER)
+tests_fuzz_fuzz_instructions_SOURCES = tests/fuzz/fuzz_instructions.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_instructions_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_instructions_LDADD = $(LINK_LOADER)
+tests_fuzz_fuzz_debug_SOURCES = tests/fuzz/fuzz_debug.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_debug_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_debug_LDADD = $(LINK_LOADER)
 tests_fuzz_fuzz_lbr_SOURCES = tests/fuzz/fuzz_lbr.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_lbr_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_lbr_LDADD = $(LINK_UNWIND)

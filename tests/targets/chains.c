@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -120,15 +122,31 @@ static NOINLINE void nested_signals(void)
 	KEEP;
 }
 
-static NOINLINE void altstack(void)
+static void on_other_stack(int sig, void (*handler)(int))
 {
 	static char space[65536];
 	static stack_t stack = {.ss_sp = space, .ss_size = sizeof(space)};
-	struct sigaction action = {.sa_handler = on_usr1, .sa_flags = SA_ONSTACK};
+	struct sigaction action = {.sa_flags = SA_ONSTACK};
 
 	sigaltstack(&stack, NULL);
+	action.sa_handler = on_usr1;
 	sigaction(SIGUSR1, &action, NULL);
-	raise(SIGUSR1);
+	action.sa_handler = handler;
+	sigaction(sig, &action, NULL);
+	raise(sig);
+	KEEP;
+}
+
+static NOINLINE void altstack(void)
+{
+	on_other_stack(SIGUSR1, on_usr1);
+	KEEP;
+}
+
+/* A handler in a handler, both on that stack. */
+static NOINLINE void altstack_nested(void)
+{
+	on_other_stack(SIGUSR2, on_usr2);
 	KEEP;
 }
 
@@ -174,12 +192,66 @@ static void *thread_main(void *unused)
 	return NULL;
 }
 
+static void *nothing(void *unused)
+{
+	return unused;
+}
+
+/* Much of it in the kernel, below the system call that makes a thread. */
+static NOINLINE void new_threads(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, nothing, NULL) == 0)
+		pthread_join(thread, NULL);
+}
+
 static NOINLINE void in_thread(void)
 {
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, thread_main, NULL);
 	pthread_join(thread, NULL);
+}
+
+static char other_stack[65536] __attribute__((aligned(64)));
+
+static int cloned(void *unused)
+{
+	(void)unused;
+	for (;;)
+		calls();
+	return 0;
+}
+
+static NOINLINE void clones(void)
+{
+	clone(cloned, other_stack + sizeof(other_stack),
+	      CLONE_VM | CLONE_THREAD | CLONE_SIGHAND | CLONE_FS | CLONE_FILES, NULL);
+	for (;;)
+		pause();
+}
+
+static ucontext_t caller_context, own_context;
+
+static void coroutine(void)
+{
+	for (;;) {
+		calls();
+		swapcontext(&own_context, &caller_context);
+	}
+}
+
+static NOINLINE void contexts(void)
+{
+	if (!own_context.uc_stack.ss_sp) {
+		getcontext(&own_context);
+		own_context.uc_stack.ss_sp = other_stack;
+		own_context.uc_stack.ss_size = sizeof(other_stack);
+		makecontext(&own_context, coroutine, 0);
+	}
+	swapcontext(&caller_context, &own_context);
+	KEEP;
 }
 
 static jmp_buf back;
@@ -215,6 +287,16 @@ static NOINLINE void deep_100(void)
 	KEEP;
 }
 
+static NOINLINE void vfork_child(void)
+{
+	if (vfork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			calls();
+	}
+	KEEP;
+}
+
 static NOINLINE void vforks(void)
 {
 	pid_t pid = vfork();
@@ -227,9 +309,13 @@ static NOINLINE void vforks(void)
 }
 
 #ifdef __x86_64__
-/* Assembly without CFI: one keeps a frame pointer, the other uses rbp for itself. */
+/*
+ * Assembly without CFI: one keeps a frame pointer, another uses rbp for itself, and one has its
+ * stack pointer elsewhere until it returns.
+ */
 void asm_with_fp(void);
 void asm_without_fp(void);
+void asm_lost(void);
 __asm__(".text\n"
 	".type asm_with_fp, @function\n"
 	"asm_with_fp:\n"
@@ -249,7 +335,18 @@ __asm__(".text\n"
 	"	add $64, %rsp\n"
 	"	pop %rbp\n"
 	"	ret\n"
-	".size asm_without_fp, . - asm_without_fp\n");
+	".size asm_without_fp, . - asm_without_fp\n"
+	".type asm_lost, @function\n"
+	"asm_lost:\n"
+	"	push %rbx\n"
+	"	mov %rsp, %rbx\n"
+	"	sub $100, %rsp\n"
+	"	and $-64, %rsp\n"
+	"	call spin\n"
+	"	mov %rbx, %rsp\n"
+	"	pop %rbx\n"
+	"	ret\n"
+	".size asm_lost, . - asm_lost\n");
 
 /* One leaf for each register whose frame is found by it alone. */
 #define BASE(reg)                                    \
@@ -312,20 +409,43 @@ static NOINLINE void no_cfi(void)
 	KEEP;
 }
 
-/* Generated code in anonymous memory: sub $1,%rdi; jnz; ret */
-static NOINLINE void jit(void)
+static NOINLINE void no_cfi_lost(void)
 {
-	static const unsigned char code[] = {0x48, 0x83, 0xef, 0x01, 0x75, 0xfa, 0xc3};
+	asm_lost();
+	KEEP;
+}
+
+static void run_made(const unsigned char *code, size_t bytes)
+{
 	static void (*run)(uint64_t);
 
 	if (!run) {
 		void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-		memcpy(p, code, sizeof(code));
+		memcpy(p, code, bytes);
 		memcpy(&run, &p, sizeof(p));
 	}
 	run(1000000);
+}
+
+/* Generated code in anonymous memory: sub $1,%rdi; jnz; ret */
+static NOINLINE void jit(void)
+{
+	static const unsigned char code[] = {0x48, 0x83, 0xef, 0x01, 0x75, 0xfa, 0xc3};
+
+	run_made(code, sizeof(code));
+	KEEP;
+}
+
+/* The same, with the stack pointer kept elsewhere: mov %rsp,%rax; sub $1,%rdi; jnz; mov %rax,%rsp; ret */
+static NOINLINE void jit_lost(void)
+{
+	static const unsigned char code[] = {0x48, 0x89, 0xe0, 0x48, 0x83, 0xef, 0x01,
+					     0x75, 0xfa, 0x48, 0x89, 0xc4, 0xc3};
+
+	run_made(code, sizeof(code));
+	KEEP;
 }
 #endif
 
@@ -383,7 +503,7 @@ static const struct {
 } scenarios[] = {
 #ifdef __x86_64__
 	{"no-cfi-fp", no_cfi_fp}, {"no-cfi", no_cfi},	      {"jit", jit},
-	{"bases", bases},
+	{"bases", bases},	  {"jit-lost", jit_lost},     {"no-cfi-lost", no_cfi_lost},
 #endif
 	{"calls", calls},	  {"alloca", with_alloca},    {"realigned", realigned},
 	{"callback", callback},	  {"signal", in_signal},      {"nested", nested_signals},
@@ -391,7 +511,8 @@ static const struct {
 	{"vdso", vdso_calls},	  {"syscall", system_calls},  {"thread", in_thread},
 	{"longjmp", long_jumps},  {"deep", deep_100},	      {"vfork", vforks},
 	{"plugins", plugins},	  {"fork", forked},	      {"memfd", memfd},
-	{"trap", trapped},
+	{"trap", trapped},	  {"threads", new_threads},   {"vfork-child", vfork_child},
+	{"clone", clones},	  {"context", contexts},      {"altstack-nested", altstack_nested},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Foreign code to instructions: first byte even, bytes are disassembled, and what comes of it must pass the
+ * check; odd, they are such an answer by themselves.
+ */
+#include "config.h"
+
+#include "src/loader/disassemble.h"
+#include "src/loader/instructions.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <elf.h>
+
+static void check(const struct instructions *in)
+{
+	for (uint32_t i = 0; i < in->nr; i++) {
+		use(strlen(in->text + in->all[i].text));
+		must(i == 0 || in->all[i].off >= in->all[i - 1].off + in->all[i - 1].bytes);
+	}
+}
+
+static void fuzz_code(struct reader *in)
+{
+	static const struct {
+		uint16_t machine;
+		bool is_64;
+	} machines[] = {{EM_X86_64, true}, {EM_386, false}, {EM_AARCH64, true}};
+	unsigned int which = reader_u8(in) % 3;
+	struct cache_entry entry = {
+		.head = {.machine = machines[which].machine,
+			 .is_64 = machines[which].is_64,
+			 .nr_segments = 1,
+			 .segments = {{.file_off = 4096, .vaddr = 0x401000, .bytes = 1 << 20}}},
+	};
+	struct code_bytes code = {.len = reader_left(in), .off = 4096, .vaddr = 0x401000};
+	const struct cache_files files = {.nr = 0};
+	struct instructions instructions;
+	void *listing;
+	size_t len;
+
+	code.data = reader_bytes(in, code.len);
+	if (disassemble(&code, &entry, &files, &listing, &len) < 0)
+		return;
+	must(instructions_parse(listing, len, &instructions) == 0);
+	check(&instructions);
+	/* Every byte is in an instruction. */
+	for (uint32_t i = 0; i + 1 < instructions.nr; i++)
+		must(instructions.all[i].off + instructions.all[i].bytes ==
+		     instructions.all[i + 1].off);
+	instructions_done(&instructions);
+	free(listing);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct reader in = reader_of(data, size);
+	struct instructions instructions;
+
+	if (reader_u8(&in) % 2 == 0) {
+		fuzz_code(&in);
+	} else {
+		size_t len = reader_left(&in);
+		void *copy = exact_copy(reader_bytes(&in, len), len);
+
+		if (instructions_parse(copy, len, &instructions) == 0) {
+			check(&instructions);
+			instructions_done(&instructions);
+		}
+		free(copy);
+	}
+	return 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Stacks that a copy cuts off, the inner parts of which do not tell who called. "cut steady": the
+ * same call for ever. "cut change USEC": from by_a or by_b, as it comes, for up to USEC each time; the
+ * innermost function says which, and all between is the same to the byte.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define DEEP __attribute__((noinline, noclone))
+
+static volatile unsigned int sink;
+static uint64_t length_ns;
+static void (*volatile leaf)(void);
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+DEEP void spin_a(void)
+{
+	for (uint64_t end = now() + length_ns; now() < end;)
+		for (int i = 0; i < 200; i++)
+			sink++;
+}
+
+DEEP void spin_b(void)
+{
+	for (uint64_t end = now() + length_ns; now() < end;)
+		for (int i = 0; i < 200; i++)
+			sink += 2;
+}
+
+DEEP void deep(int n)
+{
+	volatile char room[64];
+
+	room[0] = 1;
+	if (n > 0)
+		deep(n - 1);
+	else
+		leaf();
+	sink += (unsigned char)room[0];
+}
+
+DEEP void by_a(void)
+{
+	leaf = spin_a;
+	deep(300);
+	sink++;
+}
+
+DEEP void by_b(void)
+{
+	leaf = spin_b;
+	deep(300);
+	sink += 2;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t max_ns = argc > 2 ? strtoull(argv[2], NULL, 10) * 1000 : 0;
+	unsigned int random = 1;
+
+	length_ns = UINT64_MAX / 4;
+	if (argc > 1 && strcmp(argv[1], "steady") == 0)
+		by_a();
+	while (max_ns > 0) {
+		random = random * 1103515245 + 12345;
+		length_ns = (random >> 8) % max_ns;
+		if (random >> 30 & 1)
+			by_a();
+		else
+			by_b();
+	}
+	return 1;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the broker hands out of the memory of processes, and what it does not. */
+#include "config.h"
+
+#include "tests/broker_fixture.h"
+
+#include <sys/mman.h>
+
+#define PART_BYTES (64u << 10)
+#define BURST	   10000 /* more than are answered in two seconds */
+
+enum part { STACK, READ_ONLY, SHARED, EXECUTABLE, NR_PARTS };
+
+static uint8_t *parts[NR_PARTS]; /* the child has them at the same addresses */
+static pid_t child;
+static struct broker *broker;
+
+static void map_parts(void)
+{
+	static const int rights[NR_PARTS] = {[STACK] = PROT_READ | PROT_WRITE,
+					     [READ_ONLY] = PROT_READ,
+					     [SHARED] = PROT_READ | PROT_WRITE,
+					     [EXECUTABLE] = PROT_READ | PROT_WRITE | PROT_EXEC};
+
+	for (int i = 0; i < NR_PARTS; i++) {
+		/* With a hole after it: the kernel joins mappings. */
+		uint8_t *room =
+			mmap(NULL, 2ul * PART_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		assert_true(room != MAP_FAILED);
+		parts[i] =
+			mmap(room, PART_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_FIXED | MAP_ANONYMOUS | (i == SHARED ? MAP_SHARED : MAP_PRIVATE),
+			     -1, 0);
+		assert_true(parts[i] == room);
+		for (uint32_t at = 0; at < PART_BYTES; at++)
+			parts[i][at] = (uint8_t)(at * 7 + at / 256);
+		assert_int_equal(mprotect(parts[i], PART_BYTES, rights[i]), 0);
+	}
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	map_parts();
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	broker = start_broker();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	broker_stop(broker);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return 0;
+}
+
+static struct broker_stack stack_of(pid_t pid, uint64_t start_time, const void *start,
+				    uint64_t bytes)
+{
+	return (struct broker_stack){
+		.tag = 7,
+		.pid = pid,
+		.start_time = start_time,
+		.start = (uint64_t)(uintptr_t)start,
+		.end = (uint64_t)(uintptr_t)start + bytes,
+	};
+}
+
+static uint8_t *await_batch(struct broker_stacks_reply *reply)
+{
+	uint64_t end = now_ns() + PATIENCE_MS * NS_PER_MSEC;
+	uint8_t *data = NULL;
+
+	while (!broker_stacks_next(broker, reply, &data)) {
+		struct pollfd pfd = {.fd = broker_stacks_fd(broker), .events = POLLIN};
+
+		assert_true(now_ns() < end && pfd.fd >= 0);
+		poll(&pfd, 1, 100);
+	}
+	return data;
+}
+
+/* Ask for [START, START + BYTES) of PID. The status; what was read in *RET. */
+static int ask(pid_t pid, uint64_t start_time, const void *start, uint64_t bytes,
+	       const uint8_t **ret, uint32_t *ret_bytes)
+{
+	struct broker_stacks_request request = {
+		.nr = 1, .stacks = {stack_of(pid, start_time, start, bytes)}};
+	struct broker_stacks_reply reply;
+
+	assert_int_equal(broker_stacks_ask(broker, &request), 0);
+	*ret = await_batch(&reply);
+	assert_int_equal(reply.nr, 1);
+	assert_int_equal(reply.stacks[0].tag, 7);
+	*ret += reply.stacks[0].at;
+	*ret_bytes = reply.stacks[0].bytes;
+	return reply.stacks[0].status;
+}
+
+static int status_of(pid_t pid, uint64_t start_time, const void *start, uint64_t bytes)
+{
+	const uint8_t *data;
+	uint32_t len;
+
+	return ask(pid, start_time, start, bytes, &data, &len);
+}
+
+static void a_stack_up_to_the_end_of_its_mapping(void **state)
+{
+	const uint8_t *from = parts[STACK] + 1000, *data;
+	size_t bytes = PART_BYTES - 1000;
+	uint32_t len;
+	int status;
+
+	(void)state;
+	status = ask(child, start_time_of(child), from, BROKER_STACK_BYTES_MAX, &data, &len);
+	if (status == -EACCES || status == -EPERM)
+		skip(); /* this machine lets nobody look into another process */
+	assert_int_equal(status, 0);
+	assert_int_equal(len, bytes);
+	assert_memory_equal(data, from, bytes);
+	/* And no further than asked for. */
+	assert_int_equal(ask(child, 0, from, 4096, &data, &len), 0);
+	assert_int_equal(len, 4096);
+}
+
+/* In one message; each has room before it, and one that fails takes nothing from the others. */
+static void many_in_one_batch(void **state)
+{
+	struct broker_stacks_request request = {.nr = BROKER_BATCH_STACKS};
+	struct broker_stacks_reply reply;
+	uint8_t *data;
+
+	(void)state;
+	for (uint32_t i = 0; i < request.nr; i++) {
+		enum part part = i % 4 == 1 ? SHARED : STACK;
+
+		request.stacks[i] = stack_of(child, 0, parts[part] + (size_t)i * 64, 8192);
+		request.stacks[i].tag = 100 + i;
+	}
+	assert_int_equal(broker_stacks_ask(broker, &request), 0);
+	data = await_batch(&reply);
+	assert_int_equal(reply.nr, request.nr);
+	for (uint32_t i = 0; i < reply.nr; i++) {
+		const struct broker_stack_reply *r = &reply.stacks[i];
+
+		assert_int_equal(r->tag, 100 + i);
+		assert_int_equal(r->status, i % 4 == 1 ? -ENOENT : 0);
+		if (r->status < 0)
+			continue;
+		memset(data + r->at - BROKER_STACK_ROOM, 0xee, BROKER_STACK_ROOM);
+		assert_int_equal(r->bytes, 8192);
+	}
+	for (uint32_t i = 0; i < reply.nr; i++)
+		if (reply.stacks[i].status == 0)
+			assert_memory_equal(data + reply.stacks[i].at,
+					    parts[STACK] + (size_t)i * 64, 8192);
+}
+
+/* More at a time than there is memory for; what is refused can be asked for again. */
+static void no_more_batches_than_there_is_room_for(void **state)
+{
+	struct broker_stacks_request request = {.nr = 1,
+						.stacks = {stack_of(child, 0, parts[STACK], 4096)}};
+	struct broker_stacks_reply reply;
+
+	(void)state;
+	for (uint32_t i = 0; i < BROKER_BATCHES; i++) {
+		assert_true(broker_stacks_room(broker));
+		assert_int_equal(broker_stacks_ask(broker, &request), 0);
+	}
+	assert_false(broker_stacks_room(broker));
+	assert_int_equal(broker_stacks_ask(broker, &request), -EAGAIN);
+	for (uint32_t i = 0; i < BROKER_BATCHES; i++)
+		await_batch(&reply);
+	assert_true(broker_stacks_room(broker));
+}
+
+/* The memory of a process is kept open: what it was must not be read when another has its number. */
+static void nothing_of_what_runs_there_later(void **state)
+{
+	uint8_t *room = parts[STACK];
+	int ends[2];
+	pid_t pid;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(ends[0], &c, 1) == 1)
+			execl("/bin/sleep", "sleep", "1000", NULL);
+		_exit(1);
+	}
+	assert_int_equal(status_of(pid, 0, room, 4096), 0);
+	assert_int_equal(write(ends[1], "", 1), 1);
+	for (uint64_t end = now_ns() + PATIENCE_MS * NS_PER_MSEC; now_ns() < end;)
+		if (status_of(pid, 0, room, 4096) != 0)
+			break;
+	assert_true(status_of(pid, 0, room, 4096) < 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(status_of(pid, 0, room, 4096) < 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void nothing_that_is_no_stack(void **state)
+{
+	(void)state;
+	for (int i = READ_ONLY; i < NR_PARTS; i++)
+		assert_int_equal(status_of(child, 0, parts[i], 4096), -ENOENT);
+	assert_int_equal(status_of(child, 0, parts[STACK] + PART_BYTES, 4096), -ENOENT);
+	assert_true(status_of(child, 0, NULL, 4096) < 0);
+	assert_true(status_of(child, 0, (void *)&status_of, 4096) < 0);
+}
+
+static void nothing_of_stacktop_or_another(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(getpid(), 0, parts[STACK], 4096), -EACCES);
+	assert_int_equal(status_of(broker_pid(broker), 0, parts[STACK], 4096), -EACCES);
+	assert_int_equal(status_of(child, start_time_of(child) + 1, parts[STACK], 4096), -ESTALE);
+	assert_true(status_of(2, 0, parts[STACK], 4096) < 0); /* a kernel thread, or nobody */
+}
+
+static void no_senseless_request(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(child, 0, parts[STACK], 0), -EINVAL);
+	assert_int_equal(status_of(child, 0, parts[STACK], BROKER_GUARD_BYTES - 8), -EINVAL);
+	assert_int_equal(status_of(child, 0, parts[STACK], BROKER_STACK_BYTES_MAX + 8), -EINVAL);
+	assert_int_equal(status_of(0, 0, parts[STACK], 4096), -EINVAL);
+	assert_int_equal(status_of(-1, 0, parts[STACK], 4096), -EINVAL);
+	assert_int_equal(status_of(child, 0, (void *)(UINTPTR_MAX - 4095), 4096), -EINVAL);
+	assert_int_equal(status_of(child, 0, (void *)(UINTPTR_MAX - 100), 4096), -EINVAL);
+}
+
+/* Main may have been taken over: it cannot copy the memory of a machine out. */
+static void only_so_many(void **state)
+{
+	uint64_t start_ns = now_ns(), seconds;
+	uint32_t nr = 0, refused = 0;
+
+	(void)state;
+	for (int i = 0; i < BURST; i++) {
+		int status = status_of(child, 0, parts[STACK], 4096);
+
+		nr += status == 0;
+		refused += status == -EBUSY;
+	}
+	seconds = (now_ns() - start_ns) / NS_PER_SEC + 1;
+	assert_int_equal(nr + refused, BURST);
+	assert_true(nr > 0 && nr <= 2048 * (seconds + 1));
+	if (seconds == 1)
+		assert_true(refused > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stack_up_to_the_end_of_its_mapping),
+		cmocka_unit_test(many_in_one_batch),
+		cmocka_unit_test(no_more_batches_than_there_is_room_for),
+		cmocka_unit_test(nothing_of_what_runs_there_later),
+		cmocka_unit_test(nothing_that_is_no_stack),
+		cmocka_unit_test(nothing_of_stacktop_or_another),
+		cmocka_unit_test(no_senseless_request),
+		cmocka_unit_test(only_so_many),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# --annotate: the samples of a known loop are in the loop, of a program with
+# and without symbols, also when its file has been removed; what cannot be
+# shown is a message and an exit status.
+
+. "${top_srcdir:-.}/tests/lib.sh"
+. "$top_srcdir/tests/live_lib.sh"
+need jq gcc objdump strip tmux
+"$STACKTOP" -b --annotate=x --format=folded 2>&1 | grep -q libcapstone && skip "built without libcapstone"
+need_sampling
+
+gcc -O1 -g -o "$tmp/hot" "$top_srcdir/tests/targets/hot_loop.c" || skip "gcc cannot build here"
+
+# run PROGRAM OPTION...: a block of it, in $tmp/out; the program runs as long as that takes.
+run()
+{
+	local program=$1 pid status
+	shift
+	"$program" &
+	pid=$!
+	"$STACKTOP" -b -n 1 -d 2 -p "$pid" "$@" >"$tmp/out" 2>"$tmp/err"
+	status=$?
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	return $status
+}
+
+objdump -d --no-show-raw-insn --disassemble=hot_divide "$tmp/hot" |
+	awk '$1 ~ /^[0-9a-f]+:$/ { sub(":", "", $1); print $1, $2 }' >"$tmp/expected"
+start=$(head -n 1 "$tmp/expected" | cut -d' ' -f1)
+
+# The loop goes from the target of its last jump back to that jump.
+first='' last=''
+while read -r address name target _; do
+	[[ $name == j* && $target =~ ^[0-9a-f]+$ ]] && ((16#$target < 16#${address%:})) &&
+		first=$((16#$target)) last=$((16#${address%:}))
+done < <(objdump -d --no-show-raw-insn --disassemble=hot_divide "$tmp/hot")
+
+run "$tmp/hot" --annotate=hot_divide --format=json || fail "json: exit status $?: $(cat "$tmp/err")"
+jq -r '.annotation.instructions[] | "\(.address) \(.text)"' "$tmp/out" |
+	while read -r address name _; do printf '%x %s\n' "$address" "$name"; done >"$tmp/listed"
+check "the instructions are where objdump has them" \
+	cmp <(cut -d' ' -f1 "$tmp/expected") <(cut -d' ' -f1 "$tmp/listed")
+check "the function is named" jq -e '.annotation.name == "hot_divide"' "$tmp/out"
+check "nearly all samples are in instructions" jq -e '.annotation | .elsewhere * 100 < .total' "$tmp/out"
+check "their weights add up to the function's own" \
+	jq -e '([.annotation.instructions[].weight] | add) + .annotation.elsewhere == .annotation.total and
+		([.functions[] | select(.name == "hot_divide")][0].self == .annotation.total)' "$tmp/out"
+check "nine of ten samples are in the loop, from $first to $last" \
+	jq -e --argjson first "${first:-0}" --argjson last "${last:-0}" \
+	'([.annotation.instructions[] | select(.address >= $first and .address <= $last) | .weight] | add) >
+		0.9 * .annotation.total' "$tmp/out"
+
+run "$tmp/hot" --annotate=divide || fail "text: exit status $?: $(cat "$tmp/err")"
+check "text has a head, and marks the hottest once" \
+	awk '/^hot_divide in hot, .* of the window/ { head = 1 } /<-- hottest$/ { hot++ } END { exit !(head && hot == 1) }' "$tmp/out"
+check "and the division" grep -qE ' [0-9a-f]+ .*div' "$tmp/out"
+
+# Without symbols the function goes by where it begins, and its file may be gone.
+strip -o "$tmp/bare" "$tmp/hot"
+cp "$tmp/bare" "$tmp/kept"
+"$tmp/bare" &
+bare=$!
+wait_for 10 grep -q bare "/proc/$bare/comm"
+rm "$tmp/bare"
+"$STACKTOP" -b -n 1 -d 2 -p "$bare" --annotate="+0x$start" >"$tmp/out" 2>"$tmp/err" ||
+	fail "stripped and gone: exit status $?: $(cat "$tmp/err")"
+kill "$bare"
+wait "$bare" 2>/dev/null
+check "a stripped file that was removed" grep -q '<-- hottest$' "$tmp/out"
+
+run "$tmp/hot" --annotate=no_such_function && fail "a function that is not there"
+check "what is not there is said" grep -q "no function that was sampled has 'no_such_function'" "$tmp/err"
+[ -s "$tmp/out" ] && fail "a block without a function"
+"$STACKTOP" -b --annotate=x --format=folded >"$tmp/out" 2>"$tmp/err" && fail "folded has no place for it"
+check "folded has no place for it" grep -q 'exclude each other' "$tmp/err"
+[ "$failed" = 0 ] || head -40 "$tmp/out"
+
+# On the screen: opened on a row, with the cursor on the hottest, and left again.
+"$tmp/hot" &
+hot=$!
+term_start 100x30 "$STACKTOP" -p "$hot"
+see '[0-9] hot_divide '
+key A
+see '<-- hottest' && see 'hot_divide in hot, .*skid'
+key H
+see '[0-9]+/[0-9]+' && see ' retq?$'
+key Enter
+see 'calls no function'
+key Escape
+see 'total%' && see_not '<-- hottest'
+key q
+wait_for 20 term_ended || fail "q does not leave"
+kill "$hot"
+wait "$hot" 2>/dev/null
+finish

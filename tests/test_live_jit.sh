@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Code that is made while a program runs, by those that make it: V8, HotSpot's
+# interpreter and second compiler with and without frame pointers, LuaJIT, PHP's opcache,
+# Ruby's YJIT. Stacks lead through it to the thread's root, and each of the
+# calls that the program is known to have open is there; a stack
+# that does not get through ends as jit, in such code.
+
+. "${top_srcdir:-.}/tests/lib.sh"
+. "$top_srcdir/tests/chains_lib.sh"
+need_sampling
+[ "$(uname -m)" = x86_64 ] || skip 'such code is followed on x86-64 alone'
+
+# Each of them: 31 calls of a function by itself, then a loop.
+cat >"$tmp/t.js" <<'EOS'
+function spin() { let x = 0; for (let i = 0; i < 20000; i++) x = (x * 31 + i) | 0; return x; }
+function down(n) { return n ? down(n - 1) + 1 : spin(); }
+for (;;) down(30);
+EOS
+cat >"$tmp/Deep.java" <<'EOS'
+public class Deep {
+	static int spin() { int x = 0; for (int i = 0; i < 20000; i++) x = x * 31 + i; return x; }
+	static int down(int n) { return n > 0 ? down(n - 1) + 1 : spin(); }
+	public static void main(String[] args) { for (int x = 0;;) x += down(30); }
+}
+EOS
+cat >"$tmp/t.lua" <<'EOS'
+local function spin() local x = 0 for i = 1, 20000 do x = (x * 31 + i) % 65536 end return x end
+local function down(n) if n == 0 then return spin() end return down(n - 1) + 1 end
+while true do down(30) end
+EOS
+cat >"$tmp/t.php" <<'EOS'
+<?php function spin() { $x = 0; for ($i = 0; $i < 20000; $i++) $x = ($x * 31 + $i) & 65535; return $x; }
+function down($n) { return $n ? down($n - 1) + 1 : spin(); }
+for (;;) down(30);
+EOS
+cat >"$tmp/t.rb" <<'EOS'
+def spin = 2000.times { |i| i * 31 }
+def down(n) = n == 0 ? spin : down(n - 1)
+loop { down(30) }
+EOS
+
+# is_warm PID: it has used 0.7 s of CPU, all its threads together; by then the loops are compiled. Or it has ended.
+is_warm() { ! kill -0 "$1" 2>/dev/null || [ "$(sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 }')" -ge 70 ]; }
+
+# Of 300 samples: how many there are, complete ones with the outermost frame $1, those that end as jit in
+# made code, those that lead through made code and those of them with $2 equal return addresses in a row.
+count_stacks()
+{
+	awk -v root="$1" -v equal="$2" '
+		/^[^ \t]/ { nr++; end = $NF; made = same = most = 0; pc = ""; next }
+		NF { is_made = /\[jit\]/; made += is_made; name = $2; sub(/\+0x.*/, "", name)
+		     same = is_made && $1 == pc ? same + 1 : is_made
+		     pc = $1; most = same > most ? same : most; next }
+		{ complete += end == "root" && name == root; jit += end == "jit" && is_made
+		  through += made > 0; whole += made > 0 && most == equal }
+		END { print nr + 0, complete + 0, jit + 0, through + 0, whole + 0 }' "$tmp/samples"
+}
+
+# through PID ROOT EQUAL: 90 % are complete and lead through made code, with all its calls
+through()
+{
+	local nr complete jit made whole
+	"$STACKTOP" --format=samples -n 300 -p "$1" >"$tmp/samples" 2>"$tmp/err" || why=$(cat "$tmp/err")
+	read -r nr complete jit made whole < <(count_stacks "$2" "$3")
+	[ "$nr" = 300 ] && [ "$complete" -ge 270 ] && [ "$made" -ge 240 ] && [ $((complete + jit)) -ge 297 ] &&
+		{ [ "$3" = 0 ] || [ "$whole" -ge $((made * 9 / 10)) ]; } && return
+	why="of $nr $complete complete, $jit end as jit, $made through made code, $whole with all calls"
+	why="$why: $(head -n 50 "$tmp/samples")"
+}
+
+# expect_through WHAT ROOT EQUAL COMMAND...
+expect_through()
+{
+	local what=$1 root=$2 equal=$3 pid
+	shift 3
+	command -v "$1" >/dev/null || { echo "not tested: $what: no $1"; return; }
+	(cd "$tmp" && exec "$@") >"$tmp/log" 2>&1 &
+	pid=$!
+	test_pids="$test_pids $pid"
+	if wait_for 60 is_warm $pid && kill -0 $pid 2>/dev/null; then
+		look "$what" through $pid "$root" "$equal" && pass "$what"
+	else
+		fail "$what: it does not run: $(head -n 3 "$tmp/log")"
+	fi
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+}
+
+expect_through node _start 30 node --no-turbo-inlining t.js
+if command -v javac >/dev/null && javac -d "$tmp" "$tmp/Deep.java" 2>"$tmp/err"; then
+	whole='-XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Deep.*'
+	# shellcheck disable=SC2086
+	{
+		expect_through 'java: interpreter' clone3 32 java -cp . -Xint Deep
+		expect_through 'java: C2' clone3 30 java -cp . $whole Deep
+		expect_through 'java: C2 with frame pointers' clone3 30 \
+			java -cp . -XX:+PreserveFramePointer $whole Deep
+	}
+else
+	echo "not tested: java: no javac"
+fi
+# These keep no calls of the language on the stack.
+expect_through luajit _start 0 luajit t.lua
+expect_through php _start 0 php -d opcache.enable_cli=1 -d opcache.jit_buffer_size=32M -d opcache.jit=tracing t.php
+ruby --yjit -e '' 2>/dev/null && expect_through ruby _start 0 ruby --yjit t.rb
+finish

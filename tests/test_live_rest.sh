@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Stacks that the copy has cut off: their rest is read from the process while it runs. A program whose
+# stacks are not what they seem is not believed, and --no-complete leaves all as they are.
+
+. "${top_srcdir:-.}/tests/lib.sh"
+. "$top_srcdir/tests/live_lib.sh"
+need jq gcc
+need_sampling
+gcc -O1 -g -fomit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/cut" \
+	"$top_srcdir/tests/targets/cut.c" || skip "gcc cannot build here"
+
+# profile OPTION...: the last of the pictures of $pid into $tmp/json
+profile()
+{
+	"$STACKTOP" -b --format=json -d 0.5 -p "$pid" --call-graph dwarf,8192 "$@" >"$tmp/all" 2>"$tmp/err" ||
+		why=$(cat "$tmp/err")
+	tail -n 1 "$tmp/all" >"$tmp/json"
+}
+holds() { jq -e "$1" "$tmp/json" >/dev/null || why="not $1: $(jq -c .health "$tmp/json")"; }
+
+start "$tmp/cut" steady
+pid=$last_pid
+read_live()
+{
+	profile -n 6
+	holds '.health | .live_read > 20 and .complete == 0'
+	holds '.health | .user_stacks == .complete + .live_read + .stitched + ([.incomplete[]] | add // 0)'
+}
+look 'live reads' read_live && pass 'the rest of stacks is read'
+as_they_are()
+{
+	profile -n 2 --no-complete
+	holds '.health | .live_read == 0 and .stitched == 0 and .incomplete.truncated > 20'
+}
+look '--no-complete' as_they_are && pass 'or not'
+kill "$pid"
+
+# Right and wrong completions: the innermost function tells who has called.
+count_wrong()
+{
+	awk -v RS= '
+		/spin_a/ && /by_a/ || /spin_b/ && /by_b/ { right++ }
+		/spin_a/ && /by_b/ || /spin_b/ && /by_a/ { wrong++ }
+		END { print wrong + 0, right + 0, NR }' "$tmp/samples"
+}
+changing()
+{
+	"$STACKTOP" --format=samples -n 2000 -p "$pid" --call-graph dwarf,8192 >"$tmp/samples" 2>"$tmp/err" ||
+		why=$(cat "$tmp/err")
+	read -r wrong right nr < <(count_wrong)
+	[ "$nr" -ge 2000 ] && [ $((wrong * 100)) -le "$nr" ] || why="$wrong wrong, $right right of $nr"
+}
+for usec in 100 10000; do
+	start "$tmp/cut" change $usec
+	pid=$last_pid
+	look "changes within $usec us" changing && pass "changes within $usec us: $wrong wrong of $nr"
+	kill "$pid"
+done
+finish

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The instructions of a function, by a real loader, against those of objdump;
+ * and what the engine makes of a loader that lies about them.
+ */
+#include "config.h"
+
+#include "src/base/cleanup.h"
+#include "src/loader/instructions.h"
+#include "src/loader/protocol.h"
+#include "tests/loader_helpers.h"
+
+#include <inttypes.h>
+
+#define MODULE 1u
+
+/* What is looked at: a loop, a branch, a call. */
+__attribute__((noinline)) static int called(int n)
+{
+	__asm__ volatile("");
+	return n + 1;
+}
+
+__attribute__((noinline)) int example(int n);
+__attribute__((noinline)) int example(int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += i % 3 ? called(i) : n;
+	return sum;
+}
+
+struct fixture {
+	struct test_spawner spawner;
+	struct loader_client *client;
+};
+
+static int fixture_new(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->spawner.main = loader_main;
+	f->client = test_client(&f->spawner);
+	test_slowness = PATIENCE_NS / LOADER_DEADLINE_NS;
+	*state = f;
+	return 0;
+}
+
+static int fixture_free(void **state)
+{
+	struct fixture *f = *state;
+
+	test_client_free(f->client);
+	free(f);
+	return 0;
+}
+
+/* The answer for the function at OFF of PATH; its status. */
+static enum loader_status ask(struct fixture *f, const char *path, uint64_t off,
+			      struct instructions *ret)
+{
+	struct loader_reply reply;
+
+	*ret = (struct instructions){0};
+	test_add(f->client, MODULE, path);
+	assert_int_equal(loader_request_code(f->client, MODULE, off, off), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.kind, LOADER_REPLY_CODE);
+	if (reply.status == LOADER_OK) {
+		assert_int_equal(instructions_take(reply.blob_fd, ret), 0);
+		close(reply.blob_fd);
+	} else {
+		assert_int_equal(reply.blob_fd, -1);
+	}
+	return reply.status;
+}
+
+/* The next line of objdump that is an instruction: its address, and its first word in NAME. */
+static bool objdump_next(FILE *objdump, uint64_t *ret_addr, char name[32])
+{
+	char *line = NULL;
+	size_t size = 0;
+	bool is_found = false;
+
+	while (!is_found && getline(&line, &size, objdump) > 0)
+		is_found = sscanf(line, " %" SCNx64 ":\t%31s", ret_addr, name) == 2;
+	free(line);
+	return is_found;
+}
+
+/* Names of one instruction may differ by the size at their end: callq, call. */
+static bool is_same_name(const char *a, const char *b)
+{
+	size_t len = MIN(strcspn(a, " "), strcspn(b, " "));
+
+	return strncmp(a, b, len) == 0 && len > 1;
+}
+
+/* All instructions of the function, each at its place, the jumps inside it and the call by name. */
+static void is_what_objdump_says(void **state)
+{
+	struct test_place place = test_place_of((const void *)(uintptr_t)example);
+	struct fixture *f = *state;
+	struct instructions in;
+	uint32_t nr = 0, nr_jumps = 0, nr_calls = 0;
+	char command[256], name[32];
+	uint64_t addr;
+	FILE *objdump;
+
+#ifndef HAVE_CAPSTONE
+	assert_int_equal(ask(f, place.path, place.off, &in), LOADER_NOT_BUILT);
+	skip();
+#endif
+	assert_int_equal(ask(f, place.path, place.off, &in), LOADER_OK);
+	assert_true(in.vaddr == place.vaddr && in.nr > 5 && !in.is_cut);
+	snprintf(command, sizeof(command),
+		 "objdump -d --no-show-raw-insn --disassemble=example /proc/%d/exe 2>/dev/null",
+		 (int)getpid());
+	objdump = popen(command, "r");
+	assert_non_null(objdump);
+	while (objdump_next(objdump, &addr, name) && nr < in.nr) {
+		const struct instruction *i = &in.all[nr++];
+
+		if (addr != i->off - in.all[0].off + in.vaddr ||
+		    !is_same_name(name, in.text + i->text))
+			fail_msg("%" PRIx64 " %s, not %s", addr, name, in.text + i->text);
+	}
+	if (pclose(objdump) == 0)
+		assert_int_equal(nr, in.nr);
+	for (uint32_t i = 0; i < in.nr; i++) {
+		bool is_inside = in.all[i].target - in.all[0].off < 4096;
+
+		nr_jumps += !in.all[i].is_call && is_inside;
+		nr_calls +=
+			in.all[i].is_call && strstr(in.text + in.all[i].text, "<called") != NULL;
+	}
+	assert_true(nr_jumps > 0);
+	assert_int_equal(nr_calls, 1);
+	instructions_done(&in);
+}
+
+/* A place that is not code, a file that is none, a question that makes no sense. */
+static void has_no_code(void **state)
+{
+	struct test_place place = test_place_of((const void *)(uintptr_t)example);
+	struct fixture *f = *state;
+	struct loader_reply reply;
+	struct instructions in;
+
+	assert_int_equal(ask(f, place.path, 0, &in), LOADER_FAILED);
+	assert_int_equal(ask(f, place.path, 1ull << 60, &in), LOADER_FAILED);
+	assert_int_equal(ask(f, "/dev/null", place.off, &in), LOADER_NOT_ELF);
+	test_add(f->client, MODULE, place.path);
+	assert_int_equal(loader_request_code(f->client, MODULE, place.off, place.off - 1), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.status, LOADER_FAILED);
+}
+
+/* --- lies --- */
+
+#define NR_LIES 2
+
+struct listing {
+	struct protocol_code head;
+	struct protocol_instruction all[NR_LIES];
+	char text[16];
+};
+
+static struct listing honest(void)
+{
+	return (struct listing){
+		.head = {.nr = NR_LIES, .text_bytes = 16, .vaddr = 0x1000},
+		.all = {{.off = 16, .target = UINT64_MAX, .text = 0, .bytes = 1},
+			{.off = 17, .target = 16, .text = 4, .bytes = 2}},
+		.text = "nop\0jmp \033]0;x\a",
+	};
+}
+
+static void parse_is(const struct listing *listing, int expected)
+{
+	struct instructions in;
+
+	assert_int_equal(instructions_parse(listing, sizeof(*listing), &in), expected);
+	instructions_done(&in);
+}
+
+static void lies_are_refused(void **state)
+{
+	struct listing l = honest();
+	struct instructions in;
+
+	(void)state;
+	assert_int_equal(instructions_parse(&l, sizeof(l), &in), 0);
+	assert_int_equal(in.nr, NR_LIES);
+	assert_string_equal(in.text + in.all[0].text, "nop");
+	assert_null(strchr(in.text + in.all[1].text, '\033'));
+	instructions_done(&in);
+	l.head.nr = 3;
+	parse_is(&l, -EBADMSG);
+	l = honest();
+	l.head.nr = UINT32_MAX;
+	parse_is(&l, -EBADMSG);
+	l = honest();
+	l.head.text_bytes = 17;
+	parse_is(&l, -EBADMSG);
+	l = honest();
+	l.all[1].text = 16;
+	parse_is(&l, -EBADMSG);
+	l = honest();
+	l.all[1].off = 16; /* in the middle of the one before */
+	parse_is(&l, -EBADMSG);
+	l = honest();
+	l.all[1].bytes = 0;
+	parse_is(&l, -EBADMSG);
+	l = honest();
+	l.all[1].off = UINT64_MAX;
+	parse_is(&l, -EBADMSG);
+	l = honest();
+	l.all[1].is_call = 2;
+	parse_is(&l, -EBADMSG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(is_what_objdump_says, fixture_new, fixture_free),
+		cmocka_unit_test_setup_teardown(has_no_code, fixture_new, fixture_free),
+		cmocka_unit_test(lies_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

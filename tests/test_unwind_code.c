@@ -1,0 +1,820 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Code that is made at run time: instructions, the rules that follow from them, and how old bytes may be. */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "tests/unwind_self.h"
+#include "unwind/code.h"
+#include "unwind/insn_x86_64.h"
+#include "unwind/table_format.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off: after what it needs */
+#include <cmocka.h>
+/* clang-format on */
+
+#define CODE 0x10000u /* where it begins */
+#define SEC  NS_PER_SEC
+
+static struct unwind_module module = {.state = STACK_END_JIT};
+static const struct unwind_map maps[] = {{CODE, CODE + (64u << 20), CODE, &module}};
+static const struct unwind_space space = {.maps = maps, .nr_maps = 1};
+static struct code_budget budget;
+static uint8_t piece[CODE_PIECE_BYTES];
+
+static struct unwind_code *new_code(void)
+{
+	struct unwind_code *code;
+
+	budget.insns_left = 1u << 20;
+	budget.pieces_left = 4096;
+	budget.nr_given_up = 0;
+	code = unwind_code_new(&budget);
+	assert_non_null(code);
+	unwind_code_set_time(code, SEC);
+	return code;
+}
+
+/* All that is wanted comes, read at TIME_NS; the piece at CODE is PIECE, others are zeros. Returns how many. */
+static uint32_t bring(struct unwind_code *code, uint64_t time_ns)
+{
+	static const uint8_t zeros[CODE_PIECE_BYTES];
+	uint64_t addrs[8];
+	uint32_t nr = unwind_code_next(code, time_ns, addrs, ARRAY_SIZE(addrs));
+
+	for (uint32_t i = 0; i < nr; i++)
+		unwind_code_put(code, addrs[i], addrs[i] == CODE ? piece : zeros, 15);
+	return nr;
+}
+
+static enum code_answer rule_at(struct unwind_code *code, uint64_t pc, bool is_exact,
+				struct code_rule *ret)
+{
+	enum code_answer answer;
+
+	while ((answer = code_rule_at(code, &space, pc, is_exact, ret)) == CODE_PENDING)
+		assert_true(bring(code, 2 * SEC) > 0);
+	return answer;
+}
+
+/* --- instructions --- */
+
+struct length_case {
+	uint8_t bytes[INSN_BYTES_MAX];
+	uint8_t length;
+	int writes; /* rsp or rbp by number, 0: neither */
+};
+
+static void instructions_have_their_lengths(void **state)
+{
+	static const struct length_case cases[] = {
+		{{0x90}, 1, 0},
+		{{0x55}, 1, 0},
+		{{0x48, 0x89, 0xe5}, 3, 5},
+		{{0x48, 0x8b, 0xec}, 3, 5},
+		{{0x48, 0x81, 0xec, 0, 1, 0, 0}, 7, 4},
+		{{0x48, 0x83, 0xec, 8}, 4, 4},
+		{{0x83, 0xfd, 8}, 3, 0},			 /* cmp ebp, 8 */
+		{{0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff}, 7, 0}, /* mov [rsp - 0x14000], eax */
+		{{0x49, 0xba, 1, 2, 3, 4, 5, 6, 7, 8}, 10, 0},	 /* mov r10, imm64 */
+		{{0x66, 0xb8, 1, 2}, 4, 0},			 /* mov ax, imm16 */
+		{{0xf6, 0xc1, 1}, 3, 0},			 /* test cl, 1 */
+		{{0xf7, 0xd8}, 2, 0},				 /* neg eax */
+		{{0xf7, 0xc1, 1, 0, 0, 0}, 6, 0},		 /* test ecx, 1 */
+		{{0xc8, 1, 0, 0}, 4, 0},			 /* enter */
+		{{0x0f, 0x8f, 1, 2, 3, 4}, 6, 0},		 /* jg */
+		{{0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}, 8, 0},	 /* nop */
+		{{0x41, 0xff, 0x24, 0xda}, 4, 0},		 /* jmp [r10 + rbx * 8] */
+		{{0x48, 0x8d, 0x2d, 1, 2, 3, 4}, 7, 5},		 /* lea rbp, [rip + n] */
+		{{0x4a, 0x8b, 0x2c, 0x05, 1, 2, 3, 4}, 8, 5},	 /* mov rbp, [r8 + n] */
+		{{0x44, 0x8b, 0x6d, 0x10}, 4, 0},		 /* mov r13d, [rbp + 16] */
+		{{0xc5, 0xf8, 0x77}, 3, 0},			 /* vzeroupper */
+		{{0xc4, 0xe2, 0xf8, 0xf5, 0xe8}, 5, 5},		 /* bzhi rbp, rax, rax */
+		{{0xc5, 0xfa, 0x6f, 0x6c, 0x24, 0x10}, 6, 0},	 /* vmovdqu xmm5, [rsp + 16] */
+		{{0xc4, 0xe3, 0x75, 0x38, 0xed, 1}, 6, 0},	 /* vinserti128 */
+		{{0x62, 0xf1, 0x7e, 0x2a, 0x7f, 0x6c, 0x8f, 1},
+		 8,
+		 0},						 /* vmovdqu32 [..]{k2}, ymm5 */
+		{{0x62, 0xf3, 0x75, 0x48, 0x3e, 0xc1, 5}, 7, 0}, /* vpcmpub k0, zmm1, zmm1, 5 */
+		{{0xf3, 0x0f, 0x10, 0x6c, 0x24, 8}, 6, 0},	 /* movss xmm5, [rsp + 8] */
+		{{0x66, 0x0f, 0x3a, 0x16, 0xc5, 1}, 6, 5},	 /* pextrd ebp, xmm0, 1 */
+		{{0xf0, 0x83, 0x44, 0x24, 0xc0, 0}, 6, 0},	 /* lock add */
+		{{0x80, 0xf4, 0x20}, 3, 0},			 /* xor ah, 32 */
+		{{0x40, 0x80, 0xf5, 0x20}, 4, 5},		 /* xor bpl, 32 */
+		{{0x0f, 0x94, 0xc4}, 3, 0},			 /* sete ah */
+		{{0x88, 0xe5}, 2, 0},				 /* mov ch, ah */
+		{{0xa1, 1, 2, 3, 4, 5, 6, 7, 8}, 9, 0},		 /* mov eax, [moffs] */
+		{{0x06}, 0, 0},
+		{{0xea}, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct length_case *c = &cases[i];
+		struct insn insn;
+
+		assert_int_equal(insn_decode(c->bytes, sizeof(c->bytes), &insn), c->length > 0);
+		if (c->length == 0)
+			continue;
+		assert_int_equal(insn.bytes, c->length);
+		assert_int_equal(insn_writes(&insn, 5), c->writes == 5);
+		assert_int_equal(insn_writes(&insn, 4), c->writes == 4);
+		assert_false(insn_decode(c->bytes, c->length - 1u, &insn));
+	}
+}
+
+/* --- rules --- */
+
+struct rule_case {
+	const char *what;
+	uint8_t bytes[48];
+	uint8_t at; /* the instruction */
+	bool is_exact;
+	enum code_answer answer;
+	struct code_rule rule;
+};
+
+#define AT_SP(n)                              \
+	{                                     \
+		.base = CODE_SP, .off = { n } \
+	}
+#define AT_FP(n)                              \
+	{                                     \
+		.base = CODE_FP, .off = { n } \
+	}
+#define IN_SP(n)                                             \
+	{                                                    \
+		.base = CODE_SP, .nr_loads = 1, .off = { n } \
+	}
+#define IN_FP(n)                                             \
+	{                                                    \
+		.base = CODE_FP, .nr_loads = 1, .off = { n } \
+	}
+#define FP_KEPT AT_FP(0)
+
+static void frames_of_all_forms(void **state)
+{
+	static const struct rule_case cases[] = {
+		/* push rbp; mov rbp, rsp; sub rsp, 32; nop; leave; ret */
+		{"entry",
+		 {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x90, 0xc9, 0xc3},
+		 0,
+		 true,
+		 CODE_YES,
+		 {.ra = AT_SP(0), .fp = FP_KEPT}},
+		{"after push",
+		 {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x90, 0xc9, 0xc3},
+		 1,
+		 true,
+		 CODE_YES,
+		 {.ra = AT_SP(8), .fp = IN_SP(0)}},
+		{"body",
+		 {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x90, 0xc9, 0xc3},
+		 8,
+		 false,
+		 CODE_YES,
+		 {.ra = AT_FP(8), .fp = IN_FP(0)}},
+		{"at ret",
+		 {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x90, 0xc9, 0xc3},
+		 10,
+		 true,
+		 CODE_YES,
+		 {.ra = AT_SP(0), .fp = FP_KEPT}},
+		/* mov rsp, rbp; pop rbp; ret 16 */
+		{"pops its arguments",
+		 {0x48, 0x8b, 0xe5, 0x5d, 0xc2, 16, 0},
+		 0,
+		 false,
+		 CODE_YES,
+		 {.ra = AT_FP(8), .fp = IN_FP(0), .pops = 16}},
+		/* test eax, eax; jne 0; add rsp, 32; pop rbp; cmp rsp, [r15 + n]; ja; ret */
+		{"no frame pointer",
+		 {0x85, 0xc0, 0x75, 0xfc, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0x49, 0x3b, 0xa7,
+		  0x38, 3,    0,    0,	  0x0f, 0x87, 8,    0,	  0,	0,    0xc3},
+		 0,
+		 false,
+		 CODE_YES,
+		 {.ra = AT_SP(40), .fp = IN_SP(32)}},
+		/* mov rbp, rdi; ...: a general register, restored at the end */
+		{"rbp as any number",
+		 {0x48, 0x89, 0xfd, 0x48, 0x83, 0xc4, 8, 0x5d, 0xc3},
+		 0,
+		 false,
+		 CODE_YES,
+		 {.ra = AT_SP(16), .fp = IN_SP(8)}},
+		/* the same and not restored */
+		{"rbp is lost",
+		 {0x48, 0x89, 0xfd, 0xc3},
+		 0,
+		 true,
+		 CODE_YES,
+		 {.ra = AT_SP(0), .is_fp_lost = true}},
+		/* lea rsp, [rbp - 40]; pop rbx; pop r12; ...; pop rbp; ret */
+		{"from rbp",
+		 {0x48, 0x8d, 0x65, 0xf0, 0x5b, 0x41, 0x5c, 0x5d, 0xc3},
+		 0,
+		 false,
+		 CODE_YES,
+		 {.ra = AT_FP(8), .fp = IN_FP(0)}},
+		/* mov rbp, [rsp + 0x50]; add rsp, 0x80; leave; ret */
+		{"rbp out of the frame",
+		 {0x48, 0x8b, 0x6c, 0x24, 0x50, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0, 0xc9, 0xc3},
+		 0,
+		 false,
+		 CODE_YES,
+		 {.ra = {.base = CODE_SP, .nr_loads = 1, .off = {0x50, 8}},
+		  .fp = {.base = CODE_SP, .nr_loads = 2, .off = {0x50}}}},
+		/* sub rsp, 128; mov [rsp + 80], rbp; mov rbp, [rsp + 80]; add rsp, 128; leave; ret */
+		{"rbp saved on the way",
+		 {0x48, 0x83, 0xec, 0x70, 0x48, 0x89, 0x6c, 0x24, 0x50, 0x48,
+		  0x8b, 0x6c, 0x24, 0x50, 0x48, 0x83, 0xc4, 0x70, 0xc9, 0xc3},
+		 0,
+		 true,
+		 CODE_YES,
+		 {.ra = AT_FP(8), .fp = IN_FP(0)}},
+		/* add rsp, 16; pop rbp; jmp far away: where it goes the return address is on top */
+		{"leaves by a jump",
+		 {0x48, 0x83, 0xc4, 0x10, 0x5d, 0xe9, 0, 0x20, 0, 0},
+		 0,
+		 false,
+		 CODE_YES,
+		 {.ra = AT_SP(24), .fp = IN_SP(16)}},
+		/* mov rbx, [rax]; jmp [rbx + 64] */
+		{"stub",
+		 {0x48, 0x8b, 0x18, 0xff, 0x63, 0x40},
+		 0,
+		 true,
+		 CODE_YES,
+		 {.ra = AT_SP(0), .fp = FP_KEPT}},
+		/* mov r13, [rbp - 64]; ...; jmp [r10 + rbx * 8] */
+		{"interpreter",
+		 {0x4c, 0x8b, 0x6d, 0xc0, 0x41, 0xff, 0x24, 0xda},
+		 0,
+		 false,
+		 CODE_YES,
+		 {.ra = AT_FP(8), .fp = IN_FP(0), .is_open = true}},
+		/* imul eax, edx; mov r10, table; jmp [r10 + rbx * 8] */
+		{"bytecode without locals",
+		 {0x0f, 0xaf, 0xc2, 0x49, 0xba, 1, 2, 3, 4, 5, 6, 7, 8, 0x41, 0xff, 0x24, 0xda},
+		 0,
+		 true,
+		 CODE_YES,
+		 {.ra = AT_FP(8), .fp = IN_FP(0), .is_open = true}},
+		/* the same, at its jump */
+		{"bytecode's last instruction",
+		 {0x0f, 0xaf, 0xc2, 0x49, 0xba, 1, 2, 3, 4, 5, 6, 7, 8, 0x41, 0xff, 0x24, 0xda},
+		 13,
+		 true,
+		 CODE_YES,
+		 {.ra = AT_FP(8), .fp = IN_FP(0), .is_open = true}},
+		/* mov r10, table; mov rbp, rdi; jmp [r10 + rbx * 8] */
+		{"rbp is a number where it jumps",
+		 {0x49, 0xba, 1, 2, 3, 4, 5, 6, 7, 8, 0x48, 0x89, 0xfd, 0x41, 0xff, 0x24, 0xda},
+		 0,
+		 true,
+		 CODE_NO,
+		 {.pops = 0}},
+		/* mov r10, table; mov r10, [r10]; jmp [r10 + rbx * 8] */
+		{"a jump through memory",
+		 {0x49, 0xba, 1, 2, 3, 4, 5, 6, 7, 8, 0x4d, 0x8b, 0x12, 0x41, 0xff, 0x24, 0xda},
+		 0,
+		 true,
+		 CODE_NO,
+		 {.pops = 0}},
+		/* mov eax, [rbp + 12]; jmp [r10 + rbx * 8]: rbp may point anywhere */
+		{"no way out",
+		 {0x8b, 0x45, 12, 0x41, 0xff, 0x24, 0xda},
+		 0,
+		 false,
+		 CODE_NO,
+		 {.pops = 0}},
+		/* sub rsp, rax; ret */
+		{"unknown size", {0x48, 0x29, 0xc4, 0xc3}, 0, false, CODE_NO, {.pops = 0}},
+		/* call; then another function: push rbp; mov rbp, rsp; leave; ret */
+		{"does not return",
+		 {0xe8, 0, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5, 0xc9, 0xc3},
+		 5,
+		 false,
+		 CODE_NO,
+		 {.pops = 0}},
+		/* mov [rsp - n], eax; push rbp; sub rsp, 0x50; jmp to itself: HotSpot, without a way out */
+		{"beginning",
+		 {0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec, 0x50,
+		  0x90, 0xeb, 0xfd, 0, 0,    0,	   0,	 0,    0,    0,	   0},
+		 12,
+		 false,
+		 CODE_YES,
+		 {.ra = AT_SP(0x58), .fp = IN_SP(0x50)}},
+		{"nothing", {0}, 40, true, CODE_NO, {.pops = 0}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct rule_case *c = &cases[i];
+		struct unwind_code *code = new_code();
+		struct code_rule rule = {0};
+		enum code_answer answer;
+
+		memset(piece, 0x06, sizeof(piece)); /* no instruction */
+		memcpy(piece + 4096, c->bytes, sizeof(c->bytes));
+		answer = rule_at(code, CODE + 4096 + c->at, c->is_exact, &rule);
+		if (answer != c->answer ||
+		    (answer == CODE_YES &&
+		     (rule.ra.base != c->rule.ra.base ||
+		      memcmp(rule.ra.off, c->rule.ra.off, sizeof(rule.ra.off)) != 0 ||
+		      rule.ra.nr_loads != c->rule.ra.nr_loads ||
+		      rule.is_fp_lost != c->rule.is_fp_lost || rule.is_open != c->rule.is_open ||
+		      rule.pops != c->rule.pops)))
+			fail_msg("%s: %d, return address at %d%+d, %d loads", c->what, answer,
+				 rule.ra.base, rule.ra.off[0], rule.ra.nr_loads);
+		if (answer == CODE_YES && !rule.is_fp_lost &&
+		    (rule.fp.base != c->rule.fp.base || rule.fp.nr_loads != c->rule.fp.nr_loads ||
+		     memcmp(rule.fp.off, c->rule.fp.off, sizeof(rule.fp.off)) != 0))
+			fail_msg("%s: rbp at %d%+d, %d loads", c->what, rule.fp.base,
+				 rule.fp.off[0], rule.fp.nr_loads);
+		unwind_code_free(code);
+	}
+}
+
+/* What comes after a call may be another function, if that call never returns. */
+static void other_functions_are_told_apart(void **state)
+{
+	static struct unwind_module file = {.state = STACK_END_JIT, .has_table = true};
+	static const struct unwind_map file_maps[] = {{CODE, CODE + (64u << 20), 0, &file}};
+	static const struct unwind_space file_space = {.maps = file_maps, .nr_maps = 1};
+	static const struct {
+		const char *what;
+		uint8_t bytes[24];
+		bool is_exact;
+		enum code_answer of_file, made;
+		int32_t at_sp;
+	} cases[] = {
+		/* call; push rbx; pop rbx; ret */
+		{"at a call's end",
+		 {0xe8, 0, 0, 0, 0, 0x53, 0x5b, 0xc3},
+		 true,
+		 CODE_NO,
+		 CODE_YES,
+		 0},
+		/* push rbx; call; pop rbx; ret: at its beginning */
+		{"a beginning", {0x53, 0xe8, 0, 0, 0, 0, 0x5b, 0xc3}, true, CODE_YES, CODE_YES, 0},
+		/* ret, to which a call returns: it would have called with the stack not aligned */
+		{"after a call", {0xc3}, false, CODE_NO, CODE_YES, 0},
+		/* je later; call; ret; later: add rsp, 24; ret */
+		{"two ways",
+		 {0x74, 6, 0xe8, 0, 0, 0, 0, 0xc3, 0x48, 0x83, 0xc4, 24, 0xc3},
+		 true,
+		 CODE_YES,
+		 CODE_YES,
+		 24},
+		/* je later; call; pop rbx; push rax; push rax; pop rax; ret: not below the stack pointer */
+		{"below", {0xe8, 0, 0, 0, 0, 0x50, 0xc3}, true, CODE_NO, CODE_NO, 0},
+		/* jmp rax: as likely a switch */
+		{"a jump", {0xff, 0xe0}, true, CODE_NO, CODE_YES, 0},
+		/* add rsp, 8; jmp rax */
+		{"a last call", {0x48, 0x83, 0xc4, 8, 0xff, 0xe0}, true, CODE_YES, CODE_YES, 8},
+		/* xor edi, edi; call; hlt */
+		{"the end", {0x31, 0xff, 0xe8, 0, 0, 0, 0, 0xf4}, false, CODE_ROOT, CODE_ROOT, 0},
+		/* je later; hlt; later: jmp to itself */
+		{"not all ways end", {0x74, 1, 0xf4, 0xeb, 0xfe}, false, CODE_NO, CODE_NO, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		bool is_file = i % 2 == 0;
+		struct unwind_code *code = new_code();
+		struct code_rule rule = {0};
+		enum code_answer answer;
+
+		memset(piece, 0x06, sizeof(piece));
+		memcpy(piece, cases[i / 2].bytes, sizeof(cases[0].bytes));
+		while ((answer = code_rule_at(code, is_file ? &file_space : &space, CODE,
+					      cases[i / 2].is_exact, &rule)) == CODE_PENDING)
+			assert_true(bring(code, 2 * SEC) > 0);
+		if (answer != (is_file ? cases[i / 2].of_file : cases[i / 2].made) ||
+		    (answer == CODE_YES && rule.ra.off[0] != cases[i / 2].at_sp))
+			fail_msg("%s, %d: %d, %d", cases[i / 2].what, is_file, answer,
+				 rule.ra.off[0]);
+		unwind_code_free(code);
+	}
+}
+
+/* Branches everywhere: the search ends, and the next one finds no budget. */
+static void searches_end(void **state)
+{
+	struct unwind_code *code = new_code();
+	struct code_rule rule;
+	uint32_t before;
+
+	(void)state;
+	for (size_t i = 0; i + 2 <= sizeof(piece); i += 2) {
+		piece[i] = 0x74;
+		piece[i + 1] = (uint8_t)(i * 7) & 0xfe;
+	}
+	before = budget.insns_left;
+	assert_int_equal(rule_at(code, CODE + 4096, false, &rule), CODE_NO);
+	assert_in_range(before - budget.insns_left, 100, 2 * 4096);
+	budget.insns_left = 10;
+	assert_int_equal(code_rule_at(code, &space, CODE + 4098, false, &rule), CODE_NO);
+	assert_int_equal(budget.insns_left, 0);
+	assert_true(budget.nr_given_up > 0);
+	unwind_code_free(code);
+}
+
+/* --- steps of a walk --- */
+
+/* From two functions, one that keeps rbp for its frame and one that calls it and does not; and a bytecode. */
+static void write_functions(void)
+{
+	memset(piece, 0x90, sizeof(piece));
+	/* call 300; add rsp, 16; pop rbp; ret */
+	memcpy(piece + 0x100, "\xe8\xfb\x01\x00\x00\x48\x83\xc4\x10\x5d\xc3", 11);
+	/* push rbp; mov rbp, rsp; sub rsp, 16; nop; leave; ret */
+	memcpy(piece + 0x300, "\x55\x48\x89\xe5\x48\x83\xec\x10\x90\xc9\xc3", 11);
+	/* mov r10, table; jmp [r10 + rbx * 8] */
+	memcpy(piece + 0x400, "\x49\xba\x01\x02\x03\x04\x05\x06\x07\x08\x41\xff\x24\xda", 14);
+}
+
+#define STACK	 0x70000u
+#define RET_ADDR (CODE + 0x105)
+#define IN_LEAF	 (CODE + 0x308)
+
+/* The stack at PC with rbp at FP, through all that is read of its code meanwhile. */
+static struct unwind_result walk_code(struct unwind_code *code, uint64_t pc, uint64_t fp,
+				      const uint64_t *words, size_t bytes, uint64_t time_ns,
+				      struct unwind_frame *frames)
+{
+	const struct unwind_space with_code = {.maps = maps, .nr_maps = 1, .code = code};
+	struct unwind_regs regs = {.r[X86_RIP] = pc, .r[X86_RSP] = STACK, .r[X86_RBP] = fp};
+	struct unwind_stack stack = {.data = (const uint8_t *)words, .base = STACK, .bytes = bytes};
+	struct unwind_result result;
+
+	unwind_code_set_time(code, time_ns);
+	do
+		unwind_dwarf(&with_code, &regs, &stack, frames, &result);
+	while (result.end == STACK_END_PENDING && bring(code, time_ns + SEC) > 0);
+	return result;
+}
+
+static void frames_are_where_the_code_says(void **state)
+{
+	uint64_t words[] = {1, 2, STACK + 0x1000, RET_ADDR, 5, 6, 7, RET_ADDR, 9, 10, 11, 0};
+	struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	struct unwind_code *code = new_code();
+	struct unwind_result r;
+
+	(void)state;
+	write_functions();
+	r = walk_code(code, IN_LEAF, STACK + 16, words, sizeof(words), SEC, frames);
+	assert_int_equal(r.nr_frames, 3);
+	assert_int_equal(r.end, STACK_END_JIT);
+	assert_int_equal(frames[1].pc, RET_ADDR);
+	assert_int_equal(frames[1].sp, STACK + 32);
+	assert_int_equal(frames[2].pc, RET_ADDR);
+	assert_int_equal(frames[2].sp, STACK + 64);
+
+	/* Not just after a call. */
+	words[3] = RET_ADDR + 1;
+	r = walk_code(code, IN_LEAF, STACK + 16, words, sizeof(words), SEC, frames);
+	assert_int_equal(r.nr_frames, 1);
+	assert_int_equal(r.end, STACK_END_JIT);
+
+	/* A frame pointer that leads elsewhere, downward, or nowhere. */
+	words[3] = RET_ADDR;
+	r = walk_code(code, IN_LEAF, STACK + 20, words, sizeof(words), SEC, frames);
+	assert_int_equal(r.nr_frames, 1);
+	r = walk_code(code, IN_LEAF, STACK - 16, words, sizeof(words), SEC, frames);
+	assert_int_equal(r.nr_frames, 1);
+	assert_int_equal(r.end, STACK_END_JIT);
+	r = walk_code(code, IN_LEAF, 3, words, sizeof(words), SEC, frames);
+	assert_int_equal(r.nr_frames, 1);
+
+	/* Beyond what was copied. */
+	r = walk_code(code, IN_LEAF, STACK + 16, words, 24, SEC, frames);
+	assert_int_equal(r.end, STACK_END_TRUNCATED);
+	unwind_code_free(code);
+}
+
+/* Between an interpreter's frame and its caller's lies what only it knows: its caller's end is noted. */
+static void the_interpreter_tells_where_its_caller_ends(void **state)
+{
+	uint64_t words[] = {1,	2,  3,	STACK + 0x50, 5,	RET_ADDR, 7,  8,  9,
+			    10, 11, 12, 13,	      RET_ADDR, 15,	  16, 17, 0};
+	struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	struct unwind_code *code = new_code();
+	struct unwind_result r;
+
+	(void)state;
+	write_functions();
+	r = walk_code(code, CODE + 0x400, STACK + 32, words, sizeof(words), SEC, frames);
+	assert_int_equal(r.nr_frames, 3);
+	assert_int_equal(frames[1].sp, STACK + 0x50);
+	assert_int_equal(frames[2].sp, STACK + 0x70);
+	unwind_code_free(code);
+}
+
+/* A trace of LuaJIT: one exit, two pushes, and a jump into its file. */
+static void traces_have_their_interpreters_frame(void **state)
+{
+	static struct unwind_module file = {.state = STACK_END_PENDING};
+	const uint64_t at = CODE + (64u << 20), called = at + 0x100;
+	const struct unwind_map both[] = {maps[0], {at, at + 4096, 0, &file}};
+	struct unwind_code *code = new_code();
+	const struct unwind_space both_space = {.maps = both, .nr_maps = 2, .code = code};
+	struct unwind_regs regs = {.r[X86_RIP] = CODE + 0x100, .r[X86_RSP] = STACK};
+	struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	int32_t rel = (int32_t)(at - (CODE + 0x10f));
+
+	(void)state;
+	/* jae exit; jmp to itself; exit: push 0; jmp; push 0; jmp file */
+	memset(piece, 0x06, sizeof(piece));
+	memcpy(piece + 0x100, "\x73\x02\xeb\xfe\x6a\x00\xeb\x00\x6a\x00\xe9", 11);
+	memcpy(piece + 0x10b, &rel, sizeof(rel));
+	for (unsigned int spilled = 0; spilled < 4; spilled++) {
+		uint64_t words[32] = {0};
+		struct unwind_stack stack = {
+			.data = (const uint8_t *)words, .base = STACK, .bytes = sizeof(words)};
+		struct unwind_result r;
+
+		words[11 + 2 * spilled] = called;
+		/* The frame before is further up; the last time it is not. */
+		words[6 + 2 * spilled] = spilled < 3 ? STACK + 0x800 : 16;
+		file.needs_return_addrs = false;
+		do
+			unwind_dwarf(&both_space, &regs, &stack, frames, &r);
+		while (r.end == STACK_END_PENDING && bring(code, 2 * SEC) > 0);
+		assert_int_equal(r.nr_frames, 1);
+		assert_int_equal(file.needs_return_addrs, spilled < 3);
+		assert_int_equal(r.end == STACK_END_PENDING, spilled < 3);
+	}
+	unwind_code_free(code);
+}
+
+static void a_walk_waits_for_newer_code(void **state)
+{
+	const uint64_t words[] = {1, 2, STACK + 0x1000, RET_ADDR, 5, 6, 7, 0};
+	struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	struct unwind_code *code = new_code();
+
+	(void)state;
+	write_functions();
+	memset(piece + 0x100, 0, 5);
+	assert_int_equal(
+		walk_code(code, IN_LEAF, STACK + 16, words, sizeof(words), SEC, frames).nr_frames,
+		1);
+	write_functions();
+	assert_int_equal(walk_code(code, IN_LEAF, STACK + 16, words, sizeof(words), 9 * SEC, frames)
+				 .nr_frames,
+			 2);
+	unwind_code_free(code);
+}
+
+/* --- code that has CFI as well --- */
+
+static struct self self;
+
+struct agreement {
+	uint32_t nr, same, different;
+};
+
+static void bring_own(struct unwind_code *code)
+{
+	uint64_t addrs[8];
+	uint32_t nr = unwind_code_next(code, 2 * SEC, addrs, ARRAY_SIZE(addrs));
+
+	assert_true(nr > 0);
+	for (uint32_t i = 0; i < nr; i++) {
+		static uint8_t bytes[CODE_PIECE_BYTES];
+		uint32_t pages = 0;
+
+		for (uint32_t page = 0; page < CODE_PIECE_PAGES; page++) {
+			uint64_t at = addrs[i] + page * CODE_PAGE_BYTES;
+
+			if (!unwind_map_of(&self.space, at))
+				continue;
+			memcpy(bytes + page * CODE_PAGE_BYTES, (const void *)(uintptr_t)at,
+			       CODE_PAGE_BYTES);
+			pages |= 1u << page;
+		}
+		unwind_code_put(code, addrs[i], bytes, pages);
+	}
+}
+
+/* At PC, whose rule by CFI is RULE: does the code say the same of where the return address is? */
+static void compare_at(struct unwind_code *code, uint64_t pc, bool is_exact,
+		       const struct table_rule *rule, struct agreement *sum)
+{
+	struct code_rule by_code;
+	enum code_answer answer;
+
+	if (!rule || rule->cfa_op != RULE_CFA_SP)
+		return;
+	budget.insns_left = 1u << 20;
+	while ((answer = code_rule_at(code, &self.space, pc, is_exact, &by_code)) == CODE_PENDING)
+		bring_own(code);
+	sum->nr++;
+	if (answer != CODE_YES || by_code.ra.base != CODE_SP || by_code.ra.nr_loads > 0)
+		return;
+	if (by_code.ra.off[0] == (int32_t)rule->cfa_off - 8)
+		sum->same++;
+	else
+		sum->different++;
+}
+
+/* Each return address of a function, and some of its other instructions. */
+static void compare_function(struct unwind_code *code, const struct unwind_map *map, uint64_t start,
+			     uint64_t end, struct agreement *sum)
+{
+	const struct table *table = &map->module->table;
+	bool is_return = false;
+	struct insn insn;
+
+	for (uint64_t off = start; off < end; off += insn.bytes) {
+		uint64_t pc = map->start + off - map->file_off;
+
+		if (!insn_decode((const uint8_t *)(uintptr_t)pc, end - off, &insn))
+			return;
+		if (insn.map == INSN_MAP_0F && insn.op == 0x1f) /* a nop is often padding */
+			continue;
+		if (is_return)
+			compare_at(code, pc, false, table_rule_at(table, off - 1), sum);
+		if (off / 8 % 8 == 0)
+			compare_at(code, pc, true, table_rule_at(table, off), sum);
+		is_return = insn.map == INSN_MAP_1 && insn.op == 0xe8;
+	}
+}
+
+/* Of a file that has both, the code leads where CFI does, or nowhere. */
+static void code_agrees_with_cfi(void **state)
+{
+	struct unwind_code *code = new_code();
+	struct agreement sum = {0};
+	const struct unwind_map *map;
+	uint64_t start, end, last = 0;
+
+	(void)state;
+	assert_true(self_load(&self, false));
+	map = unwind_map_of(&self.space,
+			    (uint64_t)(uintptr_t)a64l); /* of libc; no sanitizer has one */
+	assert_non_null(map);
+	assert_true(map->module->has_table);
+	if (map->module->table.machine != TABLE_MACHINE_X86_64)
+		skip();
+	for (uint64_t off = map->file_off; off < map->file_off + (map->end - map->start);
+	     off += 1024) {
+		if (!table_func_of(&map->module->table, off, &start, &end) || start == last)
+			continue;
+		compare_function(code, map, start, end, &sum);
+		last = start;
+	}
+	print_message("%u places: %u same, %u different\n", sum.nr, sum.same, sum.different);
+	assert_true(sum.nr > 1000);
+	assert_true(sum.same > sum.nr * 8 / 10);
+	assert_true(sum.different <= sum.nr / 500);
+	unwind_code_free(code);
+	self_unload(&self);
+}
+
+/* --- return addresses, and bytes that change --- */
+
+static void return_addresses_come_after_calls(void **state)
+{
+	struct unwind_code *code = new_code();
+
+	(void)state;
+	memset(piece, 0x90, sizeof(piece));
+	memcpy(piece + 0x100, "\xe8\x10\x00\x00\x00", 5);
+	memcpy(piece + 0x200, "\x41\xff\xd2", 3);
+	memcpy(piece + 0x300, "\xe8\x00\x00\x00\xf0", 5); /* to where no code is */
+	memcpy(piece + 0x400, "\x48\x8b\x65\xf0",
+	       4); /* mov rsp, [rbp - 16]: the interpreter goes on */
+	assert_int_equal(code_is_return(code, &space, CODE + 0x105), CODE_PENDING);
+	assert_int_equal(bring(code, 2 * SEC), 1);
+	assert_int_equal(code_is_return(code, &space, CODE + 0x105), CODE_YES);
+	assert_int_equal(code_is_return(code, &space, CODE + 0x203), CODE_YES);
+	assert_int_equal(code_is_return(code, &space, CODE + 0x400), CODE_YES);
+	assert_int_equal(code_is_return(code, &space, CODE + 0x305), CODE_NO);
+	assert_int_equal(code_is_return(code, &space, CODE + 0x104), CODE_NO);
+	assert_int_equal(code_is_return(code, &space, CODE - 64), CODE_NO);
+	assert_int_equal(code_is_return(code, &space, 3), CODE_NO);
+	unwind_code_free(code);
+}
+
+static void code_that_changes(void **state)
+{
+	struct unwind_code *code = new_code();
+	uint64_t addr;
+
+	(void)state;
+	memset(piece, 0, sizeof(piece));
+	assert_int_equal(code_is_return(code, &space, CODE + 0x105), CODE_PENDING);
+	assert_int_equal(unwind_code_next(code, SEC, &addr, 1), 1);
+	assert_int_equal(addr, CODE);
+	assert_int_equal(unwind_code_next(code, SEC, &addr, 1), 0); /* it is on its way */
+	assert_int_equal(code_is_return(code, &space, CODE + 0x105), CODE_PENDING);
+	unwind_code_put(code, CODE, piece, 15);
+	assert_int_equal(code_is_return(code, &space, CODE + 0x105), CODE_NO);
+
+	/* A stack that is newer than the bytes waits for others, and they have a call. */
+	unwind_code_set_time(code, 2 * SEC);
+	assert_int_equal(code_is_return(code, &space, CODE + 0x105), CODE_PENDING);
+	piece[0x100] = 0xe8;
+	assert_int_equal(bring(code, 3 * SEC), 1);
+	assert_int_equal(code_is_return(code, &space, CODE + 0x105), CODE_YES);
+
+	/* What disappoints again and again is read less and less often. */
+	for (uint64_t n = 1, waits = 0; n <= 100; n++) {
+		unwind_code_set_time(code, 3 * SEC + n * SEC / 10);
+		waits += code_is_return(code, &space, CODE + 0x205) == CODE_PENDING;
+		bring(code, 3 * SEC + n * SEC / 10);
+		assert_true(waits <= 8);
+		assert_true(n < 100 || waits >= 3);
+	}
+	assert_true(budget.nr_given_up > 50);
+	unwind_code_free(code);
+}
+
+static void code_that_is_used_is_read_again(void **state)
+{
+	struct unwind_code *code = new_code();
+	uint64_t addr;
+
+	(void)state;
+	memset(piece, 0, sizeof(piece));
+	piece[0x100] = 0xe8;
+	code_is_return(code, &space, CODE + 0x105);
+	assert_int_equal(bring(code, SEC), 1);
+	assert_int_equal(code_is_return(code, &space, CODE + 0x105), CODE_YES);
+	assert_int_equal(unwind_code_next(code, 2 * SEC, &addr, 1), 0);
+	piece[0x100] = 0;
+	assert_int_equal(bring(code, 4 * SEC), 1);
+	assert_int_equal(code_is_return(code, &space, CODE + 0x105), CODE_NO);
+	unwind_code_free(code);
+}
+
+static void what_cannot_be_read_is_no_code(void **state)
+{
+	struct unwind_code *code = new_code();
+	struct code_rule rule;
+	uint64_t addr;
+
+	(void)state;
+	assert_int_equal(code_rule_at(code, &space, CODE + 8, true, &rule), CODE_PENDING);
+	assert_int_equal(unwind_code_next(code, SEC, &addr, 1), 1);
+	unwind_code_put(code, CODE, NULL, 0);
+	assert_int_equal(code_rule_at(code, &space, CODE + 8, true, &rule), CODE_NO);
+	unwind_code_free(code);
+}
+
+static void there_is_an_end_to_what_is_kept(void **state)
+{
+	struct unwind_code *code = new_code();
+	uint64_t addrs[64];
+	uint32_t least_left = 100;
+
+	(void)state;
+	memset(piece, 0, sizeof(piece));
+	budget.pieces_left = 100;
+	for (uint64_t i = 0; i < 2 * CODE_PIECES_MAX; i++) {
+		uint32_t nr;
+
+		code_is_return(code, &space, CODE + i * CODE_PIECE_BYTES + 100);
+		nr = unwind_code_next(code, SEC, addrs, ARRAY_SIZE(addrs));
+		for (uint32_t k = 0; k < nr; k++)
+			unwind_code_put(code, addrs[k], piece, 15);
+		assert_true(budget.pieces_left <= 100);
+		least_left = MIN(least_left, budget.pieces_left);
+	}
+	assert_int_equal(least_left, 0);
+	assert_true(budget.nr_given_up > CODE_PIECES_MAX);
+	unwind_code_free(code);
+	assert_int_equal(budget.pieces_left, 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(instructions_have_their_lengths),
+		cmocka_unit_test(frames_of_all_forms),
+		cmocka_unit_test(other_functions_are_told_apart),
+		cmocka_unit_test(searches_end),
+		cmocka_unit_test(frames_are_where_the_code_says),
+		cmocka_unit_test(the_interpreter_tells_where_its_caller_ends),
+		cmocka_unit_test(traces_have_their_interpreters_frame),
+		cmocka_unit_test(a_walk_waits_for_newer_code),
+		cmocka_unit_test(code_agrees_with_cfi),
+		cmocka_unit_test(return_addresses_come_after_calls),
+		cmocka_unit_test(code_that_changes),
+		cmocka_unit_test(code_that_is_used_is_read_again),
+		cmocka_unit_test(what_cannot_be_read_is_no_code),
+		cmocka_unit_test(there_is_an_end_to_what_is_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

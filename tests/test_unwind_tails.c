@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which inferred tails are believed, and that what was read from a process is refused
+ * where a word in it is no return address: on this program's own stack.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "tests/unwind_self.h"
+#include "unwind/live_read.h"
+#include "unwind/tails.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define READS_UNTRIED 4
+#define TESTS_NEEDED  8
+#define CUT_FRAMES    20 /* the sample has so many frames of the recursion */
+
+static struct tails *tails;
+
+static int setup(void **state)
+{
+	(void)state;
+	tails = tails_new();
+	return tails ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tails = tails_free(tails);
+	return 0;
+}
+
+static bool read_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t outer)
+{
+	const struct tail tail = {1, tid, time_ns, inner, outer, time_ns};
+
+	return tails_believe_read(tails, &tail);
+}
+
+static bool earlier_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t outer,
+			 uint64_t seen_ns)
+{
+	const struct tail tail = {1, tid, time_ns, inner, outer, seen_ns};
+
+	return tails_believe_earlier(tails, &tail);
+}
+
+/* Read the thread's first tails, which are not believed. */
+static uint64_t read_first(uint32_t tid, uint64_t time_ns)
+{
+	for (uint64_t i = 0; i < READS_UNTRIED; i++)
+		assert_false(read_tail(tid, time_ns += TAILS_SIGHT_NS, 1000 + i, i));
+	return time_ns;
+}
+
+static void first_reads_of_a_thread_are_not_believed(void **state)
+{
+	uint64_t time_ns = read_first(7, NS_PER_SEC);
+
+	(void)state;
+	assert_true(read_tail(7, ++time_ns, 1, 1));
+	assert_true(read_tail(7, ++time_ns, 1, 1));
+	assert_true(read_tail(7, time_ns += TAILS_SIGHT_NS, 2, 2));
+	assert_false(read_tail(8, ++time_ns, 1, 1));
+}
+
+/* Samples that waited together are read together: what they agree in is one tail. */
+static void reads_of_one_moment_are_one_sight(void **state)
+{
+	uint64_t time_ns = read_first(6, NS_PER_SEC);
+
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++)
+		assert_false(read_tail(7, NS_PER_SEC + i, 1000 + i, i));
+	/* Nor is more than a few believed of it. */
+	time_ns += TAILS_SIGHT_NS;
+	for (uint64_t i = 0; i < 20; i++)
+		assert_int_equal(read_tail(6, time_ns, 2000 + i, 1), i < 4);
+	assert_true(read_tail(6, time_ns + TAILS_SIGHT_NS, 3000, 1));
+}
+
+static void two_tails_above_one_guard_end_the_belief(void **state)
+{
+	uint64_t time_ns = read_first(7, NS_PER_SEC);
+
+	(void)state;
+	assert_true(read_tail(7, ++time_ns, 1, 1));
+	assert_false(read_tail(7, ++time_ns, 1, 2));
+	assert_false(read_tail(7, ++time_ns, 3, 3));
+	/* Another thread's are its own; this one's are tried again in half a minute. */
+	read_first(8, time_ns);
+	assert_true(read_tail(8, time_ns + 10, 1, 2));
+	time_ns = read_first(7, time_ns + 30 * NS_PER_SEC);
+	assert_true(read_tail(7, ++time_ns, 4, 4));
+}
+
+/* The program has gone on to something else: that is no contradiction. */
+static void tails_of_long_ago_are_forgotten(void **state)
+{
+	uint64_t time_ns = read_first(7, NS_PER_SEC);
+
+	(void)state;
+	assert_true(read_tail(7, ++time_ns, 1, 1));
+	assert_true(read_tail(7, time_ns + 3 * NS_PER_SEC, 1, 2));
+}
+
+static void earlier_tails_need_something_that_speaks_for_them(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++) /* that they agree with one another tells nothing */
+		assert_false(earlier_tail(7, NS_PER_SEC, 1, 1, i * TAILS_APART_NS));
+	for (int i = 0; i < TESTS_NEEDED; i++) {
+		assert_false(earlier_tail(7, NS_PER_SEC, 2, 2, NS_PER_SEC));
+		tails_tested(tails, 1, 7, true);
+	}
+	assert_true(earlier_tail(7, NS_PER_SEC, 2, 2, NS_PER_SEC));
+}
+
+/* Enough that earlier tails of thread TID are believed. */
+static void tested(uint32_t tid)
+{
+	for (int i = 0; i < TESTS_NEEDED; i++)
+		tails_tested(tails, 1, tid, true);
+}
+
+static void what_is_wrong_counts_more(void **state)
+{
+	(void)state;
+	tested(8);
+	assert_true(earlier_tail(8, 100, 1, 1, 10));
+	tails_tested(tails, 1, 8, false);
+	assert_false(earlier_tail(8, 100, 3, 3, 99));
+	/* A thread that is mostly right stays so. */
+	for (int i = 0; i < 100; i++)
+		tails_tested(tails, 1, 9, true);
+	assert_false(tails_is_known(tails, 1, 8));
+	assert_true(tails_is_known(tails, 1, 9));
+	assert_true(earlier_tail(9, 100, 1, 1, 10));
+	assert_true(earlier_tail(9, 110, 1, 2, 102));
+	assert_false(earlier_tail(9, 120, 1, 1, 119));
+}
+
+/* A contradiction among reads counts against stitching as well. */
+static void reads_tell_of_stitching(void **state)
+{
+	uint64_t time_ns = read_first(7, NS_PER_SEC);
+
+	(void)state;
+	tested(7);
+	assert_true(earlier_tail(7, ++time_ns, 9, 9, NS_PER_SEC));
+	read_tail(7, ++time_ns, 1, 1);
+	read_tail(7, ++time_ns, 1, 2);
+	assert_false(earlier_tail(7, ++time_ns, 8, 8, NS_PER_SEC));
+}
+
+/* --- live reads --- */
+
+static struct self self;
+static struct shot shot;
+static struct unwind_frame frames[UNWIND_FRAMES_MAX];
+static struct unwind_result result;
+
+static __attribute__((noinline)) int recurse(int n)
+{
+	volatile int sum = n;
+
+	if (n == 0)
+		shoot(&shot);
+	else
+		sum += recurse(n - 1);
+	return sum;
+}
+
+static struct live_read begin(void)
+{
+	struct live_read read = {
+		.space = &self.space, .process = 1, .tid = 7, .bytes = 64, .guard = shot.bytes};
+
+	assert_true(recurse(40) > 0);
+	unwind_dwarf(&self.space, &shot.regs, &shot.stack, frames, &result);
+	assert_int_equal(result.end, STACK_END_ROOT);
+	assert_true(result.nr_frames > 2 * CUT_FRAMES);
+	read.cut = frames[CUT_FRAMES].sp;
+	read.time_ns = read_first(7, NS_PER_SEC);
+	return read;
+}
+
+static bool accepted(struct live_read *read)
+{
+	read->read_ns = ++read->time_ns;
+	return live_read_accept(tails, read, frames, &result);
+}
+
+static void words_that_are_no_return_addresses_are_refused(void **state)
+{
+	struct live_read read = begin();
+
+	(void)state;
+	assert_true(accepted(&read));
+	/* Below the cut the sample vouches for it; above, the word was read later. */
+	frames[CUT_FRAMES - 1].off++;
+	assert_true(accepted(&read));
+	frames[CUT_FRAMES + 1].off++;
+	assert_false(accepted(&read));
+	frames[CUT_FRAMES + 1].off--;
+	assert_true(accepted(&read));
+	result.end = STACK_END_BAD_RA;
+	assert_false(accepted(&read));
+}
+
+static void return_addresses_are_asked_for(void **state)
+{
+	struct live_read read = begin();
+	struct unwind_module *module = self_module_of(&self, (const void *)recurse);
+
+	(void)state;
+	assert_non_null(module);
+	assert_true(module->has_return_addrs);
+	module->has_return_addrs = module->needs_return_addrs = false;
+	assert_false(accepted(&read));
+	assert_true(module->needs_return_addrs);
+	module->has_return_addrs = true;
+	assert_true(accepted(&read));
+}
+
+static int setup_all(void **state)
+{
+	(void)state;
+	return self_load(&self, true) ? 0 : -1;
+}
+
+static int teardown_all(void **state)
+{
+	(void)state;
+	self_unload(&self);
+	return 0;
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(first_reads_of_a_thread_are_not_believed),
+		TEST(reads_of_one_moment_are_one_sight),
+		TEST(two_tails_above_one_guard_end_the_belief),
+		TEST(tails_of_long_ago_are_forgotten),
+		TEST(earlier_tails_need_something_that_speaks_for_them),
+		TEST(what_is_wrong_counts_more),
+		TEST(reads_tell_of_stitching),
+		TEST(words_that_are_no_return_addresses_are_refused),
+		TEST(return_addresses_are_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, setup_all, teardown_all);
+}

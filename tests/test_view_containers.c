@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Functions and the containers that they are in: one, several, none, and where the column has room. */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/view/view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MAIN, WORK, SERVE, READ, FUNCS };
+
+/*
+ * main -> work -> read of the kernel; main -> serve -> read. Process 0 is in web, 1 and 2 in db, 3 in
+ * none.
+ */
+static struct snapshot *make_snapshot(void)
+{
+	static const char *const names[FUNCS] = {"main", "work", "serve", "vfs_read"};
+	static const struct snap_node nodes[] = {
+		{.parent = SNAPSHOT_NONE, .func = SNAPSHOT_NONE},
+		{.parent = 0, .func = MAIN},
+		{.parent = 1, .func = WORK},
+		{.parent = 1, .func = SERVE},
+		{.parent = 2, .func = READ},
+		{.parent = 3, .func = READ},
+	};
+	static const struct snap_share shares[] = {
+		{.process = 1, .node = 2, .weight = 10}, {.process = 2, .node = 4, .weight = 20},
+		{.process = 0, .node = 3, .weight = 30}, {.process = 0, .node = 5, .weight = 5},
+		{.process = 3, .node = 1, .weight = 35},
+	};
+	static const uint32_t containers[] = {1, 2, 2, 0};
+	struct snapshot *s = snapshot_new(FUNCS, ARRAY_SIZE(nodes), FUNCS * 16);
+
+	assert_non_null(s);
+	memcpy(s->nodes, nodes, sizeof(nodes));
+	for (uint32_t i = 1; i < ARRAY_SIZE(nodes); i++)
+		s->nodes[i].key = 100 + i;
+	for (uint32_t i = 0; i < FUNCS; i++) {
+		s->funcs[i] =
+			(struct snap_func){.key = 1000 + i, .name = 1 + i * 16, .is_named = true};
+		s->funcs[i].is_kernel = i == READ;
+		snprintf(s->text + s->funcs[i].name, 16, "%s", names[i]);
+	}
+	assert_int_equal(snapshot_add_shares(s, ARRAY_SIZE(containers), ARRAY_SIZE(shares)), 0);
+	memcpy(s->shares, shares, sizeof(shares));
+	assert_int_equal(snapshot_add_containers(s, 2), 0);
+	snprintf(s->containers[0].name, sizeof(s->containers[0].name), "web.service");
+	snprintf(s->containers[1].name, sizeof(s->containers[1].name), "docker:0123456789ab");
+	for (uint32_t i = 0; i < ARRAY_SIZE(containers); i++)
+		s->processes[i].container = containers[i];
+	/* The tree's weights, and those of its functions, as the profile makes them. */
+	for (uint32_t i = 0; i < ARRAY_SIZE(shares); i++)
+		s->nodes[shares[i].node].self += shares[i].weight;
+	for (uint32_t i = s->nr_nodes; i-- > 0;) {
+		struct snap_node *node = &s->nodes[i];
+
+		node->total += node->self;
+		node->next_sibling = SNAPSHOT_NONE;
+		if (!node->first_child)
+			node->first_child = SNAPSHOT_NONE;
+		if (i == 0)
+			break;
+		s->nodes[node->parent].total += node->total;
+		s->funcs[node->func].self += node->self;
+		s->funcs[node->func].total += node->total;
+	}
+	for (uint32_t i = s->nr_nodes; i-- > 1;) {
+		struct snap_node *parent = &s->nodes[s->nodes[i].parent];
+
+		s->nodes[i].next_sibling = parent->first_child;
+		parent->first_child = i;
+	}
+	s->total = s->nodes[0].total;
+	return s;
+}
+
+static void functions_have_their_container(void **state)
+{
+	static const char *const wanted[FUNCS] = {"several", "docker:0123456789ab", "web.service",
+						  "several"};
+	struct snapshot *s = make_snapshot();
+	struct view view = {0};
+	char text[64];
+
+	(void)state;
+	assert_int_equal(view_build(&view, s, &(struct view_query){.kind = VIEW_FUNCTIONS}), 0);
+	assert_int_equal(view.nr_rows, FUNCS);
+	for (uint32_t i = 0; i < view.nr_rows; i++)
+		assert_string_equal(
+			view_cell(&view, s, &view.rows[i], COLUMN_CONTAINER, text, sizeof(text)),
+			wanted[view.rows[i].func]);
+	view_done(&view);
+	snapshot_free(s);
+}
+
+static void the_column_leaves_names_their_room(void **state)
+{
+	struct snapshot *s = make_snapshot();
+
+	(void)state;
+	for (int width = 1; width < 200; width++) {
+		uint32_t set = view_columns_fit(VIEW_FUNCTIONS, s, width);
+		int used = 0;
+
+		for (int i = 0; i < COLUMN_COUNT; i++)
+			used += set >> i & 1 ? view_columns[i].width + 1 : 0;
+		if (set >> COLUMN_CONTAINER & 1)
+			assert_true(width - used + 1 >= 44);
+		else
+			assert_true(width < 120);
+	}
+	/* Where none is known there is no column. */
+	s->nr_containers = 0;
+	assert_int_equal(view_columns_fit(VIEW_FUNCTIONS, s, 0) >> COLUMN_CONTAINER & 1, 0);
+	snapshot_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_have_their_container),
+		cmocka_unit_test(the_column_leaves_names_their_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Narrowed snapshots: small ones by hand, and any against sums made stack by stack. */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/view/narrow.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DEPTH_MAX  6
+#define STACKS_MAX 400
+#define NR_FUNCS   12
+#define NR_OBJECTS 3
+
+/* A stack of a process: functions by number, outermost first. */
+struct stack {
+	uint32_t process, nr, funcs[DEPTH_MAX];
+	uint64_t weight;
+};
+
+static const char *const names[NR_FUNCS] = {
+	"main", "work",	 "read_file", "Parse",	"parse::line", "operator()",
+	"idle", "qsort", "f+0x10",    "memcpy", "sys_read",    "poll",
+};
+static const char *const objects[NR_OBJECTS] = {"prog", "libc.so.6", "[kernel]"};
+static const char *const comms[] = {"nginx", "postgres", "nginx: worker"};
+
+static uint32_t add_text(struct snapshot *s, const char *text)
+{
+	uint32_t at = s->nr_text;
+
+	strcpy(s->text + at, text);
+	s->nr_text += (uint32_t)strlen(text) + 1;
+	return at;
+}
+
+static uint32_t callee(struct snapshot *s, uint32_t node, uint32_t func)
+{
+	uint32_t *link = &s->nodes[node].first_child;
+
+	for (; *link != SNAPSHOT_NONE; link = &s->nodes[*link].next_sibling)
+		if (s->nodes[*link].func == func)
+			return *link;
+	s->nodes[s->nr_nodes] = (struct snap_node){
+		.key = s->nodes[node].key * 31 + func + 1,
+		.parent = node,
+		.func = func,
+		.first_child = SNAPSHOT_NONE,
+		.next_sibling = SNAPSHOT_NONE,
+	};
+	*link = s->nr_nodes;
+	return s->nr_nodes++;
+}
+
+static void add_share(struct snapshot *s, uint32_t process, uint32_t node, uint64_t weight)
+{
+	uint32_t i = 0;
+
+	while (i < s->nr_shares && (s->shares[i].process != process || s->shares[i].node != node))
+		i++;
+	s->shares[i] = (struct snap_share){s->shares[i].weight + weight, process, node};
+	s->nr_shares = MAX(s->nr_shares, i + 1);
+}
+
+static struct snapshot *snapshot_of(const struct stack *stacks, uint32_t nr)
+{
+	struct snapshot *s = snapshot_new(NR_FUNCS, nr * DEPTH_MAX + 1, 1024);
+
+	assert_non_null(s);
+	assert_int_equal(snapshot_add_shares(s, ARRAY_SIZE(comms), nr), 0);
+	s->nr_text = s->nr_nodes = 1;
+	s->nr_shares = 0;
+	for (uint32_t i = 0; i < NR_FUNCS; i++)
+		s->funcs[i] = (struct snap_func){.key = 100 + i,
+						 .name = add_text(s, names[i]),
+						 .object = add_text(s, objects[i % NR_OBJECTS])};
+	assert_int_equal(snapshot_add_containers(s, 2), 0);
+	strcpy(s->containers[0].name, "docker:3f2a91c0de11");
+	strcpy(s->containers[1].name, "postgres.service");
+	for (uint32_t i = 0; i < ARRAY_SIZE(comms); i++) {
+		strcpy(s->processes[i].comm, comms[i]);
+		s->processes[i].container = i == 0 ? 1 : 2;
+	}
+	s->nodes[0] = (struct snap_node){.key = 1,
+					 .parent = SNAPSHOT_NONE,
+					 .func = SNAPSHOT_NONE,
+					 .first_child = SNAPSHOT_NONE,
+					 .next_sibling = SNAPSHOT_NONE};
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t node = 0;
+
+		for (uint32_t k = 0; k < stacks[i].nr; k++)
+			node = callee(s, node, stacks[i].funcs[k]);
+		add_share(s, stacks[i].process, node, stacks[i].weight);
+		s->total += stacks[i].weight;
+	}
+	s->whole_total = s->total;
+	return s;
+}
+
+/* --- the same by looking at each stack --- */
+
+static bool has(const struct stack *stack, const struct narrow_step *step)
+{
+	const char *text = step->text;
+
+	if (!step->func_key && strncmp(text, "p:", 2) == 0)
+		return strcasestr(comms[stack->process], text + 2);
+	for (uint32_t k = 0; k < stack->nr; k++) {
+		uint32_t func = stack->funcs[k];
+
+		if (step->func_key ? func == step->func_key - 100
+		    : strncmp(text, "o:", 2) == 0
+			    ? strcasestr(objects[func % NR_OBJECTS], text + 2) != NULL
+			    : strcasestr(names[func], text) != NULL)
+			return true;
+	}
+	return false;
+}
+
+static bool stays(const struct stack *stack, const struct narrow *narrow)
+{
+	for (uint32_t i = 0; i < narrow->nr; i++)
+		if (has(stack, &narrow->steps[i]) == narrow->steps[i].is_without)
+			return false;
+	return true;
+}
+
+struct sums {
+	uint64_t total, self[NR_FUNCS], through[NR_FUNCS];
+	uint32_t processes[NR_FUNCS];
+};
+
+static void sum_up(const struct stack *stacks, uint32_t nr, const struct narrow *narrow,
+		   struct sums *sums)
+{
+	*sums = (struct sums){0};
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t seen = 0;
+
+		if (!stays(&stacks[i], narrow))
+			continue;
+		sums->total += stacks[i].weight;
+		for (uint32_t k = 0; k < stacks[i].nr; k++)
+			seen |= 1u << stacks[i].funcs[k];
+		if (stacks[i].nr)
+			sums->self[stacks[i].funcs[stacks[i].nr - 1]] += stacks[i].weight;
+		for (uint32_t f = 0; f < NR_FUNCS; f++)
+			if (seen >> f & 1) {
+				sums->through[f] += stacks[i].weight;
+				sums->processes[f] |= 1u << stacks[i].process;
+			}
+	}
+}
+
+static void check_nodes(const struct snapshot *s)
+{
+	uint64_t shares = 0;
+
+	for (uint32_t i = 0; i < s->nr_nodes; i++) {
+		uint64_t below = 0, heaviest = UINT64_MAX;
+
+		assert_true(i == 0 || (s->nodes[i].parent < i && s->nodes[i].total > 0));
+		assert_true(i == 0 || s->nodes[i].func < s->nr_funcs);
+		for (uint32_t k = s->nodes[i].first_child; k != SNAPSHOT_NONE;
+		     k = s->nodes[k].next_sibling) {
+			assert_int_equal(s->nodes[k].parent, i);
+			assert_true(s->nodes[k].total <= heaviest);
+			heaviest = s->nodes[k].total;
+			below += heaviest;
+		}
+		assert_int_equal(s->nodes[i].total, s->nodes[i].self + below);
+	}
+	for (uint32_t i = 0; i < s->nr_shares; i++)
+		shares += s->shares[i].weight;
+	assert_int_equal(shares, s->total);
+	assert_int_equal(s->nodes[0].total, s->total);
+}
+
+static void compare(const struct stack *stacks, uint32_t nr, const struct narrow *narrow)
+{
+	struct snapshot *s = snapshot_of(stacks, nr);
+	uint32_t found = 0;
+	struct sums sums;
+
+	sum_up(stacks, nr, narrow, &sums);
+	assert_int_equal(narrow_snapshot(s, narrow), 0);
+	assert_int_equal(s->total, sums.total);
+	check_nodes(s);
+	for (uint32_t i = 0; i < s->nr_funcs; i++) {
+		uint64_t f = s->funcs[i].key - 100;
+
+		assert_int_equal(s->funcs[i].self, sums.self[f]);
+		assert_int_equal(s->funcs[i].total, sums.through[f]);
+		assert_int_equal(s->funcs[i].nr_processes, __builtin_popcount(sums.processes[f]));
+		found++;
+	}
+	for (uint32_t f = 0; f < NR_FUNCS; f++)
+		found -= sums.through[f] > 0;
+	assert_int_equal(found, 0);
+	snapshot_free(s);
+}
+
+static uint32_t rnd(uint64_t *state, uint32_t below)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)((*state >> 33) % below);
+}
+
+static void random_step(uint64_t *seed, struct narrow_step *step)
+{
+	static const char *const typed[] = {"pars",	 "o:libc",	"p:nginx", "!read",
+					    "!o:kernel", "!p:postgres", "memc",	   "nobody"};
+
+	if (rnd(seed, 2)) {
+		assert_true(narrow_typed(typed[rnd(seed, ARRAY_SIZE(typed))], step));
+		return;
+	}
+	*step = (struct narrow_step){.is_without = rnd(seed, 2),
+				     .func_key = 100 + rnd(seed, NR_FUNCS)};
+	snprintf(step->text, sizeof(step->text), "%s", names[step->func_key - 100]);
+}
+
+static void sums_are_those_of_the_stacks(void **state)
+{
+	static struct stack stacks[STACKS_MAX];
+	uint64_t seed = 1;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		struct narrow narrow = {.nr = rnd(&seed, 4)};
+		uint32_t nr = 1 + rnd(&seed, STACKS_MAX);
+
+		for (uint32_t i = 0; i < nr; i++) {
+			stacks[i] = (struct stack){.process = rnd(&seed, 3),
+						   .nr = rnd(&seed, DEPTH_MAX + 1),
+						   .weight = 1 + rnd(&seed, 1000)};
+			for (uint32_t k = 0; k < stacks[i].nr; k++)
+				stacks[i].funcs[k] = rnd(&seed, NR_FUNCS);
+		}
+		for (uint32_t i = 0; i < narrow.nr; i++)
+			random_step(&seed, &narrow.steps[i]);
+		/* Not narrowed, a snapshot stays what it is: here its sums are not made. */
+		if (narrow.nr)
+			compare(stacks, nr, &narrow);
+	}
+}
+
+/* How much is left of "main;Parse" of nginx: 7, and "main;read_file" of postgres: 5, "idle": 1. */
+static uint64_t left_of(const char *typed)
+{
+	static const struct stack stacks[] = {{0, 2, {0, 3}, 7}, {1, 2, {0, 2}, 5}, {2, 1, {6}, 1}};
+	struct snapshot *s = snapshot_of(stacks, ARRAY_SIZE(stacks));
+	struct narrow narrow = {.nr = 1};
+	uint64_t total;
+
+	assert_true(narrow_typed(typed, &narrow.steps[0]));
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_int_equal(s->whole_total, 13);
+	total = s->total;
+	/* nginx is in the first, the others in the second. */
+	assert_int_equal(s->containers[0].weight + s->containers[1].weight, total);
+	assert_int_equal(s->containers[0].nr_processes, s->containers[0].weight == 7);
+	snapshot_free(s);
+	return total;
+}
+
+static void what_is_typed(void **state)
+{
+	struct narrow_step step;
+
+	(void)state;
+	assert_int_equal(left_of("parse"), 7); /* small letters: both cases */
+	assert_int_equal(left_of("Parse"), 7);
+	assert_int_equal(left_of("PARSE"), 0);
+	assert_int_equal(left_of("^read|^idle$"), 6);
+	assert_int_equal(left_of("!^read|^idle$"), 7);
+	assert_int_equal(left_of("^main$"), 12);
+	assert_int_equal(left_of("o:prog"), 13);
+	assert_int_equal(left_of("o:kernel"), 5); /* read_file is there */
+	assert_int_equal(left_of("p:^nginx$"), 7);
+	assert_int_equal(left_of("p:nginx"), 8);
+	assert_int_equal(left_of("!p:nginx"), 5);
+	assert_int_equal(left_of("c:docker"), 7);
+	assert_int_equal(left_of("!c:docker"), 6);
+	assert_int_equal(left_of("c:[.]service$"), 6);
+	assert_int_equal(left_of("("), 0); /* no expression, and in no name */
+	assert_false(narrow_typed("", &step));
+	assert_false(narrow_typed("!", &step));
+	assert_false(narrow_typed("o:", &step));
+	assert_false(narrow_typed("!p:", &step));
+}
+
+static void it_says_so(void **state)
+{
+	static const struct stack stacks[] = {{0, 2, {0, 3}, 7}, {1, 1, {6}, 3}};
+	struct snapshot *s = snapshot_of(stacks, ARRAY_SIZE(stacks));
+	struct narrow narrow = {.nr = 2, .steps = {{.func_key = 100, .text = "main"}}};
+
+	(void)state;
+	narrow_typed("!p:postgres", &narrow.steps[1]);
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_string_equal(s->narrowed, "only main > without p:postgres");
+	snapshot_free(s);
+	/* However long: cut, and at its end. */
+	narrow.nr = NARROW_STEPS_MAX;
+	for (uint32_t i = 0; i < narrow.nr; i++) {
+		narrow.steps[i] = (struct narrow_step){.func_key = 100};
+		memset(narrow.steps[i].text, 'x', NARROW_TEXT_MAX - 1);
+	}
+	s = snapshot_of(stacks, ARRAY_SIZE(stacks));
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_int_equal(strlen(s->narrowed), sizeof(s->narrowed) - 1);
+	snapshot_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sums_are_those_of_the_stacks),
+		cmocka_unit_test(what_is_typed),
+		cmocka_unit_test(it_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
