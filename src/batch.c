@@ -200,8 +200,11 @@ static bool asks_for_rest(struct batch *b, uint64_t time_ns)
 static void take_last(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
 {
 	bool is_late = time_ns >= b->closing_ns + SETTLE_MAX_NS;
+	/* Of a recording that was broken off what has been read is still to be unwound. */
+	bool is_all = !b->config->options->input || snapshot->settings.is_over;
 
-	if (snapshot->time_ns >= b->closing_ns && (is_late || is_settled(b, snapshot))) {
+	if (snapshot->time_ns >= b->closing_ns &&
+	    (is_late || (is_all && is_settled(b, snapshot)))) {
 		if (asks_for_rest(b, time_ns))
 			return;
 		put_block(b, snapshot);
