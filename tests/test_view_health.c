@@ -168,6 +168,8 @@ static void faults_come_with_what_helps(void **state)
 		  "0.0%|0.2%|cc1 (37): truncated|key = finds the size; 64 KB are the most\n"
 		  "0.0%|0.1%|x.so: bad-file|not ELF\n"
 		  "|0.9%|[others]|9 stacks\n");
+	s->settings.is_stack_auto = true;
+	expect(s, "cc1 (37): truncated|above the copy, and it changed before it was read\n");
 	/* Keys that sample otherwise are of no use for what was sampled before. */
 	s->recording.is_recording = true;
 	expect(s, "cc1 (37): truncated|record with a larger copy: --call-graph dwarf,65528\n");
@@ -177,15 +179,18 @@ static void faults_come_with_what_helps(void **state)
 /* Each end of a user stack means something and has a remedy, but for those that need none. */
 static void every_end_has_words(void **state)
 {
+	struct snapshot *s = snapshot_of();
+
 	(void)state;
 	for (int end = 0; end < STACK_END_COUNT; end++) {
 		const struct health_fault fault = {.end = (enum stack_end)end};
 
 		assert_true(strlen(remedy_meaning(fault.end)) > 0);
 		if (stack_end_is_user(fault.end) && !stack_end_is_root(fault.end) &&
-		    end != STACK_END_PENDING && !remedy_of(&fault, false)[0])
+		    end != STACK_END_PENDING && !remedy_of(s, &fault)[0])
 			fail_msg("no remedy for %s", stack_end_name(fault.end));
 	}
+	snapshot_free(s);
 }
 
 static void processes_are_told(void **state)

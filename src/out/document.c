@@ -124,7 +124,7 @@ static void put_faults(struct json *json, const struct snapshot *s)
 		json_string(json, "reason", stack_end_name(fault->end));
 		json_u64(json, "stacks", fault->stacks);
 		json_u64(json, "stacks_now", fault->stacks_now);
-		json_string(json, "remedy", remedy_of(fault, s->recording.is_recording));
+		json_string(json, "remedy", remedy_of(s, fault));
 		json_close(json, '}');
 	}
 	json_close(json, ']');

@@ -137,7 +137,7 @@ static uint64_t line_of_fault(const struct snapshot *s, uint32_t index, struct h
 		    stack_end_name(fault->end));
 	else
 		PUT(ret->name, "%s: %s", fault->name, stack_end_name(fault->end));
-	PUT(ret->note, "%s", remedy_of(fault, s->recording.is_recording));
+	PUT(ret->note, "%s", remedy_of(s, fault));
 	return key_of_text(fault->end, fault->name);
 }
 

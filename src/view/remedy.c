@@ -45,29 +45,31 @@ static const struct remedy {
 	enum stack_end end;
 	enum runtime runtime; /* NONE: whatever it is */
 	const char *words;
-	const char *recorded; /* instead, of a recording; NULL: the same */
+	const char *recorded;  /* instead, of a recording; NULL: the same */
+	const char *automatic; /* instead, where the size of the copy finds itself; NULL: the same */
 } remedies[] = {
 	{STACK_END_TRUNCATED, RUNTIME_NONE, "key = finds the size; 64 KB are the most",
-	 "record with a larger copy: --call-graph dwarf,65528"},
-	{STACK_END_LATE, RUNTIME_NONE, "comes right by itself: busy or large files", NULL},
-	{STACK_END_NO_STACK, RUNTIME_NONE, "swapped out, or the task was ending", NULL},
-	{STACK_END_NO_MAP, RUNTIME_NONE, "mapped just now, or notices were lost", NULL},
+	 "record with a larger copy: --call-graph dwarf,65528",
+	 "above the copy, and it changed before it was read"},
+	{STACK_END_LATE, RUNTIME_NONE, "comes right by itself: busy or large files", NULL, NULL},
+	{STACK_END_NO_STACK, RUNTIME_NONE, "swapped out, or the task was ending", NULL, NULL},
+	{STACK_END_NO_MAP, RUNTIME_NONE, "mapped just now, or notices were lost", NULL, NULL},
 	{STACK_END_NO_FILE, RUNTIME_NONE, "as root; or it was deleted: start it again",
-	 "--symfs, or read it where it was recorded"},
-	{STACK_END_BAD_FILE, RUNTIME_NONE, "install the file again", NULL},
-	{STACK_END_NO_CFI, RUNTIME_NONE, "no CFI: built without .eh_frame, or assembly", NULL},
-	{STACK_END_BAD_CFI, RUNTIME_NONE, "its CFI is wrong: a fault of its compiler", NULL},
-	{STACK_END_EXPENSIVE, RUNTIME_NONE, "its CFI takes too long to evaluate", NULL},
-	{STACK_END_BAD_RA, RUNTIME_NONE, "its CFI or its stack is wrong here", NULL},
-	{STACK_END_JIT, RUNTIME_JAVA, "restart it with -XX:+PreserveFramePointer", NULL},
-	{STACK_END_JIT, RUNTIME_NODE, "in V8's own code: nothing helps yet", NULL},
-	{STACK_END_JIT, RUNTIME_NONE, "let its compiler keep frame pointers", NULL},
-	{STACK_END_ALTSTACK, RUNTIME_NONE, "coroutine, or a handler on its own stack", NULL},
-	{STACK_END_DEPTH, RUNTIME_NONE, "--max-depth=FRAMES keeps more of them", NULL},
-	{STACK_END_ARCH, RUNTIME_NONE, "only its frame pointers are followed", NULL},
-	{STACK_END_FP, RUNTIME_NONE, "key d: by CFI; or -fno-omit-frame-pointer", RECORD_DWARF},
-	{STACK_END_LBR, RUNTIME_NONE, "key d: by CFI", RECORD_DWARF},
-	{STACK_END_LBR_DEPTH, RUNTIME_NONE, "key d: by CFI", RECORD_DWARF},
+	 "--symfs, or read it where it was recorded", NULL},
+	{STACK_END_BAD_FILE, RUNTIME_NONE, "install the file again", NULL, NULL},
+	{STACK_END_NO_CFI, RUNTIME_NONE, "no CFI: built without .eh_frame, or assembly", NULL, NULL},
+	{STACK_END_BAD_CFI, RUNTIME_NONE, "its CFI is wrong: a fault of its compiler", NULL, NULL},
+	{STACK_END_EXPENSIVE, RUNTIME_NONE, "its CFI takes too long to evaluate", NULL, NULL},
+	{STACK_END_BAD_RA, RUNTIME_NONE, "its CFI or its stack is wrong here", NULL, NULL},
+	{STACK_END_JIT, RUNTIME_JAVA, "restart it with -XX:+PreserveFramePointer", NULL, NULL},
+	{STACK_END_JIT, RUNTIME_NODE, "in V8's own code: nothing helps yet", NULL, NULL},
+	{STACK_END_JIT, RUNTIME_NONE, "let its compiler keep frame pointers", NULL, NULL},
+	{STACK_END_ALTSTACK, RUNTIME_NONE, "coroutine, or a handler on its own stack", NULL, NULL},
+	{STACK_END_DEPTH, RUNTIME_NONE, "--max-depth=FRAMES keeps more of them", NULL, NULL},
+	{STACK_END_ARCH, RUNTIME_NONE, "only its frame pointers are followed", NULL, NULL},
+	{STACK_END_FP, RUNTIME_NONE, "key d: by CFI; or -fno-omit-frame-pointer", RECORD_DWARF, NULL},
+	{STACK_END_LBR, RUNTIME_NONE, "key d: by CFI", RECORD_DWARF, NULL},
+	{STACK_END_LBR_DEPTH, RUNTIME_NONE, "key d: by CFI", RECORD_DWARF, NULL},
 };
 /* clang-format on */
 
@@ -76,14 +78,18 @@ const char *remedy_meaning(enum stack_end end)
 	return meanings[end];
 }
 
-const char *remedy_of(const struct health_fault *fault, bool is_recording)
+const char *remedy_of(const struct snapshot *s, const struct health_fault *fault)
 {
+	const struct remedy *r = remedies, *end = remedies + ARRAY_SIZE(remedies);
+
 	if (fault->why && fault->why[0])
 		return fault->why;
-	for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
-		if (remedies[i].end == fault->end &&
-		    (remedies[i].runtime == fault->runtime || remedies[i].runtime == RUNTIME_NONE))
-			return is_recording && remedies[i].recorded ? remedies[i].recorded
-								    : remedies[i].words;
-	return "";
+	while (r < end && (r->end != fault->end ||
+			   (r->runtime != fault->runtime && r->runtime != RUNTIME_NONE)))
+		r++;
+	if (r == end)
+		return "";
+	if (s->recording.is_recording)
+		return r->recorded ? r->recorded : r->words;
+	return s->settings.is_stack_auto && r->automatic ? r->automatic : r->words;
 }

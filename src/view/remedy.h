@@ -3,13 +3,11 @@
 #ifndef ST_VIEW_REMEDY_H
 #define ST_VIEW_REMEDY_H
 
-#include "src/model/health.h"
-
-#include <stdbool.h>
+#include "src/model/snapshot.h"
 
 /* What END means: "longer than the copy". */
 const char *remedy_meaning(enum stack_end end);
-/* What makes FAULT go away, or what it comes from where nothing does. Of a recording that is to record anew. */
-const char *remedy_of(const struct health_fault *fault, bool is_recording);
+/* What makes FAULT of snapshot S go away, or what it comes from where nothing does. Of a recording that is to record anew. */
+const char *remedy_of(const struct snapshot *s, const struct health_fault *fault);
 
 #endif
