@@ -9,6 +9,7 @@
 #include "tests/loader_elf.h"
 #include "tests/loader_helpers.h"
 
+#include <dlfcn.h>
 #include <inttypes.h>
 
 #define MODULE	       1u
@@ -296,6 +297,57 @@ static void a_changed_file_is_read_again(void **state)
 	close(fd);
 }
 
+/* The file of the C library, without its section headers, in a memory file; *RET_OFF: where the function at ADDR is. */
+static int library_without_sections(const void *addr, uint64_t *ret_off)
+{
+	int fd = memfd_create("bare", MFD_CLOEXEC), from;
+	AUTO_FREE char *image = NULL;
+	const Elf64_Phdr *phdr;
+	Elf64_Ehdr head;
+	Dl_info info;
+	size_t len;
+	off_t at = 0;
+
+	assert_true(dladdr(addr, &info) != 0 && fd >= 0);
+	from = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
+	assert_true(from >= 0 && read_all(from, 64u << 20, &image, &len) == 0);
+	close(from);
+	memcpy(&head, image, sizeof(head));
+	*ret_off = (uint64_t)((const char *)addr - (const char *)info.dli_fbase);
+	phdr = (const Elf64_Phdr *)(const void *)(image + head.e_phoff);
+	while (phdr->p_type != PT_LOAD || *ret_off - phdr->p_vaddr >= phdr->p_filesz)
+		phdr++;
+	*ret_off += phdr->p_offset - phdr->p_vaddr;
+	len = head.e_shoff;
+	head.e_shoff = head.e_shnum = head.e_shstrndx = 0;
+	memcpy(image, &head, sizeof(head));
+	made_write(fd, image, len, &at);
+	return fd;
+}
+
+static void a_file_without_sections_has_its_dynamic_names(void **state)
+{
+	static const char *const names[] = {"gnu_get_libc_version", "getpriority", "sethostname"};
+	struct fixture *f = *state;
+	uint64_t off;
+
+	if (sizeof(void *) != 8)
+		skip();
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++) {
+		const void *addr = dlsym(RTLD_DEFAULT, names[i]);
+		struct loader_name found;
+		int fd;
+
+		assert_non_null(addr);
+		fd = library_without_sections(addr, &off);
+		assert_int_equal(loader_add_module(f->client, MODULE + i, fd), 0);
+		found = test_name(f->client, MODULE + i, off + 1);
+		assert_non_null(found.name);
+		assert_string_equal(found.name, names[i]);
+		assert_int_equal(found.func_off, off);
+	}
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_new, fixture_free)
@@ -309,6 +361,7 @@ int main(void)
 		TEST(long_names_are_read_whole),
 		TEST(names_that_are_not_there_are_left_out),
 		TEST(a_changed_file_is_read_again),
+		TEST(a_file_without_sections_has_its_dynamic_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,17 @@ static int blocks_new(struct elf_bytes *b)
 	return -ENOMEM;
 }
 
+int elf_bytes_open_range(const struct elf_file *file, uint64_t off, uint64_t bytes,
+			 struct elf_bytes *ret)
+{
+	*ret = (struct elf_bytes){.fd = file->fd};
+	if (bytes == 0 || off >= file->file_bytes)
+		return -ENOENT;
+	ret->off = off;
+	ret->bytes = MIN(bytes, file->file_bytes - off);
+	return blocks_new(ret);
+}
+
 int elf_bytes_open(const struct elf_file *file, Elf_Scn *scn, uint64_t max, struct elf_bytes *ret)
 {
 	struct cfi_section section;
@@ -40,11 +51,7 @@ int elf_bytes_open(const struct elf_file *file, Elf_Scn *scn, uint64_t max, stru
 		ret->bytes = section.bytes;
 		return section.data ? 0 : -ENOENT;
 	}
-	if (shdr.sh_size == 0 || shdr.sh_offset >= file->file_bytes)
-		return -ENOENT;
-	ret->off = shdr.sh_offset;
-	ret->bytes = MIN(shdr.sh_size, file->file_bytes - shdr.sh_offset);
-	return blocks_new(ret);
+	return elf_bytes_open_range(file, shdr.sh_offset, shdr.sh_size, ret);
 }
 
 void elf_bytes_close(struct elf_bytes *b)

@@ -29,6 +29,9 @@ struct elf_bytes {
  * file at all, is in memory. 0, -ENOENT (no bytes there, or too many), -ENOMEM.
  */
 int elf_bytes_open(const struct elf_file *file, Elf_Scn *scn, uint64_t max, struct elf_bytes *ret);
+/* The BYTES from OFF on, or up to the end of the file, which is not in memory. As above. */
+int elf_bytes_open_range(const struct elf_file *file, uint64_t off, uint64_t bytes,
+			 struct elf_bytes *ret);
 void elf_bytes_close(struct elf_bytes *bytes);
 
 /* Copy the LEN bytes at AT to OUT. False: they are not all there. */

@@ -8,6 +8,7 @@ libloader_a_SOURCES = \
 	src/loader/debugdata.c \
 	src/loader/demangle.c src/loader/demangle.h \
 	src/loader/disassemble.c src/loader/disassemble.h \
+	src/loader/dynamic.c src/loader/dynamic.h \
 	src/loader/elf_bytes.c src/loader/elf_bytes.h \
 	src/loader/elf_code.c \
 	src/loader/elf_file.c src/loader/elf_file.h \

@@ -20,6 +20,7 @@
 #include "src/base/sort.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
+#include "src/loader/dynamic.h"
 #include "src/loader/name_rank.h"
 
 #include <assert.h>
@@ -376,14 +377,38 @@ static int symbol_table_open(struct symbol_table *t, const struct elf_file *sour
 	return 0;
 }
 
-static int symbols_add_section(struct symbols *s, const struct elf_file *source, unsigned int index,
-			       Elf_Scn *scn, const GElf_Shdr *shdr, struct symbol_table *t)
+/* Open those of a file without sections. As symbol_table_open(). */
+static int dynamic_table_open(struct symbol_table *t, const struct elf_file *source)
 {
-	int r = symbol_table_open(t, source, scn, shdr);
-	GElf_Sym sym;
+	struct dynamic_symbols found;
+	int r;
 
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
+	if (!dynamic_symbols_find(source, &found))
+		return -ENOENT;
+	r = elf_bytes_open_range(
+		source, found.entries_off,
+		found.nr_entries * (t->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym)), &t->entries);
+	if (r == 0)
+		r = elf_bytes_open_range(source, found.strings_off,
+					 MIN(found.strings_bytes, (uint64_t)SECTION_MAX),
+					 &t->strings);
+	if (r < 0) {
+		symbol_table_close(t);
+		return r;
+	}
+	t->has_versions =
+		found.versions_off > 0 &&
+		elf_bytes_open_range(source, found.versions_off,
+				     found.nr_entries * sizeof(uint16_t), &t->versions) == 0;
+	return 0;
+}
+
+/* Add the functions of T, which is open, and close it; its names are in file INDEX. */
+static int symbols_add_table(struct symbols *s, unsigned int index, struct symbol_table *t)
+{
+	GElf_Sym sym;
+	int r = 0;
+
 	t->first_name = symbols_add_strings(s, &t->strings, index, false);
 	for (uint64_t i = 0; symbol_read(t, i, &sym); i++) {
 		r = symbol_add(s, t, i, &sym);
@@ -403,24 +428,34 @@ static int symbols_add_section(struct symbols *s, const struct elf_file *source,
 int symbols_add(struct symbols *s, const struct elf_file *source, unsigned int index,
 		const struct elf_file *file, const struct table *table)
 {
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(source->elf, scn));) {
-		struct symbol_table t = {
-			.is_64 = source->is_64,
-			.swap = source->swap,
-			.file = file,
-			.table = table,
-		};
+	const struct symbol_table closed = {
+		.is_64 = source->is_64,
+		.swap = source->swap,
+		.file = file,
+		.table = table,
+	};
+	struct symbol_table t = closed;
+	int r;
+
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(source->elf, scn)); t = closed) {
 		GElf_Shdr shdr;
-		int r;
 
 		if (!gelf_getshdr(scn, &shdr) ||
 		    (shdr.sh_type != SHT_SYMTAB && shdr.sh_type != SHT_DYNSYM))
 			continue;
-		r = symbols_add_section(s, source, index, scn, &shdr, &t);
-		if (r < 0)
+		r = symbol_table_open(&t, source, scn, &shdr);
+		if (r == 0)
+			r = symbols_add_table(s, index, &t);
+		if (r < 0 && r != -ENOENT)
 			return r;
 	}
-	return 0;
+	/* Whoever has no section headers at all still has to be loaded. */
+	if (elf_getscn(source->elf, 1))
+		return 0;
+	r = dynamic_table_open(&t, source);
+	if (r == 0)
+		r = symbols_add_table(s, index, &t);
+	return r == -ENOENT ? 0 : r;
 }
 
 /* --- finishing --- */
