@@ -75,5 +75,6 @@ EXTRA_DIST += \
 	tests/targets/files.c \
 	tests/targets/jit.c \
 	tests/targets/mapped.c \
+	tests/targets/places.c \
 	tests/targets/remaps.c \
 	tests/targets/shares.c

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Where files hide: programs in own mount, pid and user namespaces, on an overlay, in a chroot, deleted, have
-# their names all the same.
+# Where files hide: programs in own mount, pid and user namespaces, on an overlay, in a chroot, deleted, replaced,
+# in memory files, with their text moved away from the file, without section headers, of 1 GB, have their names all
+# the same; code in what is no ELF file has its file.
 
 . "${top_srcdir:-.}/tests/lib.sh"
 need jq unshare chroot
@@ -10,8 +11,9 @@ need_sampling
 [ "$(id -u)" = 0 ] || skip 'only root can make these places'
 id=$$
 cat >"$tmp/spin.c" <<-'EOC'
+	#include <unistd.h>
 	__attribute__((noinline)) void NAME(void) { for (volatile unsigned n = 0; n < 500000; n++) ; }
-	int main(void) { for (;;) NAME(); }
+	int main(void) { for (;;) { NAME(); usleep(10000); } }
 EOC
 build() { "$CC" -O1 -static "-DNAME=$1" -o "$2" "$tmp/spin.c" || skip 'no compiler'; }
 expected=
@@ -53,6 +55,60 @@ start "$tmp/d$id"
 wait_for 10 runs "$last_pid" "$tmp/d$id"
 rm "$tmp/d$id"
 expected="$expected deleted"
+
+# One after the other at the same path.
+build version_one "$tmp/v$id"
+start "$tmp/v$id"
+wait_for 10 runs "$last_pid" "$tmp/v$id"
+build version_two "$tmp/next"
+mv "$tmp/next" "$tmp/v$id"
+start "$tmp/v$id"
+expected="$expected version_one version_two"
+
+place() { "$CC" -O1 "-DFUNCTION=$1" "${@:3}" -o "$2" "$top_srcdir/tests/targets/places.c" || skip 'no compiler'; }
+place in_memfd "$tmp/memfd"
+start "$tmp/memfd" memfd "f$id"
+place in_moved "$tmp/moved$id" -Wl,-z,separate-code
+start "$tmp/moved$id" moved
+expected="$expected in_memfd in_moved"
+
+# Without section headers, and with a hole of 1 GB before them.
+place exported "$tmp/whole" -rdynamic
+place in_large "$tmp/small" -g
+if command -v python3 >/dev/null; then
+	python3 - "$tmp/whole" "$tmp/bare$id" "$tmp/small" "$tmp/large$id" <<-'EOP'
+		import struct, sys
+		def parts(name):
+		    data = bytearray(open(name, "rb").read())
+		    at, = struct.unpack_from("<Q", data, 40)
+		    return data[:at], data[at:]
+		head, _ = parts(sys.argv[1])
+		struct.pack_into("<Q", head, 40, 0)
+		struct.pack_into("<HH", head, 60, 0, 0)
+		open(sys.argv[2], "wb").write(head)
+		head, sections = parts(sys.argv[3])
+		struct.pack_into("<Q", head, 40, 1 << 30)
+		with open(sys.argv[4], "wb") as large:
+		    large.write(head)
+		    large.seek(1 << 30)
+		    large.write(sections)
+	EOP
+	chmod +x "$tmp/bare$id" "$tmp/large$id"
+	start "$tmp/bare$id"
+	start "$tmp/large$id"
+	expected="$expected exported in_large"
+fi
+
+# Code in a file that is no ELF file: 1: dec %rdi; jnz 1b; ret
+if [ "$(uname -m)" = x86_64 ]; then
+	"$CC" -O1 -o "$tmp/mapped" "$top_srcdir/tests/targets/mapped.c" || skip 'no compiler'
+	{
+		head -c 4096 /dev/zero
+		printf '\x48\xff\xcf\x75\xfb\xc3'
+	} >"$tmp/raw$id"
+	start "$tmp/mapped" "$tmp/raw$id"
+	expected="$expected raw$id" # of nothing in it a name is known
+fi
 
 named()
 {

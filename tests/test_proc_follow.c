@@ -724,6 +724,49 @@ static void something_happens(struct procs *procs, uint64_t time_ns)
 	}
 }
 
+/* Programs copy their text into huge pages: what stands between two parts of a file is the file's. */
+static void text_that_was_moved_keeps_its_file(void **state)
+{
+	static const char moved[] =
+		"00400000-00401000 r--p 00000000 08:01 100                        /bin/sh\n"
+		"00401000-00402000 r-xp 00001000 08:01 100                        /bin/sh\n"
+		"00402000-00600000 r-xp 00000000 00:00 0 \n"
+		"00600000-00800000 r-xp 00000000 00:0f 77                         /anon_hugepage (deleted)\n"
+		"00800000-00801000 r--p 00400000 08:01 100                        /bin/sh\n"
+		"00801000-00802000 r-xp 00000000 00:00 0 \n"
+		"00802000-00803000 r--p 00402000 08:01 200                        " LIBC "\n"
+		"00900000-00901000 r--p 00000000 08:01 200                        " LIBC "\n"
+		"00901000-00902000 r-xp 00000000 00:00 0 \n"
+		"00903000-00904000 r--p 00003000 08:01 200                        " LIBC "\n"
+		"00904000-00905000 r-xp 00000000 00:00 0 \n"
+		"00905000-00906000 r--p 00006000 08:01 200                        " LIBC "\n";
+	struct procs *procs = *state;
+	const struct unwind_map *map;
+	uint64_t start_time;
+	pid_t pid;
+
+	have_shell(procs);
+	procs_maps_text(procs, 10, moved, sizeof(moved) - 1, 200);
+	assert_string_equal(name_at(procs, 10, 0x402000, 210), "sh");
+	assert_string_equal(name_at(procs, 10, 0x7ff000, 210), "sh");
+	map = unwind_map_from(process_space(procs_of_sample(procs, 10, 210)), 0x7ff000);
+	assert_int_equal(0x7ff000 - map->start + map->file_off, 0x3ff000);
+	/* Another file goes on; there is a gap; the file goes on elsewhere in itself. */
+	assert_int_equal(module_at(procs, 10, 0x801000, 210), PROC_MODULE_JIT);
+	assert_int_equal(module_at(procs, 10, 0x901000, 210), PROC_MODULE_JIT);
+	assert_int_equal(module_at(procs, 10, 0x904000, 210), PROC_MODULE_JIT);
+
+	/* A record tells less than that: the maps are read once more. */
+	assert_false(procs_of_sample(procs, 10, 220)->is_stale);
+	do_mmap(procs, 10, 0x10000000, 0x1000, "//anon", 0, 225);
+	assert_false(procs_of_sample(procs, 10, 226)->is_stale);
+	do_mmap(procs, 10, 0x402000, 0x1000, "//anon", 0, 230);
+	assert_int_equal(module_at(procs, 10, 0x402000, 235), PROC_MODULE_JIT);
+	assert_true(procs_next_maps_request(procs, 240, &pid, &start_time) && pid == 10);
+	procs_maps_text(procs, 10, moved, sizeof(moved) - 1, 240);
+	assert_string_equal(name_at(procs, 10, 0x402000, 250), "sh");
+}
+
 static void random_histories_do_no_harm(void **state)
 {
 	struct procs *procs = *state;
@@ -778,6 +821,7 @@ int main(void)
 		TEST(changes_of_mappings_are_bounded),
 		TEST(processes_are_bounded),
 		TEST(data_mappings_leave_nothing),
+		TEST(text_that_was_moved_keeps_its_file),
 		TEST(random_histories_do_no_harm),
 		TEST(run_time_symbols_come_and_go),
 	};

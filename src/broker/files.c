@@ -179,10 +179,21 @@ static int open_entry(int dir, const char *entry, const struct broker_file_reque
 	return held < 0 ? proc_error() : files_open_asked(held, request);
 }
 
+/* The program that the process runs, if that is the file of REQUEST. -ENOENT: it is not. */
+static int open_program(int dir, const struct broker_file_request *request, char *entry,
+			size_t size)
+{
+	AUTO_CLOSE int exe = openat(dir, "exe", O_PATH | O_CLOEXEC);
+	int r = exe < 0 ? -ENOENT : files_open_asked(exe, request);
+
+	snprintf(entry, size, "exe");
+	return r == -ESTALE ? -ENOENT : r;
+}
+
 /*
  * Open the file that REQUEST names, if the process of DIR has it mapped
- * executable in that range now; ENTRY becomes its name under DIR. Mappings are
- * split and joined after they were reported, so the one that is there now counts.
+ * executable in that range now, or runs it and has moved its text from there; ENTRY becomes its
+ * name under DIR. Mappings are split and joined after they were reported, so the one that is there now counts.
  */
 static int open_mapped(int dir, const struct broker_file_request *request, char *entry, size_t size)
 {
@@ -203,6 +214,8 @@ static int open_mapped(int dir, const struct broker_file_request *request, char 
 	if (maps < 0)
 		return proc_error();
 	r = maps_find_exec(maps, &want, true, &found);
+	if (r == -ENOENT)
+		return open_program(dir, request, entry, size);
 	if (r < 0)
 		return r;
 	snprintf(entry, size, "map_files/%llx-%llx", (unsigned long long)found.start,

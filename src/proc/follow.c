@@ -90,6 +90,20 @@ static bool is_too_busy(struct procs *procs, struct process_entry *entry, uint64
 	return true;
 }
 
+/*
+ * Memory without a file where a file's text is: either that text, moved into huge pages, or the file has gone
+ * unseen. The whole of its maps tells which.
+ */
+static bool is_over_file(const struct process_entry *entry, const struct mapping *mapping)
+{
+	const struct unwind_map *map;
+
+	if (!mapping->is_exec || mapping_kind(mapping) != MAPPING_JIT)
+		return false;
+	map = unwind_map_from(process_space(&entry->process), mapping->start);
+	return map && map->start < mapping->end && map->module->id >= PROC_MODULE_FIRST;
+}
+
 /* What the process maps now, over or (IS_OLD) between what is known. */
 static int change_space(struct procs *procs, struct process_entry *entry,
 			const struct mapping *mapping, uint64_t time_ns, bool is_old)
@@ -121,6 +135,8 @@ static int apply_mmap(struct procs *procs, const struct record *record)
 		return no_entry(procs);
 	if (is_too_busy(procs, entry, record->time_ns))
 		return 0;
+	if (!procs->is_recorded && is_over_file(entry, &mapping))
+		entry->process.is_stale = true;
 	r = change_space(procs, entry, &mapping, record->time_ns,
 			 is_older(record->time_ns, entry->maps_ns));
 	entry->nr_changes += procs->budget.nr_changes - nr_changes;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define PATH_BYTES_MAX 4096 /* PATH_MAX of the kernel: longer paths come as "//toolong" */
+#define PIECES_MAX     8    /* of one text, in memory of different kinds */
 
 static bool path_starts(const struct mapping *mapping, const char *prefix)
 {
@@ -141,6 +142,50 @@ bool mapping_next_line(const char **text, size_t *len, struct mapping *ret)
 			return true;
 	}
 	return false;
+}
+
+/* --- text that was moved --- */
+
+/* Does FILE go on after END, in one of the next lines, as if it had never been interrupted? */
+static bool file_goes_on(const struct mapping *file, uint64_t end, const char *text, size_t len)
+{
+	struct mapping next;
+
+	for (int i = 0; i < PIECES_MAX && mapping_next_line(&text, &len, &next); i++) {
+		if (next.start != end)
+			return false;
+		end = next.end;
+		if (mapping_kind(&next) == MAPPING_FILE)
+			return next.ino == file->ino && next.maj == file->maj &&
+			       next.min == file->min &&
+			       next.file_off - file->file_off == next.start - file->start;
+	}
+	return false;
+}
+
+void mapping_find_copy(struct mapping_chain *chain, const char *text, size_t len,
+		       struct mapping *mapping)
+{
+	enum mapping_kind kind = mapping_kind(mapping);
+	struct mapping copy = chain->file;
+
+	if (kind == MAPPING_FILE) {
+		*chain = (struct mapping_chain){.file = *mapping, .end = mapping->end};
+		return;
+	}
+	if (mapping->start != chain->end) {
+		*chain = (struct mapping_chain){0};
+		return;
+	}
+	chain->end = mapping->end;
+	if (kind != MAPPING_JIT || !mapping->is_exec || chain->file.ino == 0 ||
+	    !file_goes_on(&chain->file, mapping->end, text, len))
+		return;
+	copy.file_off += mapping->start - copy.start;
+	copy.start = mapping->start;
+	copy.end = mapping->end;
+	copy.is_exec = copy.is_copy = true;
+	*mapping = copy;
 }
 
 /* --- names --- */

@@ -18,6 +18,7 @@ struct mapping {
 	uint8_t build_id_bytes;
 	bool is_exec;
 	bool is_recorded; /* a file is what has a path: old recordings tell no inode */
+	bool is_copy;	  /* the file's text in other memory, see mapping_find_copy() */
 	const char *path; /* raw, PATH_LEN bytes, not NUL-terminated */
 	size_t path_len;
 };
@@ -38,6 +39,20 @@ enum mapping_kind mapping_kind(const struct mapping *mapping);
  * was cut), are passed over. False: no more lines.
  */
 bool mapping_next_line(const char **text, size_t *len, struct mapping *ret);
+
+/* Of the lines so far: the last one of a file, and up to where they lie beside each other from there on. */
+struct mapping_chain {
+	struct mapping file;
+	uint64_t end;
+};
+
+/*
+ * Programs move their text into huge pages, which are anonymous: before and after it the file goes on, as if
+ * it were still there. MAPPING, one line after the other, becomes a mapping of the file then. TEXT: what
+ * follows the line, LEN bytes. CHAIN is zeroed at first.
+ */
+void mapping_find_copy(struct mapping_chain *chain, const char *text, size_t len,
+		       struct mapping *mapping);
 
 /*
  * The last component of PATH without " (deleted)", sanitized, and the whole

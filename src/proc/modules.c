@@ -403,6 +403,8 @@ struct unwind_module *modules_of_mapping(struct modules *modules, const struct m
 	if (entry->module.ino_generation == 0)
 		entry->module.ino_generation = mapping->ino_generation;
 	entry->module.is_mapped = true;
+	if (mapping->is_copy && entry->request != REQUEST_NONE) /* there it cannot be opened */
+		return &entry->module.unwind;
 	entry->where = (struct module_request){
 		.module = entry->module.unwind.id,
 		.pid = pid,

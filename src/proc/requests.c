@@ -168,12 +168,15 @@ static struct space *space_of_text(struct procs *procs, struct process_entry *en
 				   const char *text, size_t len, uint64_t time_ns)
 {
 	struct space *space = space_new(&procs->budget);
+	struct mapping_chain chain = {0};
 	struct mapping mapping;
 	int r = space ? 0 : -ENOMEM;
 
-	while (r == 0 && mapping_next_line(&text, &len, &mapping))
+	while (r == 0 && mapping_next_line(&text, &len, &mapping)) {
+		mapping_find_copy(&chain, text, len, &mapping);
 		if (mapping.is_exec)
 			r = procs_map(procs, &space, &mapping, entry, time_ns, false);
+	}
 	if (r == 0)
 		r = space_set_newer(&space, entry->process.space, time_ns);
 	return r < 0 ? space_unref(space) : space;
