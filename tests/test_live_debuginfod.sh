@@ -113,6 +113,9 @@ soon "$(unnamed "$id-good")" 'no name without the server'
 soon "$(named "$id-good" in_good) and ($(unnamed_any "$id-good") | not)" 'no name from the server'
 soon "$(unnamed "$id-other")" 'named by a file that is not its own'
 soon '.health.fetched >= 1 and .health.fetch_failed >= 1' 'not counted'
+downloaded() { echo "any(.health.downloads[]; .object == \"$1\" and .result == \"$2\" and .bytes >= 0)"; }
+soon "$(downloaded "$id-good" came) and $(downloaded "$id-other" 'not that file') and .health.fetch_bytes > 0 and
+	(.health.fetch_server | startswith(\"127.0.0.1:\"))" 'the downloads are not told'
 wait_for 40 grep -qE '"notice":"[^"]*debug file of [^"]* from 127\.0\.0\.1:[0-9]+' "$tmp/json" || fail 'not told'
 # The slow one is asked for at last: everything goes on, and quitting does not wait for it.
 wait_for 40 grep -q "$slow" "$tmp/asked" || fail 'the slow one was never asked for'

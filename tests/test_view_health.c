@@ -226,21 +226,34 @@ static void cpus_files_and_sizes_are_told(void **state)
 	h->cpus_other = 2;
 	h->files[0] = (struct health_file){.name = "x.so", .why = "timed out"};
 	h->nr_files = 1;
+	snprintf(h->fetch_hosts, sizeof(h->fetch_hosts), "debug.example");
+	h->fetch_state = "failed: left alone";
+	h->fetch_pause_s = 25;
+	h->fetch_bytes = 4500000;
+	h->fetched = 1;
+	h->fetch_failed = 3;
+	h->downloads[0] = (struct health_download){
+		.name = "y.so", .bytes = 4500000, .took_ns = 1230000000, .what = "came"};
+	h->nr_downloads = 1;
 	h->sizes[0] = (struct health_size){.bytes = 65528, .reason = COPY_SIZE_START};
 	h->sizes[1] = (struct health_size){
 		.from_ns = 12500000000, .bytes = 24576, .reason = COPY_SIZE_ENOUGH};
 	h->nr_sizes = h->nr_sizes_ever = 2;
-	expect(s, "|in all|Lost and left out|\n"
-		  "|1.2M|thinned|samples left out for the budget\n"
-		  "|5|evicted|samples that left a full log\n"
-		  "ring|taken|CPUs|\n"
-		  "97%|123.4k|cpu 3|lost 7\n"
-		  "||[others]|2 CPUs, with fewer lost and emptier rings\n"
-		  "||Files refused or given up|why\n"
-		  "||x.so|timed out\n"
-		  "KB|from s|Sizes of the stack copy|why\n"
-		  "24|12|now|stacks need no more\n"
-		  "64|0|before|to begin with\n");
+	expect(s,
+	       "|in all|Lost and left out|\n"
+	       "|1.2M|thinned|samples left out for the budget\n"
+	       "|5|evicted|samples that left a full log\n"
+	       "ring|taken|CPUs|\n"
+	       "97%|123.4k|cpu 3|lost 7\n"
+	       "||[others]|2 CPUs, with fewer lost and emptier rings\n"
+	       "||Files refused or given up|why\n"
+	       "||x.so|timed out\n"
+	       "MB|s|Debug files from the network|\n"
+	       "4.5||debug.example|failed: left alone for 25 s: 1 came, 0 not there, 3 failed, 0 to come\n"
+	       "4.5|1.2|y.so|came\n"
+	       "KB|from s|Sizes of the stack copy|why\n"
+	       "24|12|now|stacks need no more\n"
+	       "64|0|before|to begin with\n");
 	snapshot_free(s);
 }
 

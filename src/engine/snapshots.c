@@ -288,6 +288,40 @@ static void fill_files(const struct engine *engine, struct health *ret)
 	}
 }
 
+static const char *fetch_state(const struct resolve_stats *resolve)
+{
+	if (!resolve->fetch_is_allowed)
+		return "not asked";
+	if (resolve->fetch_is_full)
+		return "not asked any more: enough has come in this run";
+	return resolve->fetch_pause_ns > 0 ? "failed: left alone" : "asked";
+}
+
+static void fill_downloads(const struct engine *engine, const struct resolve_stats *resolve,
+			   struct health *ret)
+{
+	struct resolve_download all[HEALTH_DOWNLOADS_MAX];
+
+	snprintf(ret->fetch_hosts, sizeof(ret->fetch_hosts), "%s", engine->fetch_hosts);
+	ret->fetch_state = fetch_state(resolve);
+	ret->fetched = resolve->fetched;
+	ret->fetch_missing = resolve->fetch_missing;
+	ret->fetch_failed = resolve->fetch_failed;
+	ret->fetch_pending = resolve->fetch_pending;
+	ret->fetch_bytes = resolve->fetch_bytes;
+	ret->fetch_pause_s = (resolve->fetch_pause_ns + NS_PER_SEC - 1) / NS_PER_SEC;
+	ret->nr_downloads = resolve_downloads(engine->resolver, all, HEALTH_DOWNLOADS_MAX);
+	for (uint32_t i = 0; i < ret->nr_downloads; i++) {
+		struct health_download *to = &ret->downloads[i];
+
+		memcpy(to->name, all[i].name, sizeof(to->name));
+		to->bytes = all[i].bytes;
+		to->took_ns = all[i].took_ns;
+		to->what = all[i].what;
+	}
+}
+_Static_assert(sizeof(((struct resolve_download *)0)->name) == HEALTH_NAME_MAX, "names fit");
+
 static void fill_health(struct engine *engine, uint64_t time_ns, struct snapshot *s)
 {
 	struct health *ret = &s->health;
@@ -349,10 +383,7 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct snapshot
 	ret->files_open = resolve.files_open;
 	ret->files_made_room = resolve.files_made_room;
 	ret->files_no_room = resolve.files_no_room;
-	ret->fetched = resolve.fetched;
-	ret->fetch_missing = resolve.fetch_missing;
-	ret->fetch_failed = resolve.fetch_failed;
-	ret->fetch_pending = resolve.fetch_pending;
+	fill_downloads(engine, &resolve, ret);
 	fill_stages(&engine->cost, ret);
 	fill_rooms(engine, &source, &profile, ret);
 	ret->elapsed_ns = time_ns - engine->cost.start_ns;

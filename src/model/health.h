@@ -70,6 +70,8 @@ struct health_size {
 #define HEALTH_PROCESSES_MAX 20
 #define HEALTH_CPUS_MAX	     64
 #define HEALTH_FILES_MAX     20
+#define HEALTH_DOWNLOADS_MAX 16
+#define HEALTH_HOSTS_MAX     128
 #define HEALTH_FP_MAX	     20
 #define HEALTH_JITS_MAX	     20
 
@@ -116,6 +118,13 @@ struct health_cpu {
 struct health_file {
 	char name[HEALTH_NAME_MAX];
 	const char *why; /* static text */
+};
+
+/* A debug file from the network: on its way, or what came of it. */
+struct health_download {
+	char name[HEALTH_NAME_MAX]; /* of whom it is */
+	uint64_t bytes, took_ns;
+	const char *what; /* static text */
 };
 
 /*
@@ -200,7 +209,14 @@ struct health {
 	uint64_t fetch_missing;	   /* those that no server has */
 	uint64_t fetch_failed;	   /* those that could not be asked for, or came damaged */
 	uint64_t fetch_pending;	   /* those asked for now, or next */
-	uint64_t names_pending;	   /* frames that wait for their name now */
+	uint64_t fetch_bytes;	   /* of those that came */
+	uint64_t
+		fetch_pause_s; /* servers failed, and are left alone for so long from now on; 0: they are not */
+	char fetch_hosts[HEALTH_HOSTS_MAX];			/* whom to ask; "": nobody */
+	const char *fetch_state;				/* static text */
+	struct health_download downloads[HEALTH_DOWNLOADS_MAX]; /* the newest first */
+	uint32_t nr_downloads;
+	uint64_t names_pending; /* frames that wait for their name now */
 	uint64_t
 		inlines_pending; /* frames shown of which it is not known yet what is inlined there */
 	uint64_t tables_bytes;	 /* unwind tables mapped */

@@ -190,6 +190,24 @@ static void put_jits(struct json *json, const struct health *h)
 	json_close(json, ']');
 }
 
+static void put_downloads(struct json *json, const struct health *h)
+{
+	json_string(json, "fetch_server", h->fetch_hosts);
+	json_string(json, "fetch_state", h->fetch_hosts[0] ? h->fetch_state : "");
+	json_u64(json, "fetch_bytes", h->fetch_bytes);
+	json_u64(json, "fetch_pause_s", h->fetch_pause_s);
+	json_open(json, "downloads", '[');
+	for (uint32_t i = 0; i < h->nr_downloads; i++) {
+		json_open(json, NULL, '{');
+		json_string(json, "object", h->downloads[i].name);
+		json_u64(json, "bytes", h->downloads[i].bytes);
+		json_real(json, "seconds", (double)h->downloads[i].took_ns / 1e9);
+		json_string(json, "result", h->downloads[i].what);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void put_machine(struct json *json, const struct health *h)
 {
 	json_open(json, "per_cpu", '[');
@@ -212,6 +230,7 @@ static void put_machine(struct json *json, const struct health *h)
 	}
 	json_close(json, ']');
 	json_u64(json, "bad_files_other", h->files_other);
+	put_downloads(json, h);
 	put_jits(json, h);
 }
 

@@ -14,6 +14,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define REPLIES_MAX  16 /* in one step */
@@ -68,6 +70,60 @@ static void ask(struct resolver *s)
 	f->asked = id;
 }
 
+/* What came of the file that was asked for. */
+static const char *outcome(int status)
+{
+	switch (status) {
+	case 0:
+		return "came";
+	case -EBADMSG:
+		return "not that file";
+	case -EFBIG:
+		return "too large";
+	case -ETIME:
+	case -ETIMEDOUT:
+		return "too slow";
+	case -ECANCELED:
+		return "stopped";
+	default:
+		return "failed";
+	}
+}
+
+static void describe(const struct resolver *s, const char *what, struct resolve_download *ret)
+{
+	const struct fetch *f = &s->fetch;
+
+	*ret = (struct resolve_download){
+		.bytes = f->done_bytes,
+		.took_ns = s->now_ns - f->asked_ns,
+		.what = what,
+	};
+	snprintf(ret->name, sizeof(ret->name), "%s", procs_module(s->procs, f->asked)->name);
+}
+
+/* Not of files that no server has: of most of them that is so. */
+static void note_download(struct resolver *s, int status)
+{
+	struct fetch *f = &s->fetch;
+
+	f->nr_downloads = MIN(f->nr_downloads + 1, RESOLVE_DOWNLOADS_MAX);
+	memmove(f->downloads + 1, f->downloads, (f->nr_downloads - 1) * sizeof(*f->downloads));
+	describe(s, outcome(status), &f->downloads[0]);
+}
+
+uint32_t resolve_downloads(const struct resolver *s, struct resolve_download *ret, uint32_t max)
+{
+	const struct fetch *f = &s->fetch;
+	uint32_t nr = 0;
+
+	if (f->asked && max > 0)
+		describe(s, "on its way", &ret[nr++]);
+	for (uint32_t i = 0; i < f->nr_downloads && nr < max; i++)
+		ret[nr++] = f->downloads[i];
+	return nr;
+}
+
 /* Servers that hang or fail: they are left alone for a while, each time for longer. */
 static void count_failure(struct resolver *s, int status)
 {
@@ -88,12 +144,20 @@ static void count_failure(struct resolver *s, int status)
 static void take(struct resolver *s, struct fetcher_reply *reply)
 {
 	struct fetch *f = &s->fetch;
+	struct stat st;
 
 	f->cpu_ns = reply->cpu_ns;
 	f->rss_bytes = reply->rss_bytes;
-	f->done_bytes = reply->done_bytes;
-	if (reply->status == -EINPROGRESS)
+	if (reply->status == -EINPROGRESS) {
+		f->done_bytes = reply->done_bytes;
 		return;
+	}
+	if (reply->status == 0 && fstat(reply->fd, &st) == 0) {
+		f->done_bytes = (uint64_t)st.st_size;
+		f->all_bytes += f->done_bytes;
+	}
+	if (reply->status != -ENOENT)
+		note_download(s, reply->status);
 	if (reply->status == 0 || reply->status == -ENOENT)
 		f->nr_in_vain = 0;
 	if (reply->status == 0 && loader_add_debug(s->loader, f->asked, reply->fd) == 0) {
@@ -138,7 +202,7 @@ void resolve_fetch_step(struct resolver *s)
 		s->next_names_ns = 0;
 	}
 	if (f->is_allowed && s->now_ns >= f->pause_until_ns && !f->asked && !f->came &&
-	    f->nr_requested > 0)
+	    f->nr_requested > 0 && f->all_bytes < RESOLVE_FETCH_BYTES_MAX)
 		ask(s);
 }
 

@@ -216,6 +216,11 @@ void resolve_stats(const struct resolver *s, struct resolve_stats *ret)
 		.fetch_missing = fetch->nr_missing,
 		.fetch_failed = fetch->nr_failed,
 		.fetch_pending = fetch->nr_requested + (fetch->asked != 0),
+		.fetch_bytes = fetch->all_bytes,
+		.fetch_is_allowed = fetch->is_allowed && !fetch->is_gone,
+		.fetch_is_full = fetch->all_bytes >= RESOLVE_FETCH_BYTES_MAX,
+		.fetch_pause_ns =
+			fetch->pause_until_ns > s->now_ns ? fetch->pause_until_ns - s->now_ns : 0,
 	};
 	loader_stats(s->loader, &ret->loader);
 	ret->cpu_ns = ret->loader.cpu_ns + fetch->cpu_ns;

@@ -186,6 +186,17 @@ struct resolve_bad_file {
 uint32_t resolve_bad_files(const struct resolver *resolver, bool is_broker_well,
 			   struct resolve_bad_file *ret, uint32_t max);
 
+/* A debug file from the network. */
+struct resolve_download {
+	char name[64]; /* of whom it is */
+	uint64_t bytes, took_ns;
+	const char *what; /* came of it: static text */
+};
+#define RESOLVE_DOWNLOADS_MAX 16u
+/* The last MAX of them into RET, the newest first. Returns how many. */
+uint32_t resolve_downloads(const struct resolver *resolver, struct resolve_download *ret,
+			   uint32_t max);
+
 struct resolve_stats {
 	struct loader_stats loader;
 	uint64_t table_rows;
@@ -193,9 +204,12 @@ struct resolve_stats {
 	uint64_t files_made_room; /* closed because there were too many */
 	uint64_t files_no_room;	  /* opens that failed for want of a descriptor */
 	uint32_t files_expensive;
-	uint64_t fetched, fetch_missing, fetch_failed, fetch_pending;
-	uint64_t cpu_ns;    /* of all loaders and the fetcher so far */
-	uint64_t rss_bytes; /* of the present ones */
+	uint64_t fetched, fetch_missing, fetch_failed, fetch_pending, fetch_bytes;
+	bool fetch_is_allowed,
+		fetch_is_full; /* to ask the network; so much has come that nothing more is asked */
+	uint64_t fetch_pause_ns; /* servers that failed are left alone for so long */
+	uint64_t cpu_ns;	 /* of all loaders and the fetcher so far */
+	uint64_t rss_bytes;	 /* of the present ones */
 };
 void resolve_stats(const struct resolver *resolver, struct resolve_stats *ret);
 

@@ -26,8 +26,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ASKED_MAX	  64 /* requests at the broker at once */
-#define NAMES_BATCHES_MAX 16 /* names requests at the loader at once: tables go first */
+#define ASKED_MAX		64	     /* requests at the broker at once */
+#define RESOLVE_FETCH_BYTES_MAX (4ull << 30) /* from the network in one run */
+#define NAMES_BATCHES_MAX	16 /* names requests at the loader at once: tables go first */
 
 /* How far a module has come on its way from a mapping to a name; later ones are greater. */
 enum file_state {
@@ -75,6 +76,10 @@ struct fetch {
 	uint64_t asked_ns, done_bytes; /* since when; how much of the file has come */
 	uint32_t nr_in_vain;	       /* failures of the servers, one after the other */
 	uint64_t pause_until_ns;       /* they are left alone */
+	uint64_t all_bytes;	       /* of files that came */
+	struct resolve_download
+		downloads[RESOLVE_DOWNLOADS_MAX]; /* that are over, the newest first */
+	uint32_t nr_downloads;
 	uint64_t cpu_ns, rss_bytes;
 };
 

@@ -385,6 +385,44 @@ static uint64_t line_of_file(const struct snapshot *s, uint32_t index, struct he
 	return key_of_text(index, h->files[index].name);
 }
 
+/* --- debug files from the network --- */
+
+static uint32_t count_downloads(const struct health *h)
+{
+	return h->fetch_hosts[0] ? 1 + h->nr_downloads : 0;
+}
+
+static void put_server(const struct health *h, struct health_line *ret)
+{
+	char pause[48] = "";
+
+	if (h->fetch_pause_s > 0)
+		PUT(pause, " for %" PRIu64 " s", h->fetch_pause_s);
+	PUT(ret->now, "%.1f", (double)h->fetch_bytes / 1e6);
+	PUT(ret->name, "%s", h->fetch_hosts);
+	PUT(ret->note,
+	    "%s%s: %" PRIu64 " came, %" PRIu64 " not there, %" PRIu64 " failed, %" PRIu64
+	    " to come",
+	    h->fetch_state, pause, h->fetched, h->fetch_missing, h->fetch_failed, h->fetch_pending);
+}
+
+/* The server, then its files, the newest first. */
+static uint64_t line_of_download(const struct snapshot *s, uint32_t index, struct health_line *ret)
+{
+	const struct health *h = &s->health;
+	const struct health_download *download = index > 0 ? &h->downloads[index - 1] : NULL;
+
+	if (!download) {
+		put_server(h, ret);
+		return 0;
+	}
+	PUT(ret->now, "%.1f", (double)download->bytes / 1e6);
+	PUT(ret->run, "%.1f", (double)download->took_ns / 1e9);
+	PUT(ret->name, "%s", download->name);
+	PUT(ret->note, "%s", download->what);
+	return key_of_text(index, download->name);
+}
+
 /* --- sizes of the stack copy --- */
 
 static uint32_t count_sizes(const struct health *h)
@@ -429,6 +467,7 @@ static const struct section sections[] = {
 	{"Memory", "MB", "", "", count_rooms, line_of_room},
 	{"Code made at run time", "", "names", "", count_jits, line_of_jit},
 	{"Files refused or given up", "", "", "why", count_files, line_of_file},
+	{"Debug files from the network", "MB", "s", "", count_downloads, line_of_download},
 	{"Sizes of the stack copy", "KB", "from s", "why", count_sizes, line_of_size},
 };
 
