@@ -11,11 +11,10 @@
 #include "src/loader/client.h"
 
 #include "src/base/cleanup.h"
-#include "src/base/hash.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
-#include "src/base/vec.h"
 #include "src/loader/answer.h"
+#include "src/loader/modules.h"
 #include "src/loader/protocol.h"
 #include "src/loader/turns.h"
 #include "unwind/table.h"
@@ -29,25 +28,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define MODULES_MAX	  (1u << 20)
 #define RESTART_FIRST_NS  (100 * NS_PER_MSEC)
 #define RESTART_MAX_NS	  (3200 * NS_PER_MSEC)
 #define STARTS_FAILED_MAX 6	      /* in a row; then what is queued is answered as failed */
 #define KILLS_MAX	  3	      /* while the same file was in work */
 #define PROGRESS_MIN_NS	  NS_PER_MSEC /* CPU time until a deadline that tells work from waiting */
-
-struct module {
-	uint32_t id;
-	uint32_t owner; /* of turns.h */
-	int fd;		/* -1: closed, see loader_close_module() */
-	int debug[LOADER_DEBUG_MAX];
-	uint32_t nr_debug;
-	uint64_t file_key;
-	bool is_jit;		      /* a perf map */
-	uint32_t nr_kills;	      /* of loaders that had it in work */
-	enum loader_status bad;	      /* LOADER_OK, or why it is not given to a loader any more */
-	enum loader_status bad_lines; /* the same for its lines alone */
-};
 
 struct loader_client {
 	struct loader_spawner spawner;
@@ -56,9 +41,7 @@ struct loader_client {
 	bool is_ready; /* it has said hello */
 	bool has_started;
 
-	struct module *modules;
-	size_t nr_modules, cap_modules;
-	struct u64map module_at; /* id -> index in modules */
+	struct loader_modules modules;
 
 	struct queue waiting;
 	struct queue answered; /* without a loader, in the order of their answers */
@@ -142,46 +125,18 @@ static void answer_queued(struct loader_client *c, bool has_id, uint32_t id,
 
 /* --- modules --- */
 
-static struct module *module_get(const struct loader_client *c, uint32_t id)
-{
-	uint32_t at = u64map_get(&c->module_at, id);
-
-	return at == U64MAP_NONE ? NULL : &c->modules[at];
-}
-
-static void module_close_debug(struct module *module)
-{
-	for (uint32_t i = 0; i < module->nr_debug; i++)
-		close(module->debug[i]);
-	module->nr_debug = 0;
-}
-
-static void module_close(struct module *module)
-{
-	cleanup_close(&module->fd);
-	module->fd = -1;
-	module_close_debug(module);
-}
-
 int loader_add_module(struct loader_client *c, uint32_t id, int fd)
 {
-	struct module *module = module_get(c, id);
 	AUTO_CLOSE int owned = fd;
+	struct loader_module *module;
 	int r;
 
 	if (fd < 0)
 		return -EBADF;
-	if (module) {
-		module_close(module);
-	} else {
-		r = vec_reserve(&c->modules, &c->cap_modules, c->nr_modules + 1, MODULES_MAX);
-		if (r == 0)
-			r = u64map_set(&c->module_at, id, (uint32_t)c->nr_modules);
-		if (r < 0)
-			return r;
-		module = &c->modules[c->nr_modules++];
-	}
-	*module = (struct module){
+	r = loader_modules_make(&c->modules, id, &module);
+	if (r < 0)
+		return r;
+	*module = (struct loader_module){
 		.id = id,
 		.owner = turns_owner_of(&c->turns, owned),
 		.fd = steal_fd(&owned),
@@ -192,10 +147,10 @@ int loader_add_module(struct loader_client *c, uint32_t id, int fd)
 
 int loader_add_jit(struct loader_client *c, uint32_t id, int fd, bool is_next)
 {
-	struct module *module = is_next ? module_get(c, id) : NULL;
+	struct loader_module *module = is_next ? loader_modules_find(&c->modules, id) : NULL;
 	int r = module ? loader_open_again(c, id, fd) : loader_add_module(c, id, fd);
 
-	module = module_get(c, id);
+	module = loader_modules_find(&c->modules, id);
 	if (r == 0 && module)
 		module->is_jit = true;
 	return r;
@@ -208,7 +163,7 @@ void loader_set_kernel_text(struct loader_client *c, uint64_t text)
 
 int loader_add_debug(struct loader_client *c, uint32_t id, int fd)
 {
-	struct module *module = module_get(c, id);
+	struct loader_module *module = loader_modules_find(&c->modules, id);
 	AUTO_CLOSE int owned = fd;
 
 	if (!module)
@@ -231,46 +186,36 @@ static bool is_asked_about(const struct loader_client *c, uint32_t id)
 
 int loader_close_module(struct loader_client *c, uint32_t id)
 {
-	struct module *module = module_get(c, id);
+	struct loader_module *module = loader_modules_find(&c->modules, id);
 
 	if (!module)
 		return -ENOENT;
 	if (is_asked_about(c, id))
 		return -EBUSY;
-	module_close(module);
+	loader_module_close(module);
 	return 0;
 }
 
 int loader_open_again(struct loader_client *c, uint32_t id, int fd)
 {
-	struct module *module = module_get(c, id);
+	struct loader_module *module = loader_modules_find(&c->modules, id);
 	AUTO_CLOSE int owned = fd;
 
 	if (!module)
 		return -ENOENT;
-	module_close(module);
+	loader_module_close(module);
 	module->fd = steal_fd(&owned);
 	return 0;
 }
 
 void loader_drop_module(struct loader_client *c, uint32_t id)
 {
-	struct module *module = module_get(c, id), *last;
-
-	if (!module)
+	if (!loader_modules_find(&c->modules, id))
 		return;
-	last = &c->modules[c->nr_modules - 1];
 	answer_queued(c, true, id, LOADER_FAILED);
 	if (c->outstanding && c->outstanding->module == id)
 		c->outstanding->is_dropped = true;
-	module_close(module);
-	u64map_remove(&c->module_at, id);
-	if (module != last) {
-		*module = *last;
-		/* The key is there already, so this needs no memory. */
-		u64map_set(&c->module_at, module->id, (uint32_t)(module - c->modules));
-	}
-	c->nr_modules--;
+	loader_modules_remove(&c->modules, id);
 }
 
 /* --- asking --- */
@@ -278,7 +223,7 @@ void loader_drop_module(struct loader_client *c, uint32_t id)
 static int request_put(struct loader_client *c, enum loader_reply_kind kind, uint32_t id,
 		       const uint64_t *offs, uint32_t nr)
 {
-	const struct module *module = module_get(c, id);
+	const struct loader_module *module = loader_modules_find(&c->modules, id);
 	struct request *request;
 
 	if (!module || module->fd < 0)
@@ -380,13 +325,10 @@ struct loader_client *loader_client_free(struct loader_client *c)
 	if (!c)
 		return NULL;
 	loader_stop(c);
-	for (size_t i = 0; i < c->nr_modules; i++)
-		module_close(&c->modules[i]);
 	queue_done(&c->waiting);
 	queue_done(&c->answered);
 	free(c->outstanding);
-	free(c->modules);
-	u64map_done(&c->module_at);
+	loader_modules_done(&c->modules);
 	answer_names_done(&c->names);
 	free(c);
 	return NULL;
@@ -498,19 +440,19 @@ static bool needs_symbols(const struct request *request)
  * The request that the loader died on: may it be asked again? If the module
  * has debug files, one of them may be at fault; they are forgotten first.
  */
-static bool request_may_retry(struct module *module, const struct request *request,
+static bool request_may_retry(struct loader_module *module, const struct request *request,
 			      enum loader_end end)
 {
 	if (needs_symbols(request) && module->nr_debug > 0) {
-		module_close_debug(module);
+		loader_module_close_debug(module);
 		return true;
 	}
 	return end == END_KILLED && ++module->nr_kills < KILLS_MAX;
 }
 
 /* MODULE (or NULL: it is gone) is bad: STATUS answers all that is asked about it. */
-static void request_give_up(struct loader_client *c, struct request *request, struct module *module,
-			    enum loader_status status)
+static void request_give_up(struct loader_client *c, struct request *request,
+			    struct loader_module *module, enum loader_status status)
 {
 	answer_here(c, request, status);
 	if (module && request->kind == LOADER_REPLY_LINES) {
@@ -527,10 +469,10 @@ static void loader_fail(struct loader_client *c, enum loader_end end)
 	enum loader_status status = end == END_LATE ? LOADER_TIMED_OUT : LOADER_CRASHED;
 	bool was_ready = c->is_ready;
 	struct request *request = steal_ptr(c->outstanding);
-	struct module *module = NULL;
+	struct loader_module *module = NULL;
 
 	if (request && !request->is_dropped)
-		module = module_get(c, request->module);
+		module = loader_modules_find(&c->modules, request->module);
 	loader_stop(c);
 	if (!was_ready) {
 		start_failed(c, 0);
@@ -548,7 +490,7 @@ static void loader_fail(struct loader_client *c, enum loader_end end)
 
 /* --- sending --- */
 
-static int attach(struct loader_client *c, const struct module *module, int fd,
+static int attach(struct loader_client *c, const struct loader_module *module, int fd,
 		  enum protocol_role role)
 {
 	struct protocol_request message = {
@@ -562,7 +504,7 @@ static int attach(struct loader_client *c, const struct module *module, int fd,
 	return msg_send(c->sock, &message, sizeof(message), fd, MSG_DONTWAIT);
 }
 
-static enum protocol_kind protocol_kind_of(const struct module *module,
+static enum protocol_kind protocol_kind_of(const struct loader_module *module,
 					   const struct request *request)
 {
 	switch (request->kind) {
@@ -609,7 +551,7 @@ static int names_attach(struct loader_client *c)
 }
 
 /* Send REQUEST and its descriptors under a new serial: half of one that came before is forgotten. */
-static int request_send(struct loader_client *c, const struct module *module,
+static int request_send(struct loader_client *c, const struct loader_module *module,
 			const struct request *request, int output)
 {
 	struct protocol_request message = {
@@ -639,12 +581,12 @@ static void send_next(struct loader_client *c)
 {
 	struct request *request = turns_next(&c->turns, &c->waiting);
 	AUTO_CLOSE int output = -1;
-	struct module *module;
+	struct loader_module *module;
 	int r;
 
 	if (!request)
 		return;
-	module = module_get(c, request->module);
+	module = loader_modules_find(&c->modules, request->module);
 	assert(module);
 	if (request->kind == LOADER_REPLY_LINES && module->bad_lines != LOADER_OK) {
 		answer_here(c, request, module->bad_lines);
@@ -721,7 +663,7 @@ static struct request *reply_account(struct loader_client *c, const struct proto
 static void reply_done(struct loader_client *c, const struct protocol_reply *message)
 {
 	struct request *request = reply_account(c, message);
-	struct module *module = module_get(c, request->module);
+	struct loader_module *module = loader_modules_find(&c->modules, request->module);
 
 	if (module)
 		module->nr_kills = 0;
@@ -733,13 +675,13 @@ static void reply_done(struct loader_client *c, const struct protocol_reply *mes
 static bool reply_is_late(struct loader_client *c, const struct protocol_reply *message)
 {
 	struct request *request = c->outstanding;
-	struct module *module;
+	struct loader_module *module;
 
 	if (!request || request->is_dropped || message->status != LOADER_LATE ||
 	    !answer_is_sane(message, c->outstanding_kind, c->serial))
 		return false;
 	request = reply_account(c, message);
-	module = module_get(c, request->module);
+	module = loader_modules_find(&c->modules, request->module);
 	c->stats.put_back++;
 	request->cpu_max_ns = MAX(request->cpu_max_ns, LOADER_CPU_FIRST_NS) * 2;
 	if (request->cpu_max_ns < LOADER_DEADLINE_NS) {

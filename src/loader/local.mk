@@ -22,6 +22,7 @@ libloader_a_SOURCES = \
 	src/loader/name_rank.c src/loader/name_rank.h \
 	src/loader/lines.c src/loader/lines.h \
 	src/loader/mapped.c src/loader/mapped.h \
+	src/loader/modules.c src/loader/modules.h \
 	src/loader/names.c \
 	src/loader/perf_map.c src/loader/perf_map.h \
 	src/loader/plt.c \
