@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Names of code that is made while a program runs: of a small JIT, by perf map and by jitdump, that moves a function and puts another
-# one in its place, of node with --perf-basic-prof, of a java that is told to write its map while
+# one in its place, of node with --perf-basic-prof, of php with opcache.jit_debug, of a java that is told to write its map while
 # it is looked at; and what is said where there is no map.
 
 . "${top_srcdir:-.}/tests/lib.sh"
@@ -111,6 +111,22 @@ if command -v node >/dev/null; then
 	end_last
 else
 	echo 'not tested: node is not there'
+fi
+
+# --- php ---
+
+cat >"$tmp/t.php" <<'EOS'
+<?php function spin() { $x = 0; for ($i = 0; $i < 20000; $i++) $x = ($x * 31 + $i) & 65535; return $x; }
+function down($n) { return $n ? down($n - 1) + 1 : spin(); }
+for (;;) down(30);
+EOS
+if php -m 2>/dev/null | grep -q OPcache; then
+	begin php -d opcache.enable_cli=1 -d opcache.file_update_protection=0 -d opcache.jit_buffer_size=32M -d opcache.jit=1205 -d opcache.jit_debug=16 t.php
+	wait_for 60 is_warm "$last_pid"
+	look "php's functions" expect_names '[jit] php' spin && pass "php's functions"
+	end_last
+else
+	echo 'not tested: php with OPcache is not there'
 fi
 
 # --- java ---

@@ -130,12 +130,37 @@ static bool python(const char *raw, char *out, size_t size)
 	return true;
 }
 
+/* "JIT$Bar::baz", or of a trace that begins in line 3 "TRACE-12$Bar::baz$3"; stubs have nothing before their "$". */
+static bool php(const char *raw, char *out, size_t size)
+{
+	const char *name = strchr(raw, '$'), *line;
+	size_t len;
+
+	if (!name || !name[1] || name[1] == '$' || (!begins(raw, "JIT$") && !begins(raw, "TRACE-")))
+		return false;
+	name++;
+	line = begins(raw, "TRACE-") ? strrchr(name, '$') : NULL;
+	len = line ? (size_t)(line - name) : strlen(name);
+	/* What is outside of functions is called by its file. */
+	if (name[0] == '/') {
+		const char *file = file_of(name, len);
+
+		len -= (size_t)(file - name);
+		name = file;
+	}
+	if (len == 0)
+		return false;
+	snprintf(out, size, "%.*s%s%s", (int)len, name, line ? ":" : "", line ? line + 1 : "");
+	return true;
+}
+
 void jit_text(const char *raw, char *out, size_t out_size)
 {
 	char text[JIT_NAME_MAX + sizeof(ANONYMOUS) + 8];
 
 	if (!v8(raw, text, sizeof(text)) && !java_descriptor(raw, text, sizeof(text)) &&
-	    !java_method(raw, text, sizeof(text)) && !python(raw, text, sizeof(text)))
+	    !java_method(raw, text, sizeof(text)) && !python(raw, text, sizeof(text)) &&
+	    !php(raw, text, sizeof(text)))
 		snprintf(text, sizeof(text), "%s", raw);
 	text_sanitize(text, strlen(text), out, out_size);
 }
