@@ -406,6 +406,14 @@ static int start_recorded(struct session *s, struct err *err)
 	return r;
 }
 
+/* Those that are in the group now, with their children: what comes into it later is not sampled. */
+static void say_by_processes(struct session *s)
+{
+	size_t len = strlen(s->target);
+
+	snprintf(s->target + len, sizeof(s->target) - len, ", by its processes of now");
+}
+
 static int start_engine(struct session *s, struct err *err)
 {
 	const struct options *o = s->options;
@@ -455,6 +463,7 @@ static int start_engine(struct session *s, struct err *err)
 		config.by_cgroup = false;
 		config.pids = s->members;
 		config.pids_may_end = true;
+		say_by_processes(s);
 		if (r == 0)
 			r = engine_new(&config, s->broker, &s->engine, err);
 	}

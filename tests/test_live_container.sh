@@ -91,6 +91,16 @@ only()
 for word in "/$scope" "$v2/$scope" "$name" "c0ffee0000$(printf '%054x' "$id")"; do
 	look "--cgroup=$word" only "$word"
 done
+# A hierarchy that perf events are not in: the processes that are there now.
+by_processes()
+{
+	only "$1"
+	jq -e '.target | endswith("by its processes of now")' "$tmp/json" >/dev/null ||
+		why="$why not told: $(jq -c .target "$tmp/json")"
+}
+if [ -n "$v1_cpu" ]; then
+	look 'by processes' by_processes "$v1_cpu/$scope" && pass 'by processes'
+fi
 "$STACKTOP" -b -n 1 --cgroup=no-such-group >"$tmp/out" 2>&1
 [ $? = 2 ] && grep -q "no control group, container or systemd unit 'no-such-group'" "$tmp/out" ||
 	fail "no such group: $(cat "$tmp/out")"

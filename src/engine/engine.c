@@ -49,7 +49,8 @@ static int open_by_broker(void *context, const struct perf_event_attr *attr, pid
 	if (!engine->by_cgroup || pid != -1 || is_sideband(attr))
 		return broker_perf_open(engine->broker, attr, pid, cpu, ring_pages);
 	r = broker_perf_open(engine->broker, attr, BROKER_PID_CGROUP, cpu, ring_pages);
-	engine->cgroup_refused = r == -EINVAL || r == -EBADF || r == -EOPNOTSUPP;
+	/* ENOENT: a group of a hierarchy (version 1) that perf events are not in; or there is no such event. */
+	engine->cgroup_refused = r == -EINVAL || r == -EBADF || r == -EOPNOTSUPP || r == -ENOENT;
 	return r;
 }
 
