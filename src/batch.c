@@ -16,6 +16,7 @@
 #include "src/model/snapshot.h"
 #include "src/out/out.h"
 #include "src/symbol.h"
+#include "src/view/narrow.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -316,15 +317,28 @@ static void add_samples(struct batch *b, const struct snapshot *snapshot, uint64
 			      (is_more && snapshot->recording.is_recording ? 0 : BUNDLE_STEP_NS);
 }
 
+/* What other programs read has stacks as they are. */
+static bool folds_recursion(const struct batch_config *config)
+{
+	const struct options *o = config->options;
+
+	return o->folds_recursion && !config->bundle &&
+	       (o->format == OPTIONS_TEXT || o->format == OPTIONS_JSON);
+}
+
 static void take_snapshot(struct batch *b, uint64_t time_ns)
 {
 	struct snapshot *snapshot = channel_take(b->channel);
+	struct narrow narrow = {0};
 	uint64_t delay_ns = b->config->options->delay_ns;
 
 	if (!snapshot)
 		return;
 	b->is_asked = false;
 	choose_function(b, snapshot, time_ns);
+	narrow.folds_recursion = folds_recursion(b->config);
+	if (narrow_snapshot(snapshot, &narrow) < 0)
+		b->is_short = true;
 	b->lost = snapshot->health.lost + snapshot->health.lost_samples;
 	b->dropped = snapshot->health.dropped;
 	b->has_stacks |= is_worthless(snapshot);

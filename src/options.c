@@ -300,6 +300,9 @@ static const struct spec specs[] = {
 	 "show inlined functions as frames of their own, with files and lines, as far as debug "
 	 "information tells (key i)",
 	 NULL, FLAG(is_inlined)},
+	{0, "fold-recursion", NULL,
+	 "cycles of calls that follow each other are one, with their number (key r)", NULL,
+	 FLAG(folds_recursion)},
 	{0, "no-color", NULL, "no colours on the screen, as with NO_COLOR set", NULL,
 	 FLAG(no_color)},
 

@@ -52,6 +52,7 @@ struct options {
 	uint64_t max_depth;   /* frames of a user stack; 0: the default */
 	bool no_complete;
 	bool is_inlined;
+	bool folds_recursion;
 
 	uint64_t delay_ns, window_ns;
 	enum view_kind view;

@@ -553,6 +553,7 @@ static int run_screen(struct session *s, struct err *err)
 		.sort = s->options->sort,
 		.names = s->options->names,
 		.is_inlined = s->options->is_inlined,
+		.folds_recursion = s->options->folds_recursion,
 		.delay_ns = s->options->delay_ns,
 		.window_ns = s->options->window_ns,
 		.no_color = s->options->no_color,

@@ -322,12 +322,156 @@ static void it_says_so(void **state)
 	snapshot_free(s);
 }
 
+/* --- recursion --- */
+
+/* The stack of NODE: "main;3x work". */
+static void path_of(const struct snapshot *s, uint32_t node, char *out, size_t size)
+{
+	size_t len = 0;
+
+	out[0] = '\0';
+	if (node == 0)
+		return;
+	path_of(s, s->nodes[node].parent, out, size);
+	len = strlen(out);
+	len += (size_t)snprintf(out + len, size - len, "%s", len ? ";" : "");
+	if (s->nodes[node].repeats > 1)
+		len += (size_t)snprintf(out + len, size - len, "%ux ", s->nodes[node].repeats);
+	snprintf(out + len, size - len, "%s", snapshot_text(s, s->funcs[s->nodes[node].func].name));
+}
+
+static void expect_stacks(const struct snapshot *s, const char *const *wanted, uint32_t nr)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 1; i < s->nr_nodes; i++) {
+		char path[256], line[300];
+
+		path_of(s, i, path, sizeof(path));
+		snprintf(line, sizeof(line), "%s %u", path, (unsigned)s->nodes[i].self);
+		for (uint32_t k = 0; k < nr && s->nodes[i].self; k++)
+			found += strcmp(line, wanted[k]) == 0;
+		if (s->nodes[i].self)
+			print_message("%s\n", line);
+	}
+	assert_int_equal(found, nr);
+}
+
+static struct snapshot *folded(const struct stack *stacks, uint32_t nr)
+{
+	const struct narrow narrow = {.folds_recursion = true};
+	struct snapshot *s = snapshot_of(stacks, nr);
+
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_string_equal(s->narrowed, "");
+	check_nodes(s);
+	return s;
+}
+
+static void cycles_become_one(void **state)
+{
+	static const struct stack direct[] = {
+		{0, 5, {0, 1, 1, 1, 2}, 5},
+		{0, 3, {0, 1, 2}, 1},
+		{0, 3, {0, 1, 1}, 2},
+	};
+	static const char *const direct_folded[] = {"main;3x work 2", "main;3x work;read_file 6"};
+	static const struct stack mutual[] = {
+		{0, 6, {0, 1, 3, 1, 3, 2}, 2},
+		{0, 4, {0, 1, 3, 1}, 4}, /* a part of a cycle stays */
+		{0, 5, {0, 1, 3, 1, 2}, 8},
+		{0, 3, {0, 1, 2}, 16}, /* not in it */
+	};
+	static const char *const mutual_folded[] = {
+		"main;2x work;2x Parse;read_file 2",
+		"main;2x work;2x Parse;work 4",
+		"main;2x work;2x Parse;work;read_file 8",
+		"main;2x work;read_file 16",
+	};
+	static const struct stack three[] = {{0, 6, {1, 2, 3, 1, 2, 3}, 7}};
+	static const char *const three_folded[] = {"2x work;2x read_file;2x Parse 7"};
+	struct snapshot *s = folded(direct, ARRAY_SIZE(direct));
+
+	(void)state;
+	expect_stacks(s, direct_folded, ARRAY_SIZE(direct_folded));
+	assert_int_equal(s->nr_nodes, 4); /* and no others */
+	snapshot_free(s);
+	s = folded(mutual, ARRAY_SIZE(mutual));
+	expect_stacks(s, mutual_folded, ARRAY_SIZE(mutual_folded));
+	snapshot_free(s);
+	s = folded(three, ARRAY_SIZE(three));
+	expect_stacks(s, three_folded, ARRAY_SIZE(three_folded));
+	assert_int_equal(s->nr_nodes, 4);
+	snapshot_free(s);
+}
+
+/* The stack without the second of two equal cycles that follow each other, from the outermost on. */
+static struct stack without_cycles(const struct stack *stack)
+{
+	struct stack ret = {.process = stack->process, .weight = stack->weight};
+
+	for (uint32_t i = 0; i < stack->nr; i++) {
+		ret.funcs[ret.nr++] = stack->funcs[i];
+		for (uint32_t n = 1; 2 * n <= ret.nr; n++) {
+			const uint32_t *last = ret.funcs + ret.nr - n;
+
+			if (memcmp(last - n, last, n * sizeof(*last)) != 0)
+				continue;
+			ret.nr -= n;
+			break;
+		}
+	}
+	return ret;
+}
+
+static void any_stacks_are_folded(void **state)
+{
+	(void)state;
+	srandom(1);
+	for (int round = 0; round < 300; round++) {
+		struct stack stacks[50], wanted[50];
+		struct snapshot *s, *other;
+		uint32_t nr = 1 + (uint32_t)random() % 50;
+
+		for (uint32_t i = 0; i < nr; i++) {
+			stacks[i] = (struct stack){.process = (uint32_t)random() % 3,
+						   .nr = 1 + (uint32_t)random() % DEPTH_MAX,
+						   .weight = 1 + (uint32_t)random() % 9};
+			for (uint32_t k = 0; k < stacks[i].nr; k++)
+				stacks[i].funcs[k] = (uint32_t)random() % 3;
+			wanted[i] = without_cycles(&stacks[i]);
+		}
+		s = folded(stacks, nr);
+		other = folded(wanted, nr);
+		assert_int_equal(s->nr_nodes, other->nr_nodes);
+		for (uint32_t i = 1; i < s->nr_nodes; i++)
+			s->nodes[i].repeats = 0;
+		for (uint32_t i = 1; i < s->nr_nodes; i++) {
+			uint32_t same = 0;
+			char path[256], path_other[256];
+
+			path_of(s, i, path, sizeof(path));
+			for (uint32_t k = 1; k < s->nr_nodes; k++) {
+				path_of(other, k, path_other, sizeof(path_other));
+				same += strcmp(path, path_other) == 0 &&
+					s->nodes[i].self == other->nodes[k].self &&
+					s->nodes[i].total == other->nodes[k].total;
+			}
+			assert_int_equal(same, 1);
+		}
+		snapshot_free(s);
+		snapshot_free(other);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_are_those_of_the_stacks),
 		cmocka_unit_test(what_is_typed),
 		cmocka_unit_test(it_says_so),
+		cmocka_unit_test(cycles_become_one),
+		cmocka_unit_test(any_stacks_are_folded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

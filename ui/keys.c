@@ -24,6 +24,8 @@ const struct ui_key ui_keys[] = {
 	{"Tab", "View", "the next view", {{KEY_TAB, REQUEST_VIEW_NEXT}}},
 	{"s", "View", "sort by the next column", {{'s', REQUEST_SORT}}},
 	{"k", "View", "kernel functions on and off", {{'k', REQUEST_KERNEL}}},
+	{"r", "View", "recursion: its cycles folded to one, with their number, or all",
+	 {{'r', REQUEST_RECURSION}}},
 	{"x", "View", "names: short, in full, mangled", {{'x', REQUEST_NAMES}}},
 	{"i", "View", "inlined functions as rows of their own, with lines",
 	 {{'i', REQUEST_INLINE}}},

@@ -84,6 +84,14 @@ bool narrow_request(struct ui *ui, enum request request)
 	case REQUEST_CONTAINER:
 		add_container(ui);
 		return true;
+	case REQUEST_RECURSION:
+		ui->narrow.folds_recursion = !ui->narrow.folds_recursion;
+		ui_say(ui, false, "%s",
+		       ui->narrow.folds_recursion
+			       ? "recursion is folded: 3x is up to three in a row"
+			       : "all calls are shown");
+		again(ui);
+		return true;
 	case REQUEST_FILTER:
 		prompt_open(&ui->prompt, PROMPT_FILTER, "");
 		return true;

@@ -265,6 +265,7 @@ static int ui_init(struct ui *ui, const struct ui_config *config, struct channel
 		.now_ns = now_ns(),
 		.is_dirty = true,
 	};
+	ui->narrow.folds_recursion = config->folds_recursion;
 	if (config->is_inlined) {
 		ui->is_inlined = true;
 		ui_command(ui, COMMAND_INLINES, 1);

@@ -15,8 +15,9 @@
 struct ui_config {
 	enum view_kind view;
 	enum view_names names;
-	bool is_inlined;     /* inlined functions are frames of their own, to begin with */
-	enum view_sort sort; /* to begin with; by self the call tree begins with total */
+	bool is_inlined;      /* inlined functions are frames of their own, to begin with */
+	bool folds_recursion; /* to begin with */
+	enum view_sort sort;  /* to begin with; by self the call tree begins with total */
 	uint64_t delay_ns;
 	uint64_t window_ns;
 	bool no_color;

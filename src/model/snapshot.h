@@ -50,6 +50,7 @@ struct snap_node {
 	 * known, or several.
 	 */
 	uint32_t file, line;
+	uint32_t repeats; /* of its cycle of calls, at most, where recursion is folded; else 0 */
 };
 
 /* A process with samples in the window. */

@@ -413,6 +413,8 @@ static void put_caller(struct json *json, const struct snapshot *s, const struct
 	(void)view;
 	json_u64(json, "level", row->level);
 	json_u64(json, "self", row->self);
+	if (row->repeats > 1)
+		json_u64(json, "repeats", row->repeats);
 }
 
 /* The rows of the view as an array, with what PUT adds to each. */
@@ -463,6 +465,8 @@ static void open_node(struct json *json, const struct snapshot *s, uint32_t node
 	json_u64(json, "self", s->nodes[node].self);
 	json_u64(json, "total", s->nodes[node].total);
 	put_line(json, s, s->nodes[node].file, s->nodes[node].line);
+	if (s->nodes[node].repeats > 1)
+		json_u64(json, "repeats", s->nodes[node].repeats);
 	json_open(json, "children", '[');
 }
 

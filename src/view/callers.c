@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "src/base/hash.h"
+#include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/view/rows.h"
 
@@ -37,10 +38,13 @@ static int group_paths(struct view_scratch *w, uint32_t first, uint64_t parent_k
 
 	for (; first < w->nr_paths; first = end) {
 		uint32_t func = w->paths[first].func;
+		uint32_t repeats = 0;
 		uint64_t weight = 0;
 
-		for (end = first; end < w->nr_paths && w->paths[end].func == func; end++)
+		for (end = first; end < w->nr_paths && w->paths[end].func == func; end++) {
 			weight += w->paths[end].weight;
+			repeats = MAX(repeats, w->nodes[w->paths[end].node].repeats);
+		}
 		if (rows_add_sibling(w,
 				     (struct sibling){
 					     .key = parent_key + rows_func_key(w->snapshot, func),
@@ -49,6 +53,7 @@ static int group_paths(struct view_scratch *w, uint32_t first, uint64_t parent_k
 					     .func = func,
 					     .first = first,
 					     .end = end,
+					     .repeats = repeats,
 					     .has_children = has_callers(w, first, end),
 				     }) < 0)
 			return -ENOMEM;

@@ -178,6 +178,21 @@ const char *view_annotation(const struct snapshot *s, char *out, size_t size)
 	return out;
 }
 
+/* "3x fib": the count first, since what does not fit is cut at the end. */
+static void put_function(const struct view *view, const struct snapshot *snapshot,
+			 const struct view_row *row, char *out, size_t size)
+{
+	size_t len =
+		row->repeats > 1 ? (size_t)snprintf(out, size, "%" PRIu32 "x ", row->repeats) : 0;
+
+	assert(len < size);
+	if (row->func < snapshot->nr_funcs)
+		view_func_name(snapshot, row->func, view->names, view->ascii, out + len,
+			       size - len);
+	else
+		put_text(rows_name(snapshot, row->func, row->key), out + len, size - len);
+}
+
 const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		      const struct view_row *row, enum view_column column, char *out, size_t size)
 {
@@ -198,10 +213,7 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		put_percent(row->total, view->total, out, size);
 		break;
 	case COLUMN_FUNCTION:
-		if (row->func < snapshot->nr_funcs)
-			view_func_name(snapshot, row->func, view->names, view->ascii, out, size);
-		else
-			put_text(rows_name(snapshot, row->func, row->key), out, size);
+		put_function(view, snapshot, row, out, size);
 		break;
 	case COLUMN_OBJECT:
 		put_text(rows_object(snapshot, row->func), out, size);

@@ -8,6 +8,7 @@
 #include "src/view/narrow.h"
 
 #include "src/base/util.h"
+#include "src/view/recursion.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -185,7 +186,7 @@ static void keep_shares(struct work *w)
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < s->nr_nodes; i++)
-		s->nodes[i].self = s->nodes[i].total = 0;
+		s->nodes[i].self = 0;
 	for (uint32_t i = 0; i < s->nr_shares; i++) {
 		const struct snap_share *share = &s->shares[i];
 
@@ -200,11 +201,10 @@ static void keep_shares(struct work *w)
 /* Callees come after their callers. */
 static void add_totals(struct snapshot *s)
 {
-	for (uint32_t i = s->nr_nodes; i-- > 0;) {
-		s->nodes[i].total += s->nodes[i].self;
-		if (i > 0)
-			s->nodes[s->nodes[i].parent].total += s->nodes[i].total;
-	}
+	for (uint32_t i = 0; i < s->nr_nodes; i++)
+		s->nodes[i].total = s->nodes[i].self;
+	for (uint32_t i = s->nr_nodes; i-- > 1;)
+		s->nodes[s->nodes[i].parent].total += s->nodes[i].total;
 	s->total = s->nodes[0].total;
 }
 
@@ -224,6 +224,38 @@ static void compact_nodes(struct work *w)
 	s->nr_nodes = nr;
 	for (uint32_t i = 0; i < s->nr_shares; i++)
 		s->shares[i].node = w->map[s->shares[i].node];
+}
+
+/* What is several nodes is of one line only if all of them are. */
+static void join_lines(struct snap_node *node, const struct snap_node *other)
+{
+	if (other->file == node->file && other->line == node->line)
+		return;
+	node->file = other->file == node->file ? node->file : 0;
+	node->line = 0;
+}
+
+/* Nodes leave their weight to those that they become. Without memory for it recursion stays. */
+static void fold_recursion(struct work *w)
+{
+	struct snapshot *s = w->s;
+
+	if (recursion_find(s, w->map) < 0)
+		return;
+	for (uint32_t i = 1; i < s->nr_nodes; i++) {
+		struct snap_node *node = &s->nodes[w->map[i]];
+
+		s->nodes[i].parent = w->map[s->nodes[i].parent];
+		if (w->map[i] == i)
+			continue;
+		node->self += s->nodes[i].self;
+		s->nodes[i].self = 0;
+		join_lines(node, &s->nodes[i]);
+	}
+	for (uint32_t i = 0; i < s->nr_shares; i++)
+		s->shares[i].node = w->map[s->shares[i].node];
+	add_totals(s);
+	compact_nodes(w);
 }
 
 static int by_total(const void *left, const void *right, void *context)
@@ -359,7 +391,7 @@ int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
 	struct work w;
 
 	assert(narrow->nr <= NARROW_STEPS_MAX);
-	if (narrow->nr == 0)
+	if (narrow->nr == 0 && !narrow->folds_recursion)
 		return 0;
 	if (work_init(&w, s) < 0) {
 		work_done(&w);
@@ -369,6 +401,8 @@ int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
 	keep_shares(&w);
 	add_totals(s);
 	compact_nodes(&w);
+	if (narrow->folds_recursion)
+		fold_recursion(&w);
 	link_nodes(&w);
 	sum_funcs(s);
 	count_processes(&w);

@@ -24,6 +24,7 @@ struct narrow_step {
 struct narrow {
 	uint32_t nr;
 	struct narrow_step steps[NARROW_STEPS_MAX]; /* all of them hold */
+	bool folds_recursion;			    /* recursion.h; of what they leave */
 };
 
 /*

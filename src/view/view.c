@@ -158,6 +158,7 @@ static int rows_tree(struct view_scratch *w, const struct sibling *item)
 						.first = child,
 						.file = n->file,
 						.line = n->line,
+						.repeats = n->repeats,
 						.has_children = n->first_child != SNAPSHOT_NONE,
 					}) < 0)
 			return -ENOMEM;
@@ -294,6 +295,7 @@ static struct view_row row_of(const struct view_scratch *w, const struct level *
 		.total = item->total,
 		.file = item->file,
 		.line = item->line,
+		.repeats = item->repeats,
 		.item = w->spec->in_order ? item->first : 0,
 		.is_code = w->query->kind == VIEW_ANNOTATE,
 		.depth = level->depth,

@@ -75,6 +75,7 @@ struct view_row {
 	uint32_t item;	     /* health: which line it is (health.c); annotate: which instruction */
 	bool is_code;	     /* annotate: guides are those of jumps */
 	uint32_t file, line; /* text of the snapshot; 0: not known, or several */
+	uint32_t repeats;    /* of its cycle of calls, at most; 0: once */
 };
 
 #define VIEW_ROWS_MAX 100000u /* more than a person reads; memory is bounded */
