@@ -32,6 +32,7 @@ stripped()
 }
 stripped "$id-good" in_good
 good=$build_id
+good_pid=$last_pid
 stripped "$id-other" in_other # its debug file will be another one's
 other=$build_id
 stripped "$id-slow" in_slow
@@ -134,12 +135,32 @@ pass 'names from a server'
 begin env -u DEBUGINFOD_URLS "$STACKTOP" "--debuginfod=$url"
 soon "$(named "$id-good" in_good)" 'no name from a server that was named'
 end
+# The server that elfutils has.
+served() { python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1])' "$1" 2>/dev/null; }
+if command -v debuginfod >/dev/null; then
+	stripped "$id-real" in_real
+	mkdir "$tmp/served" && mv "$tmp/$id-real.debug" "$tmp/served"
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	start env -u DEBUGINFOD_URLS debuginfod -p "$port" -d :memory: -F "$tmp/served" >"$tmp/log" 2>&1
+	if wait_for 20 served "http://127.0.0.1:$port/buildid/$build_id/debuginfo"; then
+		begin env -u DEBUGINFOD_URLS "$STACKTOP" "--debuginfod=http://127.0.0.1:$port"
+		soon "$(named "$id-real" in_real)" "no name from elfutils' server"
+		end
+		pass "elfutils' server"
+	else
+		echo "not tested: elfutils' server: $(tail -n 1 "$tmp/log")"
+	fi
+else
+	echo "not tested: elfutils' server is not there"
+fi
+
 # On a screen one line names the server, and nobody is asked before the key has said so.
 mux() { tmux -u -L "stacktop-$id" -f /dev/null "$@"; }
 screen_has() { mux capture-pane -p | grep -q "$1"; }
 if command -v tmux >/dev/null; then
 	: >"$tmp/asked"
-	mux new-session -d -x 160 -y 40 "env -u XDG_CACHE_HOME DEBUGINFOD_URLS=$url LC_ALL=C.UTF-8 '$STACKTOP' -d 0.3 --window 3"
+	# Of one process: on a busy machine the others have more rows than the screen.
+	mux new-session -d -x 160 -y 40 "env -u XDG_CACHE_HOME DEBUGINFOD_URLS=$url LC_ALL=C.UTF-8 '$STACKTOP' -d 0.3 --window 3 -p $good_pid"
 	wait_for 40 screen_has 'may be at 127.0.0.1:[0-9]*: D asks there' || fail 'the screen does not ask'
 	check 'nobody is asked before the key' test ! -s "$tmp/asked"
 	mux send-keys D
