@@ -90,6 +90,10 @@ sorting() {
 	key s
 	# The column of objects may have no room.
 	see_not 'function▾'
+	key S
+	see 'function▾'
+	key s
+	see_not 'function▾'
 	key s
 	see 'self▾'
 }

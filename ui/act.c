@@ -13,7 +13,7 @@
 /* The steps of the stack copy; the last is what the kernel takes at most. */
 static const uint32_t stack_sizes[] = {4096, 8192, 16384, 32768, 65528};
 
-static void cycle_sort(struct ui *ui)
+static void cycle_sort(struct ui *ui, int step)
 {
 	enum view_sort *sort = &ui->sorts[ui->here];
 
@@ -23,7 +23,7 @@ static void cycle_sort(struct ui *ui)
 		return;
 	}
 	do
-		*sort = (*sort + 1) % VIEW_SORT_COUNT;
+		*sort = (enum view_sort)(((int)*sort + VIEW_SORT_COUNT + step) % VIEW_SORT_COUNT);
 	while (!row_can_sort(ui->here, *sort));
 	ui->is_stale = true;
 }
@@ -184,7 +184,8 @@ static void act_on_screen(struct ui *ui, enum request request)
 		tree_search(ui, request == REQUEST_SEARCH_PREVIOUS);
 		break;
 	case REQUEST_SORT:
-		cycle_sort(ui);
+	case REQUEST_SORT_BACK:
+		cycle_sort(ui, request == REQUEST_SORT ? 1 : -1);
 		break;
 	case REQUEST_KERNEL:
 		ui->hide_kernel = !ui->hide_kernel;
