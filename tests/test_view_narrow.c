@@ -129,7 +129,7 @@ static bool has(const struct stack *stack, const struct narrow_step *step)
 static bool stays(const struct stack *stack, const struct narrow *narrow)
 {
 	for (uint32_t i = 0; i < narrow->nr; i++)
-		if (has(stack, &narrow->steps[i]) == narrow->steps[i].is_without)
+		if (has(stack, &narrow->steps[i]) == (narrow->steps[i].kind == NARROW_WITHOUT))
 			return false;
 	return true;
 }
@@ -224,7 +224,7 @@ static void random_step(uint64_t *seed, struct narrow_step *step)
 		assert_true(narrow_typed(typed[rnd(seed, ARRAY_SIZE(typed))], step));
 		return;
 	}
-	*step = (struct narrow_step){.is_without = rnd(seed, 2),
+	*step = (struct narrow_step){.kind = rnd(seed, 2) ? NARROW_WITHOUT : NARROW_ONLY,
 				     .func_key = 100 + rnd(seed, NR_FUNCS)};
 	snprintf(step->text, sizeof(step->text), "%s", names[step->func_key - 100]);
 }
@@ -368,6 +368,53 @@ static struct snapshot *folded(const struct stack *stacks, uint32_t nr)
 	return s;
 }
 
+/* Its callers have what a hidden function took; who called it calls what it called. */
+static void functions_are_hidden(void **state)
+{
+	static const struct stack stacks[] = {
+		{0, 4, {0, 1, 3, 2}, 1}, {0, 3, {0, 1, 2}, 2}, {0, 2, {0, 1}, 4},
+		{0, 3, {0, 3, 2}, 8},	 {0, 2, {1, 2}, 16}, /* it has no caller here */
+	};
+	static const char *const without_work[] = {"main;Parse;read_file 9", "main;read_file 2",
+						   "main 4", "work;read_file 16"};
+	static const char *const without_libc[] = {"main;Parse;read_file 9", "main;read_file 2",
+						   "main 4"};
+	static const struct stack through[] = {{0, 6, {0, 1, 0, 1, 0, 2}, 3}};
+	static const char *const direct[] = {"3x main;read_file 3"};
+	struct narrow narrow = {
+		.nr = 1,
+		.steps = {{.kind = NARROW_HIDE, .func_key = 101, .text = "work"}},
+	};
+	struct snapshot *s = snapshot_of(stacks, ARRAY_SIZE(stacks));
+
+	(void)state;
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	check_nodes(s);
+	expect_stacks(s, without_work, ARRAY_SIZE(without_work));
+	assert_string_equal(s->narrowed, "hidden work");
+	assert_int_equal(s->total, s->whole_total);
+	snapshot_free(s);
+	/* An object by its name (of work, but not of main), of what another step leaves. */
+	narrow = (struct narrow){.nr = 2, .steps = {{.func_key = 100, .text = "main"}}};
+	assert_true(narrow_typed("-o:libc", &narrow.steps[1]));
+	s = snapshot_of(stacks, ARRAY_SIZE(stacks));
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	check_nodes(s);
+	expect_stacks(s, without_libc, ARRAY_SIZE(without_libc));
+	assert_string_equal(s->narrowed, "only main > hidden o:libc");
+	snapshot_free(s);
+	assert_false(narrow_typed("-p:nginx", &narrow.steps[1]));
+	/* What is hidden is in no cycle. */
+	narrow = (struct narrow){.nr = 1,
+				 .steps = {{.kind = NARROW_HIDE, .func_key = 101}},
+				 .folds_recursion = true};
+	s = snapshot_of(through, ARRAY_SIZE(through));
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	check_nodes(s);
+	expect_stacks(s, direct, ARRAY_SIZE(direct));
+	snapshot_free(s);
+}
+
 static void cycles_become_one(void **state)
 {
 	static const struct stack direct[] = {
@@ -470,6 +517,7 @@ int main(void)
 		cmocka_unit_test(sums_are_those_of_the_stacks),
 		cmocka_unit_test(what_is_typed),
 		cmocka_unit_test(it_says_so),
+		cmocka_unit_test(functions_are_hidden),
 		cmocka_unit_test(cycles_become_one),
 		cmocka_unit_test(any_stacks_are_folded),
 	};

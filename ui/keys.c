@@ -55,6 +55,8 @@ const struct ui_key ui_keys[] = {
 	 {{'n', REQUEST_SEARCH_NEXT}, {'N', REQUEST_SEARCH_PREVIOUS}}},
 	{"o X", "Narrow", "only stacks through this function; without them",
 	 {{'o', REQUEST_ONLY}, {'X', REQUEST_WITHOUT}}},
+	{"U", "Narrow", "hide this function: its cost goes up to its callers",
+	 {{'U', REQUEST_HIDE}}},
 	{"@", "Narrow", "only the container or systemd unit that the function is in",
 	 {{'@', REQUEST_CONTAINER}}},
 	{"\\", "Narrow", "only stacks with a name in them: main, o:libssl, p:nginx, c:docker, !idle",

@@ -36,9 +36,9 @@ static uint32_t chosen(struct ui *ui)
 	return row ? row->func : SNAPSHOT_NONE;
 }
 
-static void add_chosen(struct ui *ui, bool is_without)
+static void add_chosen(struct ui *ui, enum narrow_kind kind)
 {
-	struct narrow_step step = {.is_without = is_without};
+	struct narrow_step step = {.kind = kind};
 	uint32_t func = chosen(ui);
 
 	if (func == SNAPSHOT_NONE) {
@@ -78,8 +78,13 @@ bool narrow_request(struct ui *ui, enum request request)
 		return false;
 	switch (request) {
 	case REQUEST_ONLY:
+		add_chosen(ui, NARROW_ONLY);
+		return true;
 	case REQUEST_WITHOUT:
-		add_chosen(ui, request == REQUEST_WITHOUT);
+		add_chosen(ui, NARROW_WITHOUT);
+		return true;
+	case REQUEST_HIDE:
+		add_chosen(ui, NARROW_HIDE);
 		return true;
 	case REQUEST_CONTAINER:
 		add_container(ui);
@@ -125,6 +130,6 @@ void narrow_take(struct ui *ui, struct snapshot *snapshot)
 	    narrow_typed(ui->prompt.text, &narrow.steps[narrow.nr]))
 		narrow.nr++;
 	if (narrow_snapshot(snapshot, &narrow) < 0)
-		ui_say(ui, true, "no memory to narrow this: all stacks are shown");
+		ui_say(ui, true, "no memory to narrow this: more stacks are shown");
 	view_narrowed(snapshot, ui->narrowed, sizeof(ui->narrowed));
 }

@@ -8,7 +8,7 @@ libview_a_SOURCES = \
 	src/view/header.c \
 	src/view/health.c src/view/health.h \
 	src/view/narrow.c src/view/narrow.h \
-	src/view/recursion.c src/view/recursion.h \
+	src/view/collapse.c src/view/collapse.h \
 	src/view/remedy.c src/view/remedy.h \
 	src/view/rows.c src/view/rows.h \
 	src/view/view.c src/view/view.h

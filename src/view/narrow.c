@@ -8,7 +8,7 @@
 #include "src/view/narrow.h"
 
 #include "src/base/util.h"
-#include "src/view/recursion.h"
+#include "src/view/collapse.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -37,14 +37,31 @@ struct pattern {
 	regex_t regex;
 };
 
+static enum subject subject_of(const char *text)
+{
+	for (int i = SUBJECT_OBJECT; i < (int)ARRAY_SIZE(prefixes); i++)
+		if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
+			return (enum subject)i;
+	return SUBJECT_FUNCTION;
+}
+
+static bool is_of_processes(enum subject subject)
+{
+	return subject == SUBJECT_PROCESS || subject == SUBJECT_CONTAINER;
+}
+
 bool narrow_typed(const char *typed, struct narrow_step *ret)
 {
-	*ret = (struct narrow_step){.is_without = typed[0] == '!'};
-	snprintf(ret->text, sizeof(ret->text), "%s", typed + ret->is_without);
+	bool is_marked = typed[0] == '!' || typed[0] == '-';
+
+	*ret = (struct narrow_step){.kind = typed[0] == '!'   ? NARROW_WITHOUT
+					    : typed[0] == '-' ? NARROW_HIDE
+							      : NARROW_ONLY};
+	snprintf(ret->text, sizeof(ret->text), "%s", typed + is_marked);
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
 		if (strcmp(ret->text, prefixes[i]) == 0)
 			return false;
-	return true;
+	return ret->kind != NARROW_HIDE || !is_of_processes(subject_of(ret->text));
 }
 
 static bool has_capital(const char *text)
@@ -57,13 +74,9 @@ static bool has_capital(const char *text)
 
 static void pattern_open(struct pattern *p, const char *text)
 {
-	*p = (struct pattern){.subject = SUBJECT_FUNCTION, .text = text};
-	for (int i = SUBJECT_OBJECT; i < (int)ARRAY_SIZE(prefixes); i++) {
-		if (strncmp(text, prefixes[i], strlen(prefixes[i])) != 0)
-			continue;
-		p->subject = (enum subject)i;
-		p->text = text + strlen(prefixes[i]);
-	}
+	enum subject subject = subject_of(text);
+
+	*p = (struct pattern){.subject = subject, .text = text + strlen(prefixes[subject])};
 	p->has_capital = has_capital(p->text);
 	p->is_regex = strpbrk(p->text, "\\^$.[]|()*+?{}") &&
 		      regcomp(&p->regex, p->text,
@@ -88,8 +101,9 @@ static bool pattern_finds(const struct pattern *p, const char *text)
 struct work {
 	struct snapshot *s;
 	uint32_t *funcs, *processes, *nodes; /* a bit for each step that found something */
-	uint32_t wanted;		     /* the bits of stacks that stay */
-	uint32_t *map, *order;		     /* nodes: their new numbers; by weight */
+	uint32_t asked, wanted; /* bits that are looked at in stacks; of those that stay */
+	uint32_t hides;		/* bits that functions have which are hidden */
+	uint32_t *map, *order;	/* nodes: their new numbers; by weight */
 };
 
 static void work_done(struct work *w)
@@ -139,14 +153,12 @@ static const char *subject_text(const struct snapshot *s, enum subject subject, 
 static void find_text(struct work *w, const char *text, uint32_t bit)
 {
 	const struct snapshot *s = w->s;
-	bool is_of_processes;
 	uint32_t *found, nr;
 	struct pattern p;
 
 	pattern_open(&p, text);
-	is_of_processes = p.subject == SUBJECT_PROCESS || p.subject == SUBJECT_CONTAINER;
-	found = is_of_processes ? w->processes : w->funcs;
-	nr = is_of_processes ? s->nr_processes : s->nr_funcs;
+	found = is_of_processes(p.subject) ? w->processes : w->funcs;
+	nr = is_of_processes(p.subject) ? s->nr_processes : s->nr_funcs;
 	for (uint32_t i = 0; i < nr; i++)
 		if (pattern_finds(&p, subject_text(s, p.subject, i)))
 			found[i] |= bit;
@@ -168,7 +180,8 @@ static void find_all(struct work *w, const struct narrow *narrow)
 		const struct narrow_step *step = &narrow->steps[i];
 		uint32_t bit = 1u << i;
 
-		w->wanted |= step->is_without ? 0 : bit;
+		*(step->kind == NARROW_HIDE ? &w->hides : &w->asked) |= bit;
+		w->wanted |= step->kind == NARROW_ONLY ? bit : 0;
 		if (step->func_key)
 			find_func(w, step->func_key, bit);
 		else
@@ -190,7 +203,9 @@ static void keep_shares(struct work *w)
 	for (uint32_t i = 0; i < s->nr_shares; i++) {
 		const struct snap_share *share = &s->shares[i];
 
-		if ((w->nodes[share->node] | w->processes[share->process]) != w->wanted)
+		uint32_t found = w->nodes[share->node] | w->processes[share->process];
+
+		if ((found & w->asked) != w->wanted)
 			continue;
 		s->nodes[share->node].self += share->weight;
 		s->shares[nr++] = *share;
@@ -235,13 +250,20 @@ static void join_lines(struct snap_node *node, const struct snap_node *other)
 	node->line = 0;
 }
 
-/* Nodes leave their weight to those that they become. Without memory for it recursion stays. */
-static void fold_recursion(struct work *w)
+/* Nodes leave their weight to those that they become. */
+static int collapse(struct work *w, bool folds_recursion)
 {
 	struct snapshot *s = w->s;
+	bool *is_hidden = calloc(s->nr_funcs + 1ul, sizeof(*is_hidden));
+	int r = -ENOMEM;
 
-	if (recursion_find(s, w->map) < 0)
-		return;
+	for (uint32_t i = 0; is_hidden && i < s->nr_funcs; i++)
+		is_hidden[i] = w->funcs[i] & w->hides;
+	if (is_hidden)
+		r = collapse_find(s, is_hidden, folds_recursion, w->map);
+	free(is_hidden);
+	if (r < 0)
+		return r;
 	for (uint32_t i = 1; i < s->nr_nodes; i++) {
 		struct snap_node *node = &s->nodes[w->map[i]];
 
@@ -256,6 +278,7 @@ static void fold_recursion(struct work *w)
 		s->shares[i].node = w->map[s->shares[i].node];
 	add_totals(s);
 	compact_nodes(w);
+	return 0;
 }
 
 static int by_total(const void *left, const void *right, void *context)
@@ -375,12 +398,17 @@ static void compact_funcs(struct work *w)
 
 static void describe(struct snapshot *s, const struct narrow *narrow)
 {
+	static const char *const words[] = {
+		[NARROW_ONLY] = "only",
+		[NARROW_WITHOUT] = "without",
+		[NARROW_HIDE] = "hidden",
+	};
 	size_t len = 0;
 
 	for (uint32_t i = 0; i < narrow->nr; i++) {
 		const struct narrow_step *step = &narrow->steps[i];
 		int n = snprintf(s->narrowed + len, sizeof(s->narrowed) - len, "%s%s %s",
-				 i ? " > " : "", step->is_without ? "without" : "only", step->text);
+				 i ? " > " : "", words[step->kind], step->text);
 
 		len = MIN(len + (size_t)MAX(n, 0), sizeof(s->narrowed) - 1);
 	}
@@ -389,6 +417,7 @@ static void describe(struct snapshot *s, const struct narrow *narrow)
 int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
 {
 	struct work w;
+	int r = 0;
 
 	assert(narrow->nr <= NARROW_STEPS_MAX);
 	if (narrow->nr == 0 && !narrow->folds_recursion)
@@ -401,14 +430,15 @@ int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
 	keep_shares(&w);
 	add_totals(s);
 	compact_nodes(&w);
-	if (narrow->folds_recursion)
-		fold_recursion(&w);
+	if (narrow->folds_recursion || w.hides)
+		r = collapse(&w, narrow->folds_recursion);
 	link_nodes(&w);
 	sum_funcs(s);
 	count_processes(&w);
 	sum_containers(s);
 	compact_funcs(&w);
-	describe(s, narrow);
+	if (r == 0)
+		describe(s, narrow);
 	work_done(&w);
-	return 0;
+	return r;
 }

@@ -15,8 +15,14 @@
 #define NARROW_STEPS_MAX 16
 #define NARROW_TEXT_MAX	 128
 
+enum narrow_kind {
+	NARROW_ONLY,
+	NARROW_WITHOUT, /* those stacks go that otherwise stay */
+	NARROW_HIDE,	/* stacks stay, the functions leave them: collapse.h */
+};
+
 struct narrow_step {
-	bool is_without;	    /* those stacks go that otherwise stay */
+	enum narrow_kind kind;
 	uint64_t func_key;	    /* stacks through this function; 0: by TEXT */
 	char text[NARROW_TEXT_MAX]; /* the function's name; or what was typed, see narrow_typed() */
 };
@@ -24,19 +30,20 @@ struct narrow_step {
 struct narrow {
 	uint32_t nr;
 	struct narrow_step steps[NARROW_STEPS_MAX]; /* all of them hold */
-	bool folds_recursion;			    /* recursion.h; of what they leave */
+	bool folds_recursion;			    /* collapse.h; of what they leave */
 };
 
 /*
  * A step of what a person types: "parse" (functions), "o:libssl" (objects), "p:nginx" (processes),
- * "c:docker:3f2a" (containers), "!parse" (without). An extended regular expression (POSIX.1-2017, 9.4), or, where it is none, the
- * text itself. Small letters stand for both cases, unless there is a capital. False: it is empty.
+ * "c:docker:3f2a" (containers), "!parse" (without), "-o:libc" (hidden; not of processes and containers). An extended regular expression (POSIX.1-2017, 9.4), or, where it is none, the
+ * text itself. Small letters stand for both cases, unless there is a capital. False: it is empty, or of no use.
  */
 bool narrow_typed(const char *typed, struct narrow_step *ret);
 
 /*
- * Take out of SNAPSHOT all stacks for which a step does not hold, and note in it what was done.
- * Returns 0, or -ENOMEM: then nothing has changed.
+ * Take out of SNAPSHOT all stacks for which a step does not hold, and what is hidden out of the others, and
+ * note in it what was done. Returns 0, or -ENOMEM: then no function is hidden, perhaps nothing has changed at
+ * all, and nothing is noted.
  */
 int narrow_snapshot(struct snapshot *snapshot, const struct narrow *narrow);
 
