@@ -311,24 +311,31 @@ static void link_nodes(struct work *w)
 	}
 }
 
-static bool is_outermost(const struct snapshot *s, uint32_t node)
+/* Depth first: a function's total is that of its outermost calls. */
+static void sum_funcs(struct work *w)
 {
-	for (uint32_t i = s->nodes[node].parent; i > 0; i = s->nodes[i].parent)
-		if (s->nodes[i].func == s->nodes[node].func)
-			return false;
-	return true;
-}
+	struct snapshot *s = w->s;
+	uint32_t *nr_open = w->funcs, node = s->nodes[0].first_child;
 
-static void sum_funcs(struct snapshot *s)
-{
 	for (uint32_t i = 0; i < s->nr_funcs; i++)
-		s->funcs[i].self = s->funcs[i].total = s->funcs[i].nr_processes = 0;
-	for (uint32_t i = 1; i < s->nr_nodes; i++) {
-		struct snap_func *func = &s->funcs[s->nodes[i].func];
+		s->funcs[i].self = s->funcs[i].total = s->funcs[i].nr_processes = nr_open[i] = 0;
+	while (node != SNAPSHOT_NONE) {
+		struct snap_func *func = &s->funcs[s->nodes[node].func];
 
-		func->self += s->nodes[i].self;
-		if (is_outermost(s, i))
-			func->total += s->nodes[i].total;
+		func->self += s->nodes[node].self;
+		if (nr_open[s->nodes[node].func]++ == 0)
+			func->total += s->nodes[node].total;
+		if (s->nodes[node].first_child != SNAPSHOT_NONE) {
+			node = s->nodes[node].first_child;
+			continue;
+		}
+		nr_open[s->nodes[node].func]--;
+		while (node != 0 && s->nodes[node].next_sibling == SNAPSHOT_NONE) {
+			node = s->nodes[node].parent;
+			if (node != 0)
+				nr_open[s->nodes[node].func]--;
+		}
+		node = node ? s->nodes[node].next_sibling : SNAPSHOT_NONE;
 	}
 }
 
@@ -433,7 +440,7 @@ int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
 	if (narrow->folds_recursion || w.hides)
 		r = collapse(&w, narrow->folds_recursion);
 	link_nodes(&w);
-	sum_funcs(s);
+	sum_funcs(&w);
 	count_processes(&w);
 	sum_containers(s);
 	compact_funcs(&w);
