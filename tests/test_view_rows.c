@@ -295,6 +295,18 @@ static void known_tree(void **state)
 	snapshot_free(s);
 }
 
+/* A name is cut at its beginning too: the count is not a part of it. */
+static void repeats_stand_before_the_name(void **state)
+{
+	struct view_row row = {.depth = 1, .has_children = true, .is_open = true, .repeats = 12};
+	char indent[64];
+
+	(void)state;
+	assert_string_equal(view_indent(&row, true, indent, sizeof(indent)), "|-- 12x ");
+	row.repeats = 1;
+	assert_string_equal(view_indent(&row, true, indent, sizeof(indent)), "|-- ");
+}
+
 /* Whatever the tree: sums of the first level and of all self are the window's. */
 static void sums_hold_for_any_tree(void **state)
 {
@@ -665,6 +677,7 @@ int main(void)
 		cmocka_unit_test(known_functions),
 		cmocka_unit_test(known_callers),
 		cmocka_unit_test(known_tree),
+		cmocka_unit_test(repeats_stand_before_the_name),
 		cmocka_unit_test(sums_hold_for_any_tree),
 		cmocka_unit_test(callers_divide_their_row),
 		cmocka_unit_test(a_deep_chain_does_not_march_off),

@@ -178,21 +178,6 @@ const char *view_annotation(const struct snapshot *s, char *out, size_t size)
 	return out;
 }
 
-/* "3x fib": the count first, since what does not fit is cut at the end. */
-static void put_function(const struct view *view, const struct snapshot *snapshot,
-			 const struct view_row *row, char *out, size_t size)
-{
-	size_t len =
-		row->repeats > 1 ? (size_t)snprintf(out, size, "%" PRIu32 "x ", row->repeats) : 0;
-
-	assert(len < size);
-	if (row->func < snapshot->nr_funcs)
-		view_func_name(snapshot, row->func, view->names, view->ascii, out + len,
-			       size - len);
-	else
-		put_text(rows_name(snapshot, row->func, row->key), out + len, size - len);
-}
-
 const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		      const struct view_row *row, enum view_column column, char *out, size_t size)
 {
@@ -213,7 +198,10 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		put_percent(row->total, view->total, out, size);
 		break;
 	case COLUMN_FUNCTION:
-		put_function(view, snapshot, row, out, size);
+		if (row->func < snapshot->nr_funcs)
+			view_func_name(snapshot, row->func, view->names, view->ascii, out, size);
+		else
+			put_text(rows_name(snapshot, row->func, row->key), out, size);
 		break;
 	case COLUMN_OBJECT:
 		put_text(rows_object(snapshot, row->func), out, size);
@@ -258,6 +246,7 @@ const char *view_indent(const struct view_row *row, bool ascii, char *out, size_
 {
 	const struct marks *m = ascii ? &ascii_marks : &utf8_marks;
 	int depth = row->depth, first = MAX(1, depth - INDENTS_MAX + 1);
+	char repeats[16];
 	size_t len = 0;
 
 	assert(size > 0);
@@ -280,6 +269,10 @@ const char *view_indent(const struct view_row *row, bool ascii, char *out, size_
 		else
 			len = append(out, size, len, goes_on ? m->line : m->none);
 	}
-	append(out, size, len, !row->has_children ? "  " : row->is_open ? "- " : "+ ");
+	len = append(out, size, len, !row->has_children ? "  " : row->is_open ? "- " : "+ ");
+	if (row->repeats > 1) {
+		snprintf(repeats, sizeof(repeats), "%" PRIu32 "x ", row->repeats);
+		append(out, size, len, repeats);
+	}
 	return out;
 }

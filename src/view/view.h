@@ -154,7 +154,10 @@ const char *view_func_name(const struct snapshot *snapshot, uint32_t func, enum 
 /* The text of a cell, without indent. Returns OUT. */
 const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		      const struct view_row *row, enum view_column column, char *out, size_t size);
-/* The indent and fold mark of a tree row ("│ ├─+ "), in UTF-8 or ASCII. Returns OUT. */
+/*
+ * The indent and fold mark of a tree row, and how often its cycle was there ("│ ├─+ 3x "), in UTF-8 or ASCII. Not in
+ * the name, of which the beginning goes where it is too long. Returns OUT.
+ */
 const char *view_indent(const struct view_row *row, bool ascii, char *out, size_t size);
 
 /*
