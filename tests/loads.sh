@@ -367,7 +367,7 @@ source_php()
 	EOF
 }
 load_php() { source_php; php t.php & php t.php; }
-php_jit() { php -d opcache.enable_cli=1 -d opcache.jit_buffer_size=32M -d opcache.jit=tracing t.php; }
+php_jit() { php -d opcache.enable_cli=1 -d opcache.file_update_protection=0 -d opcache.jit_buffer_size=32M -d opcache.jit=tracing t.php; }
 load_php_jit() { source_php; php_jit & php_jit; }
 
 source_lua()

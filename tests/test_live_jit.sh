@@ -103,6 +103,6 @@ else
 fi
 # These keep no calls of the language on the stack.
 expect_through luajit _start 0 luajit t.lua
-expect_through php _start 0 php -d opcache.enable_cli=1 -d opcache.jit_buffer_size=32M -d opcache.jit=tracing t.php
+expect_through php _start 0 php -d opcache.enable_cli=1 -d opcache.file_update_protection=0 -d opcache.jit_buffer_size=32M -d opcache.jit=tracing t.php
 ruby --yjit -e '' 2>/dev/null && expect_through ruby _start 0 ruby --yjit t.rb
 finish
