@@ -66,6 +66,18 @@ size_t backlog_bytes(const struct backlog *b)
 	return b->bytes;
 }
 
+uint64_t backlog_oldest_ns(const struct backlog *b)
+{
+	const struct waiting *w;
+
+	for (size_t at = 0; at < b->bytes; at += w->bytes) {
+		w = (const struct waiting *)(const void *)(b->data + at);
+		if (!w->is_done)
+			return w->time_ns;
+	}
+	return UINT64_MAX;
+}
+
 /* Let the pointers of INPUT lead into the buffer, where its parts follow W. */
 static void waiting_link(struct waiting *w)
 {

@@ -289,6 +289,8 @@ struct backlog *backlog_new(size_t max_bytes);
 struct backlog *backlog_free(struct backlog *backlog);
 /* What waits in it takes so many. */
 size_t backlog_bytes(const struct backlog *backlog);
+/* When the oldest sample that waits was taken. UINT64_MAX: none waits. */
+uint64_t backlog_oldest_ns(const struct backlog *backlog);
 enum backlog_for {
 	BACKLOG_TABLE, /* or return addresses, of a module */
 	BACKLOG_EXEC,  /* that may come just after the sample */

@@ -11,6 +11,7 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,15 +202,64 @@ static uint32_t gather(struct strings *g, const char *text)
 	return (uint32_t)(strings_get(g, id) - strings_get(g, 0));
 }
 
-/* How many samples, from the first, have all names that they will get, or have waited long enough. */
+static int by_time(const void *left, const void *right)
+{
+	const struct snap_sample *a = &((const struct kept_sample *)left)->head;
+	const struct snap_sample *b = &((const struct kept_sample *)right)->head;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (a->first_frame > b->first_frame) - (a->first_frame < b->first_frame);
+}
+
+static bool is_ordered(const struct samples *s)
+{
+	for (size_t i = 1; i < s->nr_samples; i++)
+		if (s->samples[i].head.time_ns < s->samples[i - 1].head.time_ns)
+			return false;
+	return true;
+}
+
+/* Those whose stacks had to wait were kept late. Without memory they stay so. */
+static void order(struct samples *s)
+{
+	struct kept_frame *frames;
+	uint32_t nr = 0;
+
+	if (is_ordered(s))
+		return;
+	frames = malloc(s->cap_frames * sizeof(*frames));
+	if (!frames)
+		return;
+	qsort(s->samples, s->nr_samples, sizeof(*s->samples), by_time);
+	for (size_t i = 0; i < s->nr_samples; i++) {
+		struct snap_sample *head = &s->samples[i].head;
+
+		if (head->nr_frames > 0)
+			memcpy(frames + nr, s->frames + head->first_frame,
+			       head->nr_frames * sizeof(*frames));
+		head->first_frame = nr;
+		nr += head->nr_frames;
+	}
+	assert(nr == s->nr_frames);
+	free(s->frames);
+	s->frames = frames;
+}
+
+/*
+ * How many samples, from the first, none can come before, and have all names that they will get, or have
+ * waited long enough.
+ */
 static uint32_t count_settled(const struct samples *s, const struct profile *profile,
-			      uint64_t overdue_ns)
+			      uint64_t overdue_ns, uint64_t before_ns)
 {
 	struct profile_place place;
 
 	for (uint32_t i = 0; i < s->nr_samples; i++) {
 		const struct snap_sample *head = &s->samples[i].head;
 
+		if (head->time_ns >= before_ns)
+			return i;
 		if (s->samples[i].kept_ns < overdue_ns)
 			continue;
 		for (uint32_t k = 0; k < head->nr_frames; k++) {
@@ -254,16 +304,17 @@ static void drop_first(struct samples *s, uint32_t nr, uint32_t nr_frames)
 }
 
 struct snap_samples *samples_take(struct samples *s, const struct profile *profile,
-				  const char *event, uint64_t overdue_ns)
+				  const char *event, uint64_t overdue_ns, uint64_t before_ns)
 {
-	uint32_t nr = count_settled(s, profile, overdue_ns);
-	uint32_t nr_frames =
-		nr < s->nr_samples ? s->samples[nr].head.first_frame : (uint32_t)s->nr_frames;
-	struct snap_frame *frames = calloc(nr_frames + 1ul, sizeof(*frames));
 	struct strings *g = strings_new(TEXT_MAX);
 	struct snap_samples *ret = NULL;
-	uint32_t nr_text;
+	struct snap_frame *frames;
+	uint32_t nr, nr_frames, nr_text;
 
+	order(s);
+	nr = count_settled(s, profile, overdue_ns, before_ns);
+	nr_frames = nr < s->nr_samples ? s->samples[nr].head.first_frame : (uint32_t)s->nr_frames;
+	frames = calloc(nr_frames + 1ul, sizeof(*frames));
 	if (!frames || !g)
 		goto out;
 	for (uint32_t i = 0; i < nr_frames; i++)

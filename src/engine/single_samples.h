@@ -43,11 +43,11 @@ bool samples_are_full(const struct samples *samples);
 bool samples_are_many(const struct samples *samples); /* half as many */
 
 /*
- * Take the samples, in order, up to the first that has a frame whose name is
- * on its way and that was kept at OVERDUE_NS or later.
+ * Take the samples, in the order of their times, up to the first that has a frame whose name is
+ * on its way and that was kept at OVERDUE_NS or later, or that is of BEFORE_NS or later: one before it may come.
  * EVENT is their event's name. NULL: no memory; then they stay.
  */
 struct snap_samples *samples_take(struct samples *samples, const struct profile *profile,
-				  const char *event, uint64_t overdue_ns);
+				  const char *event, uint64_t overdue_ns, uint64_t before_ns);
 
 #endif

@@ -595,6 +595,15 @@ static uint64_t samples_overdue_ns(const struct engine *engine)
 	return now_ns() - NAMES_MAX_NS;
 }
 
+/* Samples whose stacks wait come later, but not out of their order, as long as there is room for the others. */
+static uint64_t samples_before_ns(const struct engine *engine)
+{
+	if (!engine->mode->has_window || engine->needs_all_samples ||
+	    samples_are_many(engine->samples))
+		return UINT64_MAX;
+	return backlog_oldest_ns(engine->backlog);
+}
+
 struct snapshot *engine_snapshot(struct engine *engine, uint64_t time_ns)
 {
 	uint32_t left = REPORT_TEXT_MAX;
@@ -622,7 +631,7 @@ struct snapshot *engine_snapshot(struct engine *engine, uint64_t time_ns)
 	if (engine->samples)
 		s->samples = samples_take(engine->samples, engine->profile,
 					  source_effective(engine->source)->event.name,
-					  samples_overdue_ns(engine));
+					  samples_overdue_ns(engine), samples_before_ns(engine));
 	if (engine->annotation)
 		s->annotation = annotate_snapshot(engine);
 	if ((engine->samples && !s->samples) || (engine->annotation && !s->annotation))

@@ -60,8 +60,9 @@ static void put_script_head(FILE *stream, const struct snap_samples *s,
 	fprintf(stream, " %d/%d ", MAX(sample->pid, 0), MAX(sample->tid, 0));
 	if (sample->cpu != UINT32_MAX)
 		fprintf(stream, "[%03" PRIu32 "] ", sample->cpu);
-	fprintf(stream, "%llu.%09llu: %" PRIu64 " ", sample->time_ns / NS_PER_SEC,
-		sample->time_ns % NS_PER_SEC, sample->period);
+	/* perf script's own precision: some readers take no other. */
+	fprintf(stream, "%llu.%06llu: %" PRIu64 " ", sample->time_ns / NS_PER_SEC,
+		sample->time_ns % NS_PER_SEC / 1000, sample->period);
 	put_word(stream, s->text + sample->event);
 	fputs(": \n", stream);
 }
