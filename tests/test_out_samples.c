@@ -122,10 +122,9 @@ static void readers_of_perf_script_are_served(void **state)
 	s->frames[1].object = 11;
 	assert_int_equal(out_script(stream, s, UINT64_MAX), 0);
 	fclose(stream);
-	assert_non_null(strstr(out,
-			       "Web Content 12/4194303 [003] 5.000000: 1001001 cpu-clock:u: \n"
-			       "\tffffffff81000010 vfs_read+0x10 ([kernel.kallsyms])\n"
-			       "\t          401136 main+0x0 (libc.so.6)\n"));
+	assert_non_null(strstr(out, "Web Content 12/4194303 [003] 5.000000: 1001001 cpu-clock:u: \n"
+				    "\tffffffff81000010 vfs_read+0x10 ([kernel.kallsyms])\n"
+				    "\t          401136 main+0x0 (libc.so.6)\n"));
 	assert_non_null(strstr(out, "\nWeb Content 0/0 18446744073.709551: 1844674407"));
 	assert_non_null(strstr(out, "\nc  12/4194303 [003]"));
 	assert_non_null(strstr(out, "\n_a b_c_ 0/0 "));
