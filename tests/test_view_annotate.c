@@ -58,6 +58,9 @@ static char *rows_of(const struct snapshot *s)
 			text + len, TEXT_MAX - len, "%s\n",
 			view_cell(&view, s, &view.rows[i], COLUMN_FUNCTION, cell, sizeof(cell)));
 		assert_true(len < TEXT_MAX);
+		/* What the row shows is what a search finds. */
+		assert_int_equal(view_search(&view, s, i ? i - 1 : view.nr_rows - 1, cell, false),
+				 i);
 	}
 	view_done(&view);
 	return text;

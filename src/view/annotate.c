@@ -18,6 +18,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,30 @@ void annotate_text(const struct snapshot *s, const struct view_row *row, char *o
 		snprintf(out, size, "[at places that are none of these instructions]");
 	else
 		snprintf(out, size, "[the function goes on: no more of it is shown]");
+}
+
+/* What has no samples has no numbers: the eye finds the others. */
+void annotate_cell(const struct view *view, const struct snapshot *s, const struct view_row *row,
+		   enum view_column column, char *out, size_t size)
+{
+	const struct snap_instruction *instruction = annotate_instruction(s, row);
+
+	if (column == COLUMN_FUNCTION)
+		annotate_text(s, row, out, size);
+	else if (column == COLUMN_SELF && row->self)
+		rows_percent(row->self, view->total, out, size);
+	else if (column == COLUMN_SAMPLES && instruction && instruction->samples)
+		rows_count(instruction->samples, out, size);
+	else if (column == COLUMN_ADDRESS && instruction)
+		snprintf(out, size, "%" PRIx64, instruction->addr);
+}
+
+bool annotate_matches(const struct snapshot *s, const struct view_row *row, const char *text)
+{
+	char code[512];
+
+	annotate_text(s, row, code, sizeof(code));
+	return strcasestr(code, text);
 }
 
 /* --- jumps --- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A function by its instructions: a row for each, with the jumps inside it. Used by view.c and columns.c alone. */
+/* A function by its instructions: a row for each, with the jumps inside it. Used by table.c, and columns.c for the jumps. */
 #ifndef ST_VIEW_ANNOTATE_H
 #define ST_VIEW_ANNOTATE_H
 
@@ -16,6 +16,11 @@ void annotate_text(const struct snapshot *snapshot, const struct view_row *row, 
 /* Its instruction, or NULL: it is a remark. */
 const struct snap_instruction *annotate_instruction(const struct snapshot *snapshot,
 						    const struct view_row *row);
+/* As struct view_spec (rows.h) has them. */
+void annotate_cell(const struct view *view, const struct snapshot *snapshot,
+		   const struct view_row *row, enum view_column column, char *out, size_t size);
+bool annotate_matches(const struct snapshot *snapshot, const struct view_row *row,
+		      const char *text);
 /* The lines of jumps that stand before the instruction of ROW. */
 void annotate_jumps(const struct view_row *row, bool ascii, char *out, size_t size);
 

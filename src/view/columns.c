@@ -5,7 +5,6 @@
 #include "src/base/short_name.h"
 #include "src/base/util.h"
 #include "src/view/annotate.h"
-#include "src/view/health.h"
 #include "src/view/rows.h"
 
 #include <assert.h>
@@ -13,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PERCENT_MAX 9999.0
 #define INDENTS_MAX 16 /* drawn; of deeper rows the innermost ones */
 
 const struct view_column_spec view_columns[COLUMN_COUNT] = {
@@ -64,27 +62,6 @@ uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, 
 	return set;
 }
 
-static void put_percent(uint64_t part, uint64_t whole, char *out, size_t size)
-{
-	double pct = whole ? MIN(100.0 * (double)part / (double)whole, PERCENT_MAX) : 0.0;
-	/* Whole numbers: a report is mostly these, and fractions take printf three times as long. */
-	unsigned int tenths = (unsigned int)(pct * 10.0 + 0.5);
-	unsigned int hundredths = (unsigned int)(pct * 100.0 + 0.5);
-
-	if (hundredths >= 10000)
-		snprintf(out, size, "%u.%u", tenths / 10, tenths % 10);
-	else
-		snprintf(out, size, "%u.%02u", hundredths / 100, hundredths % 100);
-}
-
-static void put_text(const char *text, char *out, size_t size)
-{
-	size_t len = strnlen(text, size - 1);
-
-	memcpy(out, text, len);
-	out[len] = '\0';
-}
-
 /* NAME without arguments, which the mark of an inlined function looks like. */
 static void put_short(const char *name, bool is_inlined, const char *mark, char *out, size_t size)
 {
@@ -103,12 +80,12 @@ const char *view_func_name(const struct snapshot *snapshot, uint32_t func, enum 
 
 	assert(func < snapshot->nr_funcs && size > 0);
 	if (f->mangled && names == VIEW_NAMES_MANGLED)
-		put_text(snapshot_text(snapshot, f->mangled), out, size);
+		rows_text(snapshot_text(snapshot, f->mangled), out, size);
 	else if (f->is_named && names == VIEW_NAMES_SHORT)
 		put_short(snapshot_text(snapshot, f->name), f->is_inlined, ascii ? ".." : "…", out,
 			  size);
 	else
-		put_text(snapshot_text(snapshot, f->name), out, size);
+		rows_text(snapshot_text(snapshot, f->name), out, size);
 	return out;
 }
 
@@ -122,39 +99,11 @@ static void put_line(const struct snapshot *snapshot, const struct view_row *row
 		snprintf(out, size, "%s:%" PRIu32, base ? base + 1 : file, row->line);
 }
 
-static void put_health(const struct snapshot *snapshot, const struct view_row *row,
-		       enum view_column column, char *out, size_t size)
-{
-	struct health_line line;
-
-	health_line_of(snapshot, row, &line);
-	put_text(column == COLUMN_NOW	 ? line.now
-		 : column == COLUMN_RUN	 ? line.run
-		 : column == COLUMN_NOTE ? line.note
-					 : line.name,
-		 out, size);
-}
-
-/* What has no samples has no numbers: the eye finds the others. */
-static void put_code(const struct view *view, const struct snapshot *snapshot,
-		     const struct view_row *row, enum view_column column, char *out, size_t size)
-{
-	const struct snap_instruction *instruction = annotate_instruction(snapshot, row);
-
-	if (column == COLUMN_FUNCTION)
-		annotate_text(snapshot, row, out, size);
-	else if (column == COLUMN_SELF && row->self)
-		put_percent(row->self, view->total, out, size);
-	else if (column == COLUMN_SAMPLES && instruction && instruction->samples)
-		rows_count(instruction->samples, out, size);
-	else if (column == COLUMN_ADDRESS && instruction)
-		snprintf(out, size, "%" PRIx64, instruction->addr);
-}
-
 const char *view_column_title(enum view_kind kind, enum view_column column)
 {
-	return kind == VIEW_ANNOTATE && column == COLUMN_FUNCTION ? "instruction"
-								  : view_columns[column].title;
+	const char *title = view_specs[kind].function_title;
+
+	return title && column == COLUMN_FUNCTION ? title : view_columns[column].title;
 }
 
 const char *view_annotation(const struct snapshot *s, char *out, size_t size)
@@ -172,7 +121,7 @@ const char *view_annotation(const struct snapshot *s, char *out, size_t size)
 		name = snapshot_text(s, s->funcs[i].name);
 		object = snapshot_text(s, s->funcs[i].object);
 	}
-	put_percent(a->total, s->total, share, sizeof(share));
+	rows_percent(a->total, s->total, share, sizeof(share));
 	snprintf(out, size, "%s%s%s, %s%% of the window; samples come late (skid)", name,
 		 *object ? " in " : "", object, share);
 	return out;
@@ -182,29 +131,25 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		      const struct view_row *row, enum view_column column, char *out, size_t size)
 {
 	out[0] = '\0';
-	if (view->kind == VIEW_HEALTH) {
-		put_health(snapshot, row, column, out, size);
-		return out;
-	}
-	if (view->kind == VIEW_ANNOTATE) {
-		put_code(view, snapshot, row, column, out, size);
+	if (view_specs[view->kind].cell) {
+		view_specs[view->kind].cell(view, snapshot, row, column, out, size);
 		return out;
 	}
 	switch (column) {
 	case COLUMN_SELF:
-		put_percent(row->self, view->total, out, size);
+		rows_percent(row->self, view->total, out, size);
 		break;
 	case COLUMN_TOTAL:
-		put_percent(row->total, view->total, out, size);
+		rows_percent(row->total, view->total, out, size);
 		break;
 	case COLUMN_FUNCTION:
 		if (row->func < snapshot->nr_funcs)
 			view_func_name(snapshot, row->func, view->names, view->ascii, out, size);
 		else
-			put_text(rows_name(snapshot, row->func, row->key), out, size);
+			rows_text(rows_name(snapshot, row->func, row->key), out, size);
 		break;
 	case COLUMN_OBJECT:
-		put_text(rows_object(snapshot, row->func), out, size);
+		rows_text(rows_object(snapshot, row->func), out, size);
 		break;
 	case COLUMN_LINE:
 		put_line(snapshot, row, out, size);
@@ -214,7 +159,7 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 			snprintf(out, size, "%" PRIu32, snapshot->funcs[row->func].nr_processes);
 		break;
 	case COLUMN_CONTAINER:
-		put_text(view_container(view, snapshot, row->func), out, size);
+		rows_text(view_container(view, snapshot, row->func), out, size);
 		break;
 	default:
 		break;

@@ -524,3 +524,25 @@ void health_line_of(const struct snapshot *s, const struct view_row *row, struct
 	PUT(ret->name, "%s", section->title);
 	PUT(ret->note, "%s", section->note);
 }
+
+void health_cell(const struct view *view, const struct snapshot *s, const struct view_row *row,
+		 enum view_column column, char *out, size_t size)
+{
+	struct health_line line;
+
+	(void)view;
+	health_line_of(s, row, &line);
+	rows_text(column == COLUMN_NOW	  ? line.now
+		  : column == COLUMN_RUN  ? line.run
+		  : column == COLUMN_NOTE ? line.note
+					  : line.name,
+		  out, size);
+}
+
+bool health_matches(const struct snapshot *s, const struct view_row *row, const char *text)
+{
+	struct health_line line;
+
+	health_line_of(s, row, &line);
+	return strcasestr(line.name, text) || strcasestr(line.note, text);
+}

@@ -5,12 +5,15 @@ libview_a_SOURCES = \
 	src/view/columns.c \
 	src/view/containers.c \
 	src/view/flame.c src/view/flame.h \
+	src/view/functions.c \
 	src/view/header.c \
 	src/view/health.c src/view/health.h \
 	src/view/narrow.c src/view/narrow.h \
 	src/view/collapse.c src/view/collapse.h \
 	src/view/remedy.c src/view/remedy.h \
 	src/view/rows.c src/view/rows.h \
+	src/view/table.c \
+	src/view/tree.c \
 	src/view/view.c src/view/view.h
 
 UNIT_TESTS += tests/test_view_containers

@@ -46,7 +46,18 @@ struct view_spec {
 	bool in_order;		/* siblings stay as they are added, all of them */
 	/* Add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
 	int (*rows)(struct view_scratch *w, const struct sibling *item);
+	bool is_code;		    /* guides of its rows are those of jumps */
+	const char *function_title; /* of the function's column; NULL: that of view_columns */
+	/* What is known once all rows are there; NULL: nothing. */
+	void (*finish)(struct view *view, const struct snapshot *snapshot);
+	/* The text of a cell into OUT, which is "" at first; NULL: rows are functions. */
+	void (*cell)(const struct view *view, const struct snapshot *snapshot,
+		     const struct view_row *row, enum view_column column, char *out, size_t size);
+	/* Its texts contain TEXT, ignoring ASCII case; NULL: rows are functions. */
+	bool (*matches)(const struct snapshot *snapshot, const struct view_row *row,
+			const char *text);
 };
+/* table.c */
 extern const struct view_spec view_specs[VIEW_COUNT];
 
 /* Scratch memory of view_build, kept in struct view from call to call. */
@@ -83,8 +94,10 @@ int rows_add_sibling(struct view_scratch *w, struct sibling sibling);
 /* Find the container of each function of the snapshot, for view_container(). 0 or -ENOMEM. */
 int rows_find_containers(struct view_scratch *w);
 
-/* callers.c: add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
+/* functions.c, callers.c, tree.c: add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
+int rows_functions(struct view_scratch *w, const struct sibling *item);
 int rows_callers(struct view_scratch *w, const struct sibling *item);
+int rows_tree(struct view_scratch *w, const struct sibling *item);
 
 uint64_t rows_func_key(const struct snapshot *snapshot, uint32_t func);
 /* Name and object of a row or item; constant texts for those without a function. */
@@ -92,5 +105,9 @@ const char *rows_name(const struct snapshot *snapshot, uint32_t func, uint64_t k
 const char *rows_object(const struct snapshot *snapshot, uint32_t func);
 /* A count in at most 6 characters: large ones are rounded down. Returns OUT. */
 const char *rows_count(uint64_t count, char *out, size_t size);
+/* How many percent of WHOLE PART is, without the sign: "100.0", "34.51". Returns OUT. */
+const char *rows_percent(uint64_t part, uint64_t whole, char *out, size_t size);
+/* TEXT as far as there is room. Returns OUT. */
+const char *rows_text(const char *text, char *out, size_t size);
 
 #endif

@@ -10,8 +10,6 @@
 #include "src/base/hash.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
-#include "src/view/annotate.h"
-#include "src/view/health.h"
 #include "src/view/rows.h"
 
 #include <assert.h>
@@ -106,107 +104,6 @@ static int finish_siblings(struct view_scratch *w, uint32_t first, uint64_t pare
 	return other.total ? rows_add_sibling(w, other) : 0;
 }
 
-/* --- functions --- */
-
-static int rows_functions(struct view_scratch *w, const struct sibling *item)
-{
-	const struct snapshot *s = w->snapshot;
-	uint64_t hidden = 0;
-
-	assert(!item); /* nothing is below a function */
-	(void)item;
-	if (vec_reserve(&w->self, &w->cap_self, s->nr_funcs + 1ul, UINT32_MAX) < 0)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < s->nr_funcs; i++)
-		w->self[i] = w->query->hide_kernel ? 0 : s->funcs[i].self;
-	for (uint32_t i = 1; w->query->hide_kernel && i < w->nr_nodes; i++)
-		*(w->nodes[i].func < s->nr_funcs ? &w->self[w->nodes[i].func] : &hidden) +=
-			w->nodes[i].self;
-	for (uint32_t i = 0; i < s->nr_funcs; i++)
-		if (!(w->query->hide_kernel && s->funcs[i].is_kernel) &&
-		    rows_add_sibling(w, (struct sibling){.key = s->funcs[i].key,
-							 .self = w->self[i],
-							 .total = s->funcs[i].total,
-							 .func = i,
-							 .file = s->funcs[i].file,
-							 .line = s->funcs[i].line}) < 0)
-			return -ENOMEM;
-	if (!hidden)
-		return 0;
-	return rows_add_sibling(w, (struct sibling){.key = ROWS_KEY_KERNEL,
-						    .self = hidden,
-						    .total = hidden,
-						    .func = SNAPSHOT_NONE});
-}
-
-/* --- the call tree --- */
-
-static int rows_tree(struct view_scratch *w, const struct sibling *item)
-{
-	uint32_t child, node = item ? item->first : 0;
-
-	assert(node < w->nr_nodes);
-	for (child = w->nodes[node].first_child; child != SNAPSHOT_NONE;
-	     child = w->nodes[child].next_sibling) {
-		const struct snap_node *n = &w->nodes[child];
-
-		if (rows_add_sibling(w, (struct sibling){
-						.key = n->key,
-						.self = n->self,
-						.total = n->total,
-						.func = n->func,
-						.first = child,
-						.file = n->file,
-						.line = n->line,
-						.repeats = n->repeats,
-						.has_children = n->first_child != SNAPSHOT_NONE,
-					}) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* --- the table --- */
-
-const struct view_spec view_specs[VIEW_COUNT] = {
-	[VIEW_FUNCTIONS] = {.name = "functions",
-			    .title = "Functions",
-			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL |
-				       1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT |
-				       1u << COLUMN_LINE | 1u << COLUMN_PROCESSES |
-				       1u << COLUMN_CONTAINER,
-			    .function_width_min = 20,
-			    .totals_overlap = true,
-			    .rows = rows_functions},
-	[VIEW_CALLERS] = {.name = "callers",
-			  .title = "Callers",
-			  .columns =
-				  1u << COLUMN_SELF | 1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT,
-			  .function_width_min = 32,
-			  .rows = rows_callers},
-	[VIEW_TREE] = {.name = "tree",
-		       .title = "Call tree",
-		       .columns = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL | 1u << COLUMN_FUNCTION |
-				  1u << COLUMN_OBJECT | 1u << COLUMN_LINE,
-		       .function_width_min = 32,
-		       .opens_hot = true,
-		       .rows = rows_tree},
-	[VIEW_HEALTH] = {.name = "health",
-			 .title = "Health",
-			 .columns = 1u << COLUMN_NOW | 1u << COLUMN_RUN | 1u << COLUMN_FUNCTION |
-				    1u << COLUMN_NOTE,
-			 .function_width_min = 20,
-			 .opens_hot = true,
-			 .in_order = true,
-			 .rows = health_rows},
-	[VIEW_ANNOTATE] = {.title = "Annotate",
-			   .columns = 1u << COLUMN_SELF | 1u << COLUMN_SAMPLES |
-				      1u << COLUMN_ADDRESS | 1u << COLUMN_FUNCTION,
-			   .function_width_min = 32,
-			   .in_order = true,
-			   .rows = annotate_rows},
-};
-
 /* --- which rows are open: a default for all and a set of exceptions --- */
 
 enum fold_default { FOLD_BY_KIND, FOLD_OPEN, FOLD_CLOSED };
@@ -297,7 +194,7 @@ static struct view_row row_of(const struct view_scratch *w, const struct level *
 		.line = item->line,
 		.repeats = item->repeats,
 		.item = w->spec->in_order ? item->first : 0,
-		.is_code = w->query->kind == VIEW_ANNOTATE,
+		.is_code = w->spec->is_code,
 		.depth = level->depth,
 		.level = (uint32_t)w->nr_levels - 1,
 		.has_children = item->has_children,
@@ -385,8 +282,8 @@ int view_build(struct view *view, const struct snapshot *snapshot, const struct 
 		return -ENOMEM;
 	if (walk(view, w) < 0)
 		return -ENOMEM;
-	if (query->kind == VIEW_ANNOTATE)
-		annotate_finish(view, snapshot);
+	if (w->spec->finish)
+		w->spec->finish(view, snapshot);
 	return 0;
 }
 
@@ -422,17 +319,10 @@ int64_t view_find_key(const struct view *view, uint64_t key)
 static bool matches(const struct view *view, const struct snapshot *s, const struct view_row *row,
 		    const char *text)
 {
-	struct health_line line;
-	char code[512];
+	const struct view_spec *spec = &view_specs[view->kind];
 
-	if (view->kind == VIEW_ANNOTATE) {
-		annotate_text(s, row, code, sizeof(code));
-		return strcasestr(code, text);
-	}
-	if (view->kind == VIEW_HEALTH) {
-		health_line_of(s, row, &line);
-		return strcasestr(line.name, text) || strcasestr(line.note, text);
-	}
+	if (spec->matches)
+		return spec->matches(s, row, text);
 	if (row->func < s->nr_funcs && view->names == VIEW_NAMES_MANGLED &&
 	    strcasestr(snapshot_text(s, s->funcs[row->func].mangled), text))
 		return true;
