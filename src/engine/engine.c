@@ -155,8 +155,8 @@ int engine_new(const struct engine_config *config, struct broker *broker, struct
 	}
 	engine->broker = broker;
 	engine->mode = config->recording ? &replay_mode : &run_live_mode;
-	engine->own_pids[engine->nr_own_pids++] = getpid();
-	engine->own_pids[engine->nr_own_pids++] = broker_pid(broker);
+	own_pids_keep(&engine->own_pids, getpid());
+	own_pids_keep(&engine->own_pids, broker_pid(broker));
 	engine->own_tasks = config->own_tasks;
 	engine->by_cgroup = config->by_cgroup;
 	if (config->cgroup_v2)

@@ -16,7 +16,7 @@ static int start_loader(void *context, int *ret_sock, pid_t *ret_pid)
 	int r = broker_start_loader(engine->broker, ret_sock, ret_pid);
 
 	if (r == 0)
-		engine->own_pids[engine->nr_own_pids++ % OWN_PIDS_MAX] = *ret_pid;
+		own_pids_add(&engine->own_pids, *ret_pid);
 	return r;
 }
 
@@ -36,7 +36,7 @@ static int start_fetcher(void *context, int *ret_sock)
 
 	if (r < 0)
 		return r;
-	engine->own_pids[engine->nr_own_pids++ % OWN_PIDS_MAX] = pid;
+	own_pids_add(&engine->own_pids, pid);
 	*ret_sock = sock;
 	return 0;
 }

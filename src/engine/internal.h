@@ -7,6 +7,7 @@
  *	copy_size.c       how large stack copies should be (copy_size.h)
  *	budget.c          what is given up so that the cost stays bounded (budget.h)
  *	faults.c          what stacks end in (faults.h)
+ *	own_pids.c        which processes are stacktop itself (own_pids.h)
  *	fp_counts.c       how good frame pointers are (fp_counts.h)
  *	wait.c            the one place where the thread waits
  *	code.c            the code that processes make while they run
@@ -39,6 +40,7 @@
 #include "src/engine/engine.h"
 #include "src/engine/faults.h"
 #include "src/engine/fp_counts.h"
+#include "src/engine/own_pids.h"
 #include "src/engine/recorded.h"
 #include "src/engine/single_samples.h"
 #include "src/engine/throttle.h"
@@ -55,7 +57,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define OWN_PIDS_MAX   32
 #define COST_SECONDS   4 /* own CPU is an average over so many */
 #define KERNEL_IPS_MAX 512
 
@@ -198,8 +199,7 @@ struct engine {
 	char target[128];
 	char fetch_hosts[128]; /* "": there is no fetcher */
 	bool fetch_asks;
-	pid_t own_pids[OWN_PIDS_MAX];
-	uint32_t nr_own_pids;
+	struct own_pids own_pids;
 	uint32_t nr_objects; /* modules whose names the profile knows */
 	uint64_t lost_sideband_seen;
 	uint64_t drained_ns, next_second_ns;

@@ -10,6 +10,7 @@ libengine_a_SOURCES = \
 	src/engine/copy_size.c src/engine/copy_size.h \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/faults.c src/engine/faults.h \
+	src/engine/own_pids.c src/engine/own_pids.h \
 	src/engine/fp_counts.c src/engine/fp_counts.h \
 	src/engine/helpers.c \
 	src/engine/internal.h \
@@ -51,6 +52,11 @@ UNIT_TESTS += tests/test_engine_copy_size
 tests_test_engine_copy_size_SOURCES = tests/test_engine_copy_size.c
 tests_test_engine_copy_size_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_copy_size_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_engine_own_pids
+tests_test_engine_own_pids_SOURCES = tests/test_engine_own_pids.c
+tests_test_engine_own_pids_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_own_pids_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_engine_faults
 tests_test_engine_faults_SOURCES = tests/test_engine_faults.c

@@ -26,25 +26,6 @@
 #define SWEEP_NS	   (10 * NS_PER_SEC)
 #define STAGE_RECORD_EVERY 16 /* time one record in so many, to tell the stages apart */
 
-static bool is_own(const struct engine *engine, uint32_t pid)
-{
-	for (uint32_t i = 0; i < MIN(engine->nr_own_pids, (uint32_t)OWN_PIDS_MAX); i++)
-		if ((uint32_t)engine->own_pids[i] == pid)
-			return true;
-	return false;
-}
-
-/*
- * What an own process starts is own as well: the guards of the terminal are nobody else's to tell of. A command
- * that is profiled was started before the first record.
- */
-static void follow_own(struct engine *engine, const struct record *record)
-{
-	if (record->kind == RECORD_FORK && record->pid != record->fork.ppid &&
-	    is_own(engine, record->fork.ppid) && !is_own(engine, record->pid))
-		engine->own_pids[engine->nr_own_pids++ % OWN_PIDS_MAX] = (pid_t)record->pid;
-}
-
 /* --- records --- */
 
 /* What the next copies of the thread's stack are needed for. */
@@ -162,9 +143,9 @@ static void take_sample(struct engine *engine, const struct record *record,
 static void take_record(struct engine *engine, struct record *record, uint64_t *ret_unwound_ns)
 {
 	if (record->kind != RECORD_SAMPLE) {
-		follow_own(engine, record);
+		own_pids_follow(&engine->own_pids, record);
 		engine_follow(engine, record);
-	} else if (is_own(engine, record->pid)) {
+	} else if (own_pids_has(&engine->own_pids, record->pid)) {
 		engine->health.own_samples++;
 	} else if (overload_takes(engine, record)) {
 		take_sample(engine, record, ret_unwound_ns);
