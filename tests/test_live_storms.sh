@@ -3,7 +3,8 @@
 #
 # Storms of what tasks do: two thousand threads, short processes one after the other, and a process that
 # makes twenty thousand executable mappings a second, which do not join. Nothing is lost, stacks are complete
-# and have names, and the notices of all of that cost less than the samples do.
+# and have names, and the notices of all of that take a small part of a CPU: with an array that moves for each
+# mapping it was a quarter.
 
 . "${top_srcdir:-.}/tests/lib.sh"
 need jq gcc
@@ -106,8 +107,8 @@ in_storm()
 	jq -e 'def nodes: ., (.children[]? | nodes); [.tree | nodes | select(.name == "main") | nodes | .name] | index("storm_work")' \
 		"$tmp/json" >/dev/null || [ "$1" = threads ] || why="storm_work under main is not in the tree"
 	jq -e '[.tree | recurse(.children[]?) | .name] | index("storm_work")' "$tmp/json" >/dev/null || why="storm_work has no name"
-	jq -e '.health | .own_cpu_stages_s.maps < (.own_cpu_stages_s | .drain + .order + .unwind + .profile) + .kernel_estimated_s' \
-		"$tmp/json" >/dev/null || why="the sideband costs more than samples: $(jq -c .health.own_cpu_stages_s "$tmp/json")"
+	jq -e '.health | .own_cpu_stages_s.maps < .elapsed_s * 0.15' "$tmp/json" >/dev/null ||
+		why="the sideband costs too much: $(jq -c '.health | .elapsed_s, .own_cpu_stages_s' "$tmp/json")"
 }
 
 for storm in threads processes mappings; do

@@ -85,8 +85,8 @@ check "no line besides: $(grep -vE "^\$|$heads|$frames" out | head -n 3)" \
 	[ -z "$(grep -vE "^\$|$heads|$frames" out)" ]
 check "stacks that are not final" [ -z "$(grep ': pending$' out)" ]
 # The first ones wait for the tables of their files, some longer than others.
-grep -oE ' [0-9]+\.[0-9]{9}: ' out >times
-check "not in the order of their times" sort -c -s -n times
+grep -oE ' [0-9]+\.[0-9]{9}: ' out >in-order
+check "not in the order of their times" sort -c -s -n in-order
 for _ in 1 2 3; do
 	status_of "$STACKTOP" --format=samples -- timeout 1 sh -c 'while :; do :; done'
 	grep -qE '^sh [0-9]+/[0-9]+ .*: root$' out && break # else the tables came too late
