@@ -28,11 +28,13 @@
 
 /* With targets that may end, check so often whether they have, however long the delay is. */
 #define CHECK_NS NS_PER_SEC
-/* The engine answers within milliseconds; if it does not at all, leave without the last block. */
-#define CLOSING_MAX_NS (5 * NS_PER_SEC)
+/* The engine answers within milliseconds; so long after the last wait is over, leave without the last block. */
+#define CLOSING_MORE_NS (3 * NS_PER_SEC)
 /* The last block waits so long for names and unwind tables that are on their way, and is asked for so often. */
 #define SETTLE_MAX_NS  (2 * NS_PER_SEC)
 #define SETTLE_STEP_NS (20 * NS_PER_MSEC)
+/* A block without the function that --annotate means is worth nothing: its wait is longer. */
+#define CODE_MAX_NS (10 * NS_PER_SEC)
 /* Between looks for the instructions of a function. */
 #define CODE_STEP_NS (100 * NS_PER_MSEC)
 #define FEW	     20 /* one part in so many is few */
@@ -62,6 +64,7 @@ struct batch {
 	uint64_t code_until_ns;	      /* they are waited for, 0: not yet */
 	bool has_block;		      /* one was written */
 	bool is_code_late;	      /* instructions of the function may still come */
+	bool is_name_late;	      /* its name may still come */
 	bool has_stacks;	      /* something was there to be written */
 	char not_shown[ERR_TEXT_MAX]; /* of a recording */
 	int error;		      /* of the stream */
@@ -75,6 +78,17 @@ void batch_signals(sigset_t *ret)
 	sigaddset(ret, SIGTERM);
 	sigaddset(ret, SIGHUP);
 	sigaddset(ret, SIGCHLD);
+}
+
+/* How long a block that is due waits for what is on its way. */
+static uint64_t settle_max_ns(const struct batch *b)
+{
+	return b->is_code_late || b->is_name_late ? CODE_MAX_NS : SETTLE_MAX_NS;
+}
+
+static uint64_t closing_until_ns(const struct batch *b)
+{
+	return b->closing_ns + settle_max_ns(b) + CLOSING_MORE_NS;
 }
 
 /* --- blocks --- */
@@ -173,7 +187,8 @@ static bool is_settled(const struct batch *b, const struct snapshot *snapshot)
 	const struct health *health = &snapshot->health;
 	uint64_t few = snapshot->settings.is_over ? UINT64_MAX : FEW;
 
-	return !b->is_code_late && health->names_pending <= health->frames / few &&
+	return !b->is_code_late && !b->is_name_late &&
+	       health->names_pending <= health->frames / few &&
 	       health->inlines_pending <= health->frames / few &&
 	       health->ends[STACK_END_PENDING] <= health->user_stacks / few;
 }
@@ -185,7 +200,7 @@ static bool is_too_early(const struct batch *b, const struct snapshot *snapshot,
 
 	return ((count && b->nr_blocks + 1 >= count && !is_settled(b, snapshot)) ||
 		b->is_code_late) &&
-	       time_ns < b->block_ns + SETTLE_MAX_NS;
+	       time_ns < b->block_ns + settle_max_ns(b);
 }
 
 /* A picture is worth those samples too that still wait for names: once, and then all there are. */
@@ -200,7 +215,7 @@ static bool asks_for_rest(struct batch *b, uint64_t time_ns)
 
 static void take_last(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
 {
-	bool is_late = time_ns >= b->closing_ns + SETTLE_MAX_NS;
+	bool is_late = time_ns >= b->closing_ns + settle_max_ns(b);
 	/* Of a recording that was broken off what has been read is still to be unwound. */
 	bool is_all = !b->config->options->input || snapshot->settings.is_over;
 
@@ -281,9 +296,13 @@ static void choose_function(struct batch *b, const struct snapshot *snapshot, ui
 	uint64_t key = 0;
 
 	b->annotate_err = (struct err){0};
-	b->is_code_late = false;
-	if (!word || symbol_find(snapshot, "--annotate", word, &key, &b->annotate_err) < 0)
+	b->is_code_late = b->is_name_late = false;
+	if (!word)
 		return;
+	if (symbol_find(snapshot, "--annotate", word, &key, &b->annotate_err) < 0) {
+		b->is_name_late = snapshot->health.names_pending > 0;
+		return;
+	}
 	b->is_code_late = !a || a->key != key || a->state == SNAP_CODE_PENDING;
 	if (!a || a->key != key)
 		send_command(b, COMMAND_ANNOTATE, key);
@@ -297,7 +316,7 @@ static bool waits_for_code(struct batch *b, uint64_t time_ns)
 	if (!b->is_code_late)
 		return false;
 	if (!b->code_until_ns)
-		b->code_until_ns = time_ns + SETTLE_MAX_NS;
+		b->code_until_ns = time_ns + CODE_MAX_NS;
 	b->is_settling = true;
 	b->check_ns = time_ns + SETTLE_STEP_NS;
 	return time_ns < b->code_until_ns;
@@ -440,7 +459,7 @@ static int wait_ms(const struct batch *b, uint64_t time_ns)
 	uint64_t until_ns = b->is_asked ? UINT64_MAX : ask_ns(b);
 
 	if (b->closing_ns)
-		until_ns = MIN(until_ns, b->closing_ns + CLOSING_MAX_NS);
+		until_ns = MIN(until_ns, closing_until_ns(b));
 	if (until_ns == UINT64_MAX)
 		return -1;
 	return until_ns <= time_ns ? 0
@@ -473,7 +492,7 @@ static void step(struct batch *b)
 		take_messages(b);
 		take_snapshot(b, time_ns);
 	}
-	if (b->closing_ns && time_ns >= b->closing_ns + CLOSING_MAX_NS)
+	if (b->closing_ns && time_ns >= closing_until_ns(b))
 		b->is_done = true;
 	if (b->is_done || b->is_asked || time_ns < ask_ns(b))
 		return;
