@@ -50,7 +50,7 @@ changing()
 	"$STACKTOP" --format=samples -n 2000 -p "$pid" --call-graph dwarf,8192 >"$tmp/samples" 2>"$tmp/err" ||
 		why=$(cat "$tmp/err")
 	read -r wrong right nr < <(count_wrong)
-	[ "$nr" -ge 2000 ] && [ $((wrong * 100)) -le "$nr" ] || why="$wrong wrong, $right right of $nr"
+	[ "$nr" -ge 2000 ] && [ $((wrong * 1000)) -le "$nr" ] || why="$wrong wrong, $right right of $nr"
 }
 for usec in 100 10000; do
 	start "$tmp/cut" change $usec

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#define READS_UNTRIED 4
+#define READS_UNTRIED 8
 #define TESTS_NEEDED  8
 #define CUT_FRAMES    20 /* the sample has so many frames of the recursion */
 
@@ -42,7 +42,7 @@ static bool read_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t o
 {
 	const struct tail tail = {1, tid, time_ns, inner, outer, time_ns};
 
-	return tails_believe_read(tails, &tail);
+	return tails_believe_read(tails, &tail) == TAIL_BELIEVED;
 }
 
 static bool earlier_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t outer,
@@ -57,7 +57,7 @@ static bool earlier_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_
 static uint64_t read_first(uint32_t tid, uint64_t time_ns)
 {
 	for (uint64_t i = 0; i < READS_UNTRIED; i++)
-		assert_false(read_tail(tid, time_ns += TAILS_SIGHT_NS, 1000 + i, i));
+		assert_false(read_tail(tid, time_ns += TAILS_APART_NS, 1000 + i, i));
 	return time_ns;
 }
 
@@ -87,6 +87,19 @@ static void reads_of_one_moment_are_one_sight(void **state)
 	assert_true(read_tail(6, time_ns + TAILS_SIGHT_NS, 3000, 1));
 }
 
+/* A thread that did not run has the same stack for some time: reads of it are no more than one. */
+static void sights_of_a_thread_that_stands_still_count_once(void **state)
+{
+	uint64_t time_ns = NS_PER_SEC;
+
+	(void)state;
+	for (; time_ns < NS_PER_SEC + TAILS_APART_NS; time_ns += TAILS_SIGHT_NS)
+		assert_false(read_tail(7, time_ns, 1, 1));
+	for (uint64_t i = 1; i < READS_UNTRIED; i++)
+		assert_false(read_tail(7, time_ns += TAILS_APART_NS, 1, 1));
+	assert_true(read_tail(7, ++time_ns, 1, 1));
+}
+
 static void two_tails_above_one_guard_end_the_belief(void **state)
 {
 	uint64_t time_ns = read_first(7, NS_PER_SEC);
@@ -100,6 +113,12 @@ static void two_tails_above_one_guard_end_the_belief(void **state)
 	assert_true(read_tail(8, time_ns + 10, 1, 2));
 	time_ns = read_first(7, time_ns + 30 * NS_PER_SEC);
 	assert_true(read_tail(7, ++time_ns, 4, 4));
+	/* And when it did it again, only after twice as long. */
+	assert_false(read_tail(7, ++time_ns, 4, 5));
+	time_ns = read_first(7, time_ns + 30 * NS_PER_SEC);
+	assert_false(read_tail(7, ++time_ns, 6, 6));
+	time_ns = read_first(7, time_ns + 30 * NS_PER_SEC);
+	assert_true(read_tail(7, ++time_ns, 7, 7));
 }
 
 /* The program has gone on to something else: that is no contradiction. */
@@ -196,7 +215,7 @@ static struct live_read begin(void)
 static bool accepted(struct live_read *read)
 {
 	read->read_ns = ++read->time_ns;
-	return live_read_accept(tails, read, frames, &result);
+	return live_read_accept(tails, read, frames, &result) == TAIL_BELIEVED;
 }
 
 static void words_that_are_no_return_addresses_are_refused(void **state)
@@ -250,6 +269,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(first_reads_of_a_thread_are_not_believed),
 		TEST(reads_of_one_moment_are_one_sight),
+		TEST(sights_of_a_thread_that_stands_still_count_once),
 		TEST(two_tails_above_one_guard_end_the_belief),
 		TEST(tails_of_long_ago_are_forgotten),
 		TEST(earlier_tails_need_something_that_speaks_for_them),

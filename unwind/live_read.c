@@ -30,8 +30,9 @@ static bool is_above(const struct live_read *read, const struct unwind_frame *fr
 	return frame->sp > read->cut;
 }
 
-bool live_read_accept(struct tails *tails, const struct live_read *read,
-		      const struct unwind_frame *frames, const struct unwind_result *result)
+enum tail_belief live_read_accept(struct tails *tails, const struct live_read *read,
+				  const struct unwind_frame *frames,
+				  const struct unwind_result *result)
 {
 	struct tail tail = {
 		.process = read->process,
@@ -43,7 +44,7 @@ bool live_read_accept(struct tails *tails, const struct live_read *read,
 	bool is_good = true;
 
 	if (result->end != STACK_END_ROOT)
-		return false;
+		return TAIL_REFUSED;
 	for (uint32_t i = 1; i < result->nr_frames; i++) {
 		if (!is_above(read, &frames[i]))
 			continue;
@@ -51,5 +52,5 @@ bool live_read_accept(struct tails *tails, const struct live_read *read,
 		if (frames[i].is_return && i + 1 < result->nr_frames)
 			is_good &= is_after_call(read->space, &frames[i]);
 	}
-	return is_good && tails_believe_read(tails, &tail);
+	return is_good ? tails_believe_read(tails, &tail) : TAIL_REFUSED;
 }

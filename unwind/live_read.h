@@ -24,12 +24,13 @@ struct live_read {
 };
 
 /*
- * FRAMES and RESULT are of unwind_dwarf with the sample's bytes and those read, and end ROOT. True:
- * each return address found above the cut comes just after a call, and TAILS knows nothing against it.
+ * FRAMES and RESULT are of unwind_dwarf with the sample's bytes and those read. What ends ROOT is as believable
+ * as TAILS has it, if each return address found above the cut comes just after a call; the rest is refused.
  * The outermost frame is known to be a root and may come after no call.
- * What is not known yet of a file is requested by its needs_return_addrs, and the answer is false.
+ * What is not known yet of a file is requested by its needs_return_addrs, and the answer is a refusal.
  */
-bool live_read_accept(struct tails *tails, const struct live_read *read,
-		      const struct unwind_frame *frames, const struct unwind_result *result);
+enum tail_belief live_read_accept(struct tails *tails, const struct live_read *read,
+				  const struct unwind_frame *frames,
+				  const struct unwind_result *result);
 
 #endif

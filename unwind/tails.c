@@ -12,9 +12,10 @@
 #define INNERS	       16384u
 #define THREADS	       4096u
 #define SEEN_NS	       (2 * NS_PER_SEC) /* then a thread may have gone on to something else */
-#define READS_UNTRIED  4u		/* not believed */
+#define READS_UNTRIED  8u		/* not believed */
 #define SIGHT_READS    4u		/* believed of one sight */
 #define DISTRUST_NS    (30 * NS_PER_SEC)
+#define DISTRUST_MAX   5u /* it is doubled so often at most */
 #define SCORE_MAX      20 /* either way: what was long ago counts no more */
 #define SCORE_AGAINST  8
 #define SCORE_BELIEVED 8
@@ -27,10 +28,12 @@ struct inner {
 struct thread {
 	uint64_t id; /* of process and thread */
 	uint64_t distrust_until_ns;
-	uint64_t sight_ns;    /* when the last sight began ... */
-	uint32_t nr_in_sight; /* ... and the reads in it */
-	uint32_t nr_reads;    /* with nothing against them, up to READS_UNTRIED */
-	int score;	      /* of tails of earlier stacks */
+	uint32_t nr_distrusted; /* so often */
+	uint64_t sight_ns;	/* when the last sight began ... */
+	uint32_t nr_in_sight;	/* ... and the reads in it */
+	uint64_t read_ns;	/* the last one that was counted */
+	uint32_t nr_reads; /* TAILS_APART_NS apart with nothing against them, up to READS_UNTRIED */
+	int score;	   /* of tails of earlier stacks */
 };
 
 struct tails {
@@ -83,7 +86,14 @@ static bool contradicts(struct tails *tails, struct thread *thread, const struct
 	return true;
 }
 
-bool tails_believe_read(struct tails *tails, const struct tail *tail)
+static void distrust(struct thread *thread, uint64_t time_ns)
+{
+	thread->nr_reads = 0;
+	thread->distrust_until_ns = time_ns + (DISTRUST_NS << thread->nr_distrusted);
+	thread->nr_distrusted = MIN(thread->nr_distrusted + 1, DISTRUST_MAX);
+}
+
+enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail)
 {
 	struct thread *thread = thread_of(tails, tail->process, tail->tid);
 
@@ -92,16 +102,17 @@ bool tails_believe_read(struct tails *tails, const struct tail *tail)
 		thread->nr_in_sight = 0;
 	}
 	thread->nr_in_sight++;
-	if (contradicts(tails, thread, tail)) {
-		thread->nr_reads = 0;
-		thread->distrust_until_ns = tail->time_ns + DISTRUST_NS;
-	}
+	if (contradicts(tails, thread, tail))
+		distrust(thread, tail->time_ns);
 	if (tail->time_ns < thread->distrust_until_ns)
-		return false;
+		return TAIL_REFUSED;
 	if (thread->nr_reads == READS_UNTRIED)
-		return thread->nr_in_sight <= SIGHT_READS;
-	thread->nr_reads += thread->nr_in_sight == 1;
-	return false;
+		return thread->nr_in_sight <= SIGHT_READS ? TAIL_BELIEVED : TAIL_REFUSED;
+	if (tail->seen_ns >= thread->read_ns + TAILS_APART_NS) {
+		thread->read_ns = tail->seen_ns;
+		thread->nr_reads++;
+	}
+	return TAIL_UNTRIED;
 }
 
 bool tails_believe_earlier(struct tails *tails, const struct tail *tail)

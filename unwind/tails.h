@@ -46,12 +46,18 @@ struct tail {
 	uint64_t seen_ns; /* when it was seen in full */
 };
 
+enum tail_belief {
+	TAIL_REFUSED,
+	TAIL_UNTRIED, /* not believed yet, but it speaks for those that come */
+	TAIL_BELIEVED,
+};
+
 /*
- * May a tail that was read from the process be believed? Those of a thread's first few sights are not, nor more than
- * a few of one sight, so the newest sample comes first; and none for half a
- * minute after one inner part has stood below two tails.
+ * May a tail that was read from the process be believed? Those of a thread's first sights are not, which are counted
+ * TAILS_APART_NS apart, nor more than a few of one sight, so the newest sample comes first; and none for half a
+ * minute after one inner part has stood below two tails, twice as long each time that it happens again.
  */
-bool tails_believe_read(struct tails *tails, const struct tail *tail);
+enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail);
 
 /*
  * May a tail of an earlier stack be believed? Tests of the thread's tails have to speak for that, and much more often

@@ -158,11 +158,11 @@ static void leave_out_user_part(struct engine *engine, struct stack_made *made)
 }
 
 /*
- * Unwind INPUT, which is W's or made of it. *RET_END gets its end; true: that is final. False: it waits
+ * Unwind INPUT, which is W's or made of it, into *RET. True: its end is final. False: it waits
  * for a table until GIVE_UP_NS.
  */
 static bool unwind_again(struct waiting *w, struct engine *engine, const struct stack_input *input,
-			 uint64_t give_up_ns, enum stack_end *ret_end)
+			 uint64_t give_up_ns, struct stack_made *ret)
 {
 	const struct process *process = procs_by_index(engine->procs, w->process);
 	const struct record record = {.pid = w->pid,
@@ -170,30 +170,28 @@ static bool unwind_again(struct waiting *w, struct engine *engine, const struct 
 				      .cpu = w->cpu,
 				      .time_ns = w->time_ns,
 				      .sample = {.period = w->period}};
-	struct stack_made made;
 
-	stack_path(&engine->stacks, process, input, &made);
-	*ret_end = made.end;
-	if (made.end == STACK_END_PENDING) {
+	stack_path(&engine->stacks, process, input, ret);
+	if (ret->end == STACK_END_PENDING) {
 		resolve_note_request(engine->resolver);
 		if (w->time_ns >= give_up_ns) {
 			w->wait_for = BACKLOG_TABLE;
-			w->module = made.end_module;
+			w->module = ret->end_module;
 			w->has_table = procs_module(engine->procs, w->module)->unwind.has_table;
 			return false;
 		}
-		made.end = STACK_END_LATE;
+		ret->end = STACK_END_LATE;
 	}
-	if (made.end == STACK_END_NO_STACK && process->has_execed)
-		leave_out_user_part(engine, &made);
-	engine_replace(engine, w->ticket, &record, process, input, &made);
+	if (ret->end == STACK_END_NO_STACK && process->has_execed)
+		leave_out_user_part(engine, ret);
+	engine_replace(engine, w->ticket, &record, process, input, ret);
 	return true;
 }
 
 /* Unwind W again. Returns true when it need not wait any longer. */
 static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t give_up_ns)
 {
-	enum stack_end end;
+	struct stack_made made;
 
 	if (w->is_done)
 		return true;
@@ -202,7 +200,7 @@ static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t giv
 		return false;
 	}
 	waiting_link(w);
-	return unwind_again(w, engine, &w->input, give_up_ns, &end);
+	return unwind_again(w, engine, &w->input, give_up_ns, &made);
 }
 
 void backlog_retry(struct backlog *b, struct engine *engine, uint64_t give_up_ns)
@@ -269,14 +267,14 @@ bool backlog_take_rest(struct backlog *b, struct engine *engine, uint64_t ticket
 		       uint64_t bytes, uint64_t read_ns)
 {
 	struct waiting *w = find(b, ticket);
-	enum stack_end end = STACK_END_TRUNCATED;
 	struct stack_input input;
+	struct stack_made made;
 
 	if (!w)
 		return false;
 	waiting_link(w);
 	w->is_done = unwind_again(
 		w, engine, data && join(w, data, bytes, read_ns, &input) ? &input : &w->input, 0,
-		&end);
-	return end == STACK_END_LIVE_READ;
+		&made);
+	return made.rest_is_useful;
 }

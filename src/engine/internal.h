@@ -115,6 +115,7 @@ struct stack_made {
 	uint32_t end_module; /* where, or UNWIND_NO_MODULE */
 	uint32_t bytes_used; /* of the copy that were read */
 	bool was_cut;	     /* the copy ended before the stack did, whatever completed it */
+	bool rest_is_useful; /* what was read of it completes this one or, that being right, later ones */
 };
 
 /* What stacks are made with, and room for one. */
@@ -312,7 +313,7 @@ void backlog_retry(struct backlog *backlog, struct engine *engine, uint64_t give
 /*
  * The rest of TICKET's stack has been read, or (DATA NULL) could not be: BYTES of DATA, the first
  * BROKER_GUARD_BYTES of which the sample has as its last. It has its final stack then, unless that waits for
- * a table too. True: the rest has completed it.
+ * a table too. True: the rest was of use.
  */
 bool backlog_take_rest(struct backlog *backlog, struct engine *engine, uint64_t ticket,
 		       uint8_t *data, uint64_t bytes, uint64_t read_ns);

@@ -22,7 +22,7 @@
 #define URGENT_MIN     4u		  /* samples in a second for which the rounds are short */
 #define STITCHED_EVERY 4u /* stitched stacks: one of so many is read, which also tests stitching */
 #define JUDGE_MIN      32u
-#define USEFUL_PART    8u /* one of so many is completed, or it is not worth the work */
+#define USEFUL_PART    8u		/* one of so many is of use, or it is not worth the work */
 #define PAUSE_MIN_NS   (NS_PER_SEC / 2) /* where they bring nothing: each time twice as long */
 #define PAUSE_MAX_NS   (16 * NS_PER_SEC)
 
@@ -32,7 +32,7 @@ struct rests {
 	uint32_t wanted, wanted_before;	    /* samples, in this second and in the one before */
 	uint32_t asked;
 	uint32_t nr_stitched;
-	uint32_t judged, completed; /* since it was last looked at whether they are */
+	uint32_t judged, useful; /* since it was last looked at whether they are */
 	uint64_t pause_until_ns, pause_ns;
 };
 
@@ -94,19 +94,19 @@ bool rest_is_wanted(struct engine *engine, const struct process *process,
 }
 
 /* Whether the last ones were worth it. */
-static void judge(struct rests *rests, bool is_completed)
+static void judge(struct rests *rests, bool is_useful)
 {
 	rests->judged++;
-	rests->completed += is_completed;
+	rests->useful += is_useful;
 	if (rests->judged < JUDGE_MIN)
 		return;
-	if (rests->completed >= rests->judged / USEFUL_PART) {
+	if (rests->useful >= rests->judged / USEFUL_PART) {
 		rests->pause_ns = 0;
 	} else {
 		rests->pause_ns = MIN(MAX(rests->pause_ns * 2, PAUSE_MIN_NS), PAUSE_MAX_NS);
 		rests->pause_until_ns = now_ns() + rests->pause_ns;
 	}
-	rests->judged = rests->completed = 0;
+	rests->judged = rests->useful = 0;
 }
 
 void rest_ask(struct engine *engine, uint64_t ticket, const struct process *process,

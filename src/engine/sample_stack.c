@@ -344,11 +344,13 @@ static void unwind_live(struct stacks *s, const struct process *process,
 
 /*
  * With the rest of the stack, which was read after the sample. True: that is its end, or why it waits;
- * later stacks are stitched to it. False: the sample's own bytes are all there is.
+ * later stacks are stitched to it. False: the sample's own bytes are all there is, but the rest may be of use later.
  */
 static bool unwind_with_rest(struct stacks *s, const struct process *process,
-			     const struct stack_input *input, struct unwind_result *ret)
+			     const struct stack_input *input, struct unwind_result *ret,
+			     bool *ret_is_useful)
 {
+	enum tail_belief belief;
 	struct unwind_space space = *process_space(process);
 	const struct live_read read = {
 		.space = &space,
@@ -367,7 +369,9 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 	if (ret->end == STACK_END_PENDING)
 		return true;
 	space.code = codes_of(s->codes, process->index, input->time_ns);
-	if (!live_read_accept(s->tails, &read, s->user, ret))
+	belief = live_read_accept(s->tails, &read, s->user, ret);
+	*ret_is_useful = belief != TAIL_REFUSED;
+	if (belief != TAIL_BELIEVED)
 		return false;
 	/* Live reads come one soon after the other. */
 	stitch_test(s->stitch, process->index, input->tid, input->time_ns, TAILS_APART_NS, s->user,
@@ -427,12 +431,12 @@ static void compare_fp(struct stacks *s, const struct process *process,
 /* Of this machine's kind, with registers. */
 static void dwarf_part(struct stacks *s, const struct process *process,
 		       const struct stack_input *input, struct unwind_result *ret,
-		       bool *ret_was_cut)
+		       struct stack_made *made)
 {
 	const struct unwind_stack stack = copied_stack(input);
 
-	*ret_was_cut = input->copied_bytes > 0;
-	if (input->copied_bytes > 0 && unwind_with_rest(s, process, input, ret))
+	made->was_cut = input->copied_bytes > 0;
+	if (made->was_cut && unwind_with_rest(s, process, input, ret, &made->rest_is_useful))
 		return;
 	unwind_live(s, process, input, &stack, ret);
 	if (ret->end == STACK_END_ROOT && ret->nr_frames > 0)
@@ -443,12 +447,13 @@ static void dwarf_part(struct stacks *s, const struct process *process,
 			*ret = no_user;
 		return;
 	}
-	*ret_was_cut = ret->end == STACK_END_TRUNCATED && stack.is_cut;
+	made->was_cut = ret->end == STACK_END_TRUNCATED && stack.is_cut;
 	complete_by_earlier(s, process, input, &stack, ret);
 }
 
 static void user_part(struct stacks *s, const struct process *process,
-		      const struct stack_input *input, struct unwind_result *ret, bool *ret_was_cut)
+		      const struct stack_input *input, struct unwind_result *ret,
+		      struct stack_made *made)
 {
 	const struct unwind_space *space = process_space(process);
 
@@ -470,7 +475,7 @@ static void user_part(struct stacks *s, const struct process *process,
 		chain_part(s, space, input, ret);
 		return;
 	}
-	dwarf_part(s, process, input, ret, ret_was_cut);
+	dwarf_part(s, process, input, ret, made);
 	if (input->leaf && input->leaf != input->pc && ret->nr_frames > 0 &&
 	    ret->end != STACK_END_NO_STACK)
 		unwind_frame_of(space, input->leaf, false, NULL, &s->user[0]);
@@ -515,10 +520,10 @@ void stack_path(struct stacks *s, const struct process *process, const struct st
 {
 	struct unwind_result result;
 	struct resolve_jit jit;
-	bool was_cut = false;
 	uint32_t nr = 0;
 
-	user_part(s, process, input, &result, &was_cut);
+	*ret = (struct stack_made){0};
+	user_part(s, process, input, &result, ret);
 	jit = jit_of(s, process, input, result.nr_frames);
 	for (uint32_t i = result.nr_frames; i-- > 0;)
 		s->path[nr++] = user_frame(&s->user[i], &jit);
@@ -529,12 +534,9 @@ void stack_path(struct stacks *s, const struct process *process, const struct st
 			.off = input->kernel_ips[i] - (i > 0),
 		};
 	assert(nr <= s->max_frames + KERNEL_IPS_MAX);
-	*ret = (struct stack_made){
-		.nr = nr,
-		.nr_user = result.nr_frames,
-		.end = result.end,
-		.end_module = result.end_module,
-		.bytes_used = result.bytes_used,
-		.was_cut = was_cut,
-	};
+	ret->nr = nr;
+	ret->nr_user = result.nr_frames;
+	ret->end = result.end;
+	ret->end_module = result.end_module;
+	ret->bytes_used = result.bytes_used;
 }
