@@ -13,6 +13,7 @@ libmain_a_SOURCES = \
 	src/process.c src/process.h \
 	src/report_writer.c src/report_writer.h \
 	src/session.c src/session.h \
+	src/settings.c src/settings.h \
 	src/symbol.c src/symbol.h
 
 bin_PROGRAMS += stacktop
@@ -43,6 +44,11 @@ UNIT_TESTS += tests/test_main_options
 tests_test_main_options_SOURCES = tests/test_main_options.c
 tests_test_main_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_main_options_LDADD = libmain.a $(LINK_OUT) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_main_settings
+tests_test_main_settings_SOURCES = tests/test_main_settings.c
+tests_test_main_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_main_settings_LDADD = libmain.a $(LINK_BROKER) $(LINK_OUT) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_main_cgroup
 tests_test_main_cgroup_SOURCES = tests/test_main_cgroup.c

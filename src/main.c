@@ -6,6 +6,7 @@
 #include "src/completion.h"
 #include "src/options.h"
 #include "src/session.h"
+#include "src/settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,17 +54,54 @@ static int flush_output(void)
 	return STATUS_FAILURE;
 }
 
+/* What the options point into. */
+struct settings {
+	char *path, *text;
+};
+
+static int read_settings(struct settings *settings, struct options *ret, struct err *err)
+{
+	int r = settings_path(&settings->path);
+
+	if (r == -ENOMEM)
+		return err_set(err, r, "no memory");
+	if (r < 0)
+		return 0;
+	ret->settings = settings->path;
+	settings->text = settings_read(settings->path, ret, &ret->settings_err);
+	return 0;
+}
+
+/* Settings are for the screen: what programs read of batch mode does not depend on them. */
+static int parse(int argc, char **argv, struct settings *settings, struct options *ret,
+		 struct err *err)
+{
+	struct options defaults;
+	int r;
+
+	options_init(&defaults);
+	r = options_parse(argc, argv, &defaults, ret, err);
+	if (r < 0 || ret->action != OPTIONS_RUN || session_is_batch(ret))
+		return r;
+	r = read_settings(settings, &defaults, err);
+	if (r < 0)
+		return r;
+	options_done(ret);
+	return options_parse(argc, argv, &defaults, ret, err);
+}
+
 static int run(int argc, char **argv)
 {
 	struct err err = {0};
 	struct options options;
+	struct settings settings = {0};
 	int r, status;
 
 	if (identity_begin(&err) < 0) {
 		say_err(&err);
 		return STATUS_FAILURE;
 	}
-	r = options_parse(argc, argv, &options, &err);
+	r = parse(argc, argv, &settings, &options, &err);
 	if (r == -ENOMEM) {
 		say_err(&err);
 		status = STATUS_FAILURE;
@@ -85,6 +123,8 @@ static int run(int argc, char **argv)
 		say_err(&err);
 	}
 	options_done(&options);
+	free(settings.text);
+	free(settings.path);
 	return status;
 }
 

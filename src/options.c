@@ -62,6 +62,7 @@ struct spec {
 	size_t at, nr, also; /* offsets in struct options: value, count, a flag that is set too */
 	struct arg_list range;
 	const char *(*name_of)(int);
+	bool is_setting; /* may stand in the settings file */
 };
 #define AT(field)   .at = offsetof(struct options, field)
 #define ALSO(field) .also = offsetof(struct options, field)
@@ -75,6 +76,7 @@ struct spec {
 #define IDS(ids, count, ...) \
 	.set = set_ids, AT(ids), .nr = offsetof(struct options, count), .range = {__VA_ARGS__}
 #define ACTION(which) .set = set_action, .range = {.min = which}
+#define SETTING	      .is_setting = true
 
 static void *at(struct options *o, size_t offset)
 {
@@ -261,7 +263,7 @@ static const struct spec specs[] = {
 	 TEXT(symfs, "the name of a folder")},
 
 	{'F', "freq", "HZ", "samples per second and CPU (default 999)", "How to sample",
-	 NUMBER(freq_hz, 1, FREQ_MAX_HZ), ALSO(freq_given)},
+	 NUMBER(freq_hz, 1, FREQ_MAX_HZ), ALSO(freq_given), SETTING},
 	{'c', "count", "PERIOD", "a sample every PERIOD events instead", NULL,
 	 NUMBER(period, 1, PERIOD_MAX), ALSO(period_given)},
 	{'e', "event", "EVENT",
@@ -272,39 +274,39 @@ static const struct spec specs[] = {
 	{0, "call-graph", "MODE",
 	 "how stacks are unwound: fp, dwarf[,BYTES of stack to copy, 4096 to 65528; without: as many as "
 	 "are needed] or lbr (default dwarf)",
-	 NULL, .set = set_mode, ALSO(mode_given), .name_of = mode_name_of},
+	 NULL, .set = set_mode, ALSO(mode_given), .name_of = mode_name_of, SETTING},
 	{0, "max-depth", "FRAMES",
 	 "at most so many frames of a user stack, 1024 to 65536; what is deeper ends \"depth\" "
 	 "(default 4096)",
-	 NULL, NUMBER(max_depth, UNWIND_FRAMES_MAX, UNWIND_DEPTH_MAX)},
+	 NULL, NUMBER(max_depth, UNWIND_FRAMES_MAX, UNWIND_DEPTH_MAX), SETTING},
 	{0, "budget", "PERCENT",
 	 "what sampling may cost of each CPU that is sampled, what it takes from the programs included; "
 	 "copies of stacks and rate are lowered to stay below it (default 5; 0: no limit)",
-	 NULL, NUMBER(budget_pct, 0, 100), ALSO(budget_given)},
+	 NULL, NUMBER(budget_pct, 0, 100), ALSO(budget_given), SETTING},
 	{0, "no-complete", NULL,
 	 "leave stacks that are cut off as they are: read no rest from the process, take none from "
 	 "earlier stacks of the thread",
-	 NULL, FLAG(no_complete)},
+	 NULL, FLAG(no_complete), SETTING},
 	{0, "window", "SECONDS", "sums are over the last SECONDS (default 10)", NULL,
-	 SECONDS(window_ns, WINDOW_MIN_NS, WINDOW_MAX_NS), ALSO(window_given)},
+	 SECONDS(window_ns, WINDOW_MIN_NS, WINDOW_MAX_NS), ALSO(window_given), SETTING},
 
 	{'d', "delay", "SECONDS", "between two refreshes (default 2)", "What to show",
-	 SECONDS(delay_ns, DELAY_MIN_NS, DELAY_MAX_NS), ALSO(delay_given)},
+	 SECONDS(delay_ns, DELAY_MIN_NS, DELAY_MAX_NS), ALSO(delay_given), SETTING},
 	{0, "view", "VIEW", "functions, callers, tree or health (default functions)", NULL,
-	 NAME(view, view_name)},
+	 NAME(view, view_name), SETTING},
 	{0, "sort", "COLUMN", "self, total, name or object (default self)", NULL,
-	 NAME(sort, view_sort_name)},
+	 NAME(sort, view_sort_name), SETTING},
 	{0, "names", "FORM", "short (without arguments), full or mangled (default short)", NULL,
-	 NAME(names, view_names_name), ALSO(names_given)},
+	 NAME(names, view_names_name), ALSO(names_given), SETTING},
 	{0, "inline", NULL,
 	 "show inlined functions as frames of their own, with files and lines, as far as debug "
 	 "information tells (key i)",
-	 NULL, FLAG(is_inlined)},
+	 NULL, FLAG(is_inlined), SETTING},
 	{0, "fold-recursion", NULL,
 	 "cycles of calls that follow each other are one, with their number (key r)", NULL,
-	 FLAG(folds_recursion)},
+	 FLAG(folds_recursion), SETTING},
 	{0, "no-color", NULL, "no colours on the screen, as with NO_COLOR set", NULL,
-	 FLAG(no_color)},
+	 FLAG(no_color), SETTING},
 
 	{'b', "batch", NULL, "write text instead of showing a screen",
 	 "Batch mode (also without a terminal on standard output)", FLAG(batch)},
@@ -335,7 +337,7 @@ static const struct spec specs[] = {
 	 "fetch debug files that are not on this machine from the servers of DEBUGINFOD_URLS or "
 	 "/etc/debuginfod: on, off or ask (default ask: the key D of the screen allows it; off in "
 	 "batch mode); or the URLs of servers, on",
-	 "Other", .set = set_debuginfod},
+	 "Other", .set = set_debuginfod, SETTING},
 	{0, "completion", "SHELL", "print what completes this command line in bash, zsh or fish",
 	 NULL, .set = set_shell, AT(shell), .name_of = shell_name_of},
 	{'V', "version", NULL, "show the version", NULL, ACTION(OPTIONS_VERSION)},
@@ -572,10 +574,37 @@ static int check_together(const struct options *o, struct err *err)
 	return 0;
 }
 
-int options_parse(int argc, char **argv, struct options *ret, struct err *err)
-{
-	int r;
+/* --- settings --- */
 
+static int set_flag(const struct given *given, struct options *o, struct err *err)
+{
+	char text[ARG_SHOWN_MAX];
+	bool is_on = strcmp(given->word, "yes") == 0;
+
+	if (!is_on && strcmp(given->word, "no") != 0)
+		return err_set(err, -EINVAL, "%s: '%s' is not yes or no", given->option,
+			       arg_shown(given->word, text, sizeof(text)));
+	*(bool *)at(o, given->spec->also) = is_on;
+	return 0;
+}
+
+int options_set(struct options *o, const char *name, const char *word, struct err *err)
+{
+	struct given given = {.option = name, .word = word};
+	char text[ARG_SHOWN_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(specs) && !given.spec; i++)
+		if (specs[i].is_setting && strcmp(specs[i].name, name) == 0)
+			given.spec = &specs[i];
+	if (!given.spec)
+		return err_set(err, -EINVAL, "'%s' is no setting",
+			       arg_shown(name, text, sizeof(text)));
+	/* Whether it was given is said of the command line alone: what excludes each other is chosen there. */
+	return given.spec->argument ? given.spec->set(&given, o, err) : set_flag(&given, o, err);
+}
+
+void options_init(struct options *ret)
+{
 	*ret = (struct options){
 		.freq_hz = FREQ_DEFAULT_HZ,
 		.mode = STACK_MODE_DWARF,
@@ -584,6 +613,14 @@ int options_parse(int argc, char **argv, struct options *ret, struct err *err)
 		.min_pct = MIN_PCT_DEFAULT,
 		.window_ns = WINDOW_DEFAULT_NS,
 	};
+}
+
+int options_parse(int argc, char **argv, const struct options *defaults, struct options *ret,
+		  struct err *err)
+{
+	int r;
+
+	*ret = *defaults;
 	r = parse_words(argc, argv, ret, err);
 	if (r < 0 || ret->action != OPTIONS_RUN)
 		return r;

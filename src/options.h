@@ -63,6 +63,9 @@ struct options {
 	double min_pct; /* of the trees of batch mode: what is less is not shown */
 	bool no_color;
 
+	const char *settings;	 /* the file of settings, or NULL */
+	struct err settings_err; /* what was wrong in it; code 0: nothing */
+
 	enum options_fetch fetch;
 	const char *debuginfod; /* servers to fetch debug files from; NULL: the usual ones */
 
@@ -76,11 +79,21 @@ struct options {
 	bool mode_given, names_given, window_given, delay_given, budget_given;
 };
 
+/* What holds without a word on the command line. Nothing to free. */
+void options_init(struct options *ret);
+
 /*
- * Parse ARGV into *RET, which is filled in whatever comes of it (free it with
- * options_done). Returns 0 or -EINVAL with ERR naming the word at fault; -ENOMEM.
+ * Change what OPTIONS_INIT has made by one line of the settings file: NAME is that of an option without
+ * its dashes, WORD (kept as a pointer) its argument, or yes and no. Returns 0 or -EINVAL, ERR telling why.
  */
-int options_parse(int argc, char **argv, struct options *ret, struct err *err);
+int options_set(struct options *options, const char *name, const char *word, struct err *err);
+
+/*
+ * Parse ARGV into *RET, where what is not given is as in DEFAULTS; it is filled in whatever comes
+ * of it (free it with options_done). Returns 0 or -EINVAL with ERR naming the word at fault; -ENOMEM.
+ */
+int options_parse(int argc, char **argv, const struct options *defaults, struct options *ret,
+		  struct err *err);
 void options_done(struct options *options);
 
 /* The format is one of single samples. */

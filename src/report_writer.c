@@ -11,6 +11,7 @@
 #include "src/base/io.h"
 #include "src/broker/writer.h"
 #include "src/out/out.h"
+#include "src/settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,21 +25,25 @@
 #define END_MAX_S 1 /* how long leaving waits for a report */
 
 struct report_writer {
-	int process; /* its socket; -1: we write ourselves */
+	int process;	      /* its socket; -1: we write ourselves */
+	const char *settings; /* the file of them, or NULL */
 	bool is_busy;
-	pthread_t thread; /* while busy and without that process */
-	char *name;
+	bool has_thread;  /* of its own, while busy */
+	pthread_t thread; /* which writes */
+	char *name;	  /* NULL: the settings */
 	void *data;
 	size_t len;
 	struct err err; /* the thread's answer */
 };
 
-struct report_writer *report_writer_new(int process)
+struct report_writer *report_writer_new(int process, const char *settings)
 {
 	struct report_writer *writer = calloc(1, sizeof(*writer));
 
-	if (writer)
-		writer->process = process;
+	if (!writer)
+		return NULL;
+	writer->process = process;
+	writer->settings = settings;
 	return writer;
 }
 
@@ -48,7 +53,7 @@ static void forget_job(struct report_writer *writer)
 	free(writer->data);
 	writer->name = NULL;
 	writer->data = NULL;
-	writer->is_busy = false;
+	writer->is_busy = writer->has_thread = false;
 }
 
 static void *write_report(void *context)
@@ -56,7 +61,10 @@ static void *write_report(void *context)
 	struct report_writer *writer = context;
 
 	writer->err = (struct err){0};
-	out_save(AT_FDCWD, writer->name, writer->data, writer->len, &writer->err);
+	if (writer->name)
+		out_save(AT_FDCWD, writer->name, writer->data, writer->len, &writer->err);
+	else
+		settings_write(writer->settings, writer->data, &writer->err);
 	return NULL;
 }
 
@@ -69,6 +77,7 @@ static int start_thread(struct report_writer *writer)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = pthread_create(&writer->thread, NULL, write_report, writer);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	writer->has_thread = r == 0;
 	return -r;
 }
 
@@ -102,6 +111,16 @@ static int ask_process(struct report_writer *writer, struct err *err)
 	return r < 0 ? explain(r, writer->name, err) : 0;
 }
 
+static int begun(struct report_writer *writer, int r)
+{
+	if (r < 0) {
+		forget_job(writer);
+		return r;
+	}
+	writer->is_busy = true;
+	return -EINPROGRESS;
+}
+
 int report_writer_save(struct report_writer *writer, const char *name, const void *data, size_t len,
 		       struct err *err)
 {
@@ -124,12 +143,20 @@ int report_writer_save(struct report_writer *writer, const char *name, const voi
 		if (r < 0)
 			out_save_error(r, name, err);
 	}
-	if (r < 0) {
-		forget_job(writer);
-		return r;
-	}
-	writer->is_busy = true;
-	return -EINPROGRESS;
+	return begun(writer, r);
+}
+
+int report_writer_save_settings(struct report_writer *writer, const char *lines, struct err *err)
+{
+	int r;
+
+	if (writer->is_busy)
+		return err_set(err, -EBUSY, "the last report is still being written");
+	writer->data = strdup(lines);
+	r = writer->data ? start_thread(writer) : -ENOMEM;
+	if (r < 0)
+		err_set(err, r, "cannot write the settings: %s", strerror(-r));
+	return begun(writer, r);
 }
 
 int report_writer_poll(struct report_writer *writer, struct err *err)
@@ -138,7 +165,7 @@ int report_writer_poll(struct report_writer *writer, struct err *err)
 
 	if (!writer->is_busy)
 		return 0;
-	if (writer->process >= 0) {
+	if (!writer->has_thread) {
 		r = writer_answer(writer->process, 0);
 		if (r == -EINPROGRESS)
 			return r;
@@ -161,7 +188,7 @@ struct report_writer *report_writer_free(struct report_writer *writer)
 
 	if (!writer)
 		return NULL;
-	if (writer->is_busy && writer->process < 0) {
+	if (writer->has_thread) {
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec += END_MAX_S;
 		if (pthread_timedjoin_np(writer->thread, NULL, &until) != 0)

@@ -13,8 +13,11 @@
 
 struct report_writer;
 
-/* PROCESS: the socket of that which creates the files (writer.h, borrowed); -1: we do ourselves. NULL: no memory. */
-struct report_writer *report_writer_new(int process);
+/*
+ * PROCESS: the socket of that which creates the files (writer.h, borrowed); -1: we do ourselves. SETTINGS: the
+ * file of settings (borrowed), or NULL. NULL: no memory.
+ */
+struct report_writer *report_writer_new(int process, const char *settings);
 /* Waits a moment for a report that is being written. */
 struct report_writer *report_writer_free(struct report_writer *writer);
 
@@ -25,6 +28,8 @@ struct report_writer *report_writer_free(struct report_writer *writer);
  */
 int report_writer_save(struct report_writer *writer, const char *name, const void *data, size_t len,
 		       struct err *err);
+/* The same with the file of settings and LINES for it (settings_write), always as the user we run as. */
+int report_writer_save_settings(struct report_writer *writer, const char *lines, struct err *err);
 int report_writer_poll(struct report_writer *writer, struct err *err);
 
 #endif

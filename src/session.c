@@ -525,6 +525,11 @@ static int save(void *context, const char *name, const void *data, size_t len, s
 	return report_writer_save(context, name, data, len, err);
 }
 
+static int save_settings(void *context, const char *lines, struct err *err)
+{
+	return report_writer_save_settings(context, lines, err);
+}
+
 static int save_poll(void *context, struct err *err)
 {
 	return report_writer_poll(context, err);
@@ -562,9 +567,13 @@ static int run_screen(struct session *s, struct err *err)
 		.report_name = report_name,
 		.save = save,
 		.save_poll = save_poll,
+		.save_settings = s->options->settings ? save_settings : NULL,
+		.where = s->options->settings,
+		.servers = s->options->debuginfod,
+		.notice = s->options->settings_err.code ? s->options->settings_err.text : NULL,
 	};
 
-	s->writer = report_writer_new(s->writer_sock);
+	s->writer = report_writer_new(s->writer_sock, s->options->settings);
 	if (!s->writer) {
 		err_set(err, -ENOMEM, "no memory");
 		return 1;
@@ -653,12 +662,17 @@ static void end_session(struct session *s, struct err *err)
 	free(s->env);
 }
 
+bool session_is_batch(const struct options *options)
+{
+	return options->batch || !isatty(STDOUT_FILENO);
+}
+
 int session_run(const struct options *options, void (*say)(const char *text), struct err *err)
 {
 	struct session s = {
 		.options = options,
 		.say = say,
-		.is_batch = options->batch || !isatty(STDOUT_FILENO),
+		.is_batch = session_is_batch(options),
 		.status = 1,
 		.input = INPUT_NONE,
 		.root_fd = -1,

@@ -9,6 +9,9 @@
 #include "src/base/err.h"
 #include "src/options.h"
 
+/* There is to be no screen. */
+bool session_is_batch(const struct options *options);
+
 /*
  * Run until the person, the command, the targets or a signal ends it. SAY shows one line
  * beside the output. Returns the exit status; ERR (code 0: none) is for the person.

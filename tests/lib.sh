@@ -23,6 +23,8 @@ cleanup()
 	rm -rf "$tmp"
 }
 trap cleanup EXIT
+# Screens begin as they are made, not as whoever runs the tests likes them.
+export XDG_CONFIG_HOME=$tmp/no-settings
 trap 'exit 130' INT TERM
 
 # perf keeps copies of the files that it meets in the user's home, and takes names from there.

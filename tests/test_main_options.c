@@ -22,6 +22,7 @@ static int parse(const char *words, struct options *ret, struct err *err)
 {
 	static char copy[512];
 	static char *argv[WORDS_MAX + 2];
+	struct options defaults;
 	char *state = NULL;
 	int argc = 0;
 
@@ -33,7 +34,8 @@ static int parse(const char *words, struct options *ret, struct err *err)
 	}
 	argv[argc] = NULL;
 	*err = (struct err){0};
-	return options_parse(argc, argv, ret, err);
+	options_init(&defaults);
+	return options_parse(argc, argv, &defaults, ret, err);
 }
 
 static void the_defaults_are_those_of_the_manual(void **state)

@@ -316,6 +316,8 @@ narrowing() {
 	key 3
 	see start_thread
 	see_not leaf_70
+	key O
+	see 'no file for settings'
 	# Files are of the same stacks.
 	key w
 	key C-u

@@ -207,6 +207,9 @@ static void act_on_screen(struct ui *ui, enum request request)
 	case REQUEST_WRITE:
 		write_begin(ui);
 		break;
+	case REQUEST_SETTINGS:
+		write_settings(ui);
+		break;
 	case REQUEST_REDRAW:
 		clearok(curscr, TRUE); /* everything, with the next refresh */
 		break;

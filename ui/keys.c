@@ -86,6 +86,8 @@ const struct ui_key ui_keys[] = {
 	{"D", "Program", "debug files from debuginfod servers: allow, stop",
 	 {{'D', REQUEST_FETCH}}},
 	{"w", "Program", "write this view to a file", {{'w', REQUEST_WRITE}}},
+	{"O", "Program", "begin like this from now on: write the settings file",
+	 {{'O', REQUEST_SETTINGS}}},
 	{"? h F1", "Program", "this help",
 	 {{'?', REQUEST_HELP}, {'h', REQUEST_HELP}, {CODE(KEY_F(1)), REQUEST_HELP}}},
 	{"Ctrl-L", "Program", "draw the screen anew", {{KEY_CTRL('L'), REQUEST_REDRAW}}},

@@ -167,6 +167,8 @@ void annotate_draw_title(struct ui *ui, int line);
 void write_begin(struct ui *ui);
 void write_accept(struct ui *ui, const char *name);
 void write_poll(struct ui *ui);
+/* What is chosen on the screen becomes the settings of the next start. */
+void write_settings(struct ui *ui);
 /* Let go of what was kept for the report. */
 void write_forget(struct ui *ui);
 

@@ -270,6 +270,8 @@ static int ui_init(struct ui *ui, const struct ui_config *config, struct channel
 		ui->is_inlined = true;
 		ui_command(ui, COMMAND_INLINES, 1);
 	}
+	if (config->notice)
+		ui_say(ui, true, "%s", config->notice);
 	ui_await_samples(ui);
 	/* Down a call tree one looks for the heavy branches, whatever they do themselves. */
 	if (config->sort == VIEW_SORT_SELF)

@@ -40,6 +40,15 @@ struct ui_config {
 	int (*save)(void *context, const char *name, const void *data, size_t len, struct err *err);
 	int (*save_poll)(void *context, struct err *err);
 	void *context;
+
+	/*
+	 * Make LINES ("NAME = VALUE") the settings that the next start begins with; NULL: there is no file for
+	 * them. As save does it. WHERE: the file's name, for the person.
+	 */
+	int (*save_settings)(void *context, const char *lines, struct err *err);
+	const char *where;
+	const char *servers; /* debuginfod's, as they were named, or NULL */
+	const char *notice;  /* shown at the start, or NULL */
 };
 
 /*

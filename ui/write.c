@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The write key: the rows as they are when it is pressed become text at once,
+ * What goes to the disk. The write key: the rows as they are when it is pressed become text at once,
  * and their snapshot is kept for the other formats; then a name is asked for,
  * whose ending chooses the format. Who may write where is the business of the
- * writer that main gave us.
+ * writer that main gave us. And the key that makes what is chosen the settings of the next start.
  */
 #include "config.h"
 
+#include "src/base/cleanup.h"
 #include "ui/state.h"
 
 #include <errno.h>
@@ -94,6 +95,81 @@ static void tell(struct ui *ui, int ret, const struct err *err)
 		ui_say(ui, true, "%s%s%s", err->text, err->hint[0] ? ": " : "", err->hint);
 	else
 		ui_say(ui, true, "%s: %s", ui->report.name, strerror(-ret));
+}
+
+static const char *yes_no(bool is_on)
+{
+	return is_on ? "yes" : "no";
+}
+
+/* How the machine is sampled; of a recording that was chosen when it was made. */
+static void put_sampling(FILE *out, const struct snapshot *s)
+{
+	const struct snap_settings *settings = &s->settings;
+
+	if (s->recording.is_recording)
+		return;
+	fprintf(out, "window = %g\n", settings->window_s);
+	fprintf(out, "call-graph = %s", stack_mode_name(settings->mode));
+	if (settings->mode == STACK_MODE_DWARF && !settings->is_stack_auto)
+		fprintf(out, ",%u", settings->stack_bytes);
+	putc('\n', out);
+}
+
+/* Servers that were named stay, unless they are asked. */
+static void put_servers(FILE *out, const struct ui *ui)
+{
+	const struct health *health = &ui->snapshot->health;
+	const char *servers = ui->config->servers;
+
+	if (health->fetch_is_allowed)
+		fprintf(out, "debuginfod = %s\n", servers ? servers : "on");
+	else if (health->fetch_hosts[0] && !servers)
+		fputs("debuginfod = ask\n", out);
+}
+
+static void put_settings(FILE *out, struct ui *ui)
+{
+	const struct ui_config *config = ui->config;
+
+	fprintf(out, "view = %s\n", view_name(annotate_is_shown(ui) ? ui->code.back : ui->here));
+	fprintf(out, "sort = %s\n", view_sort_name(ui->sorts[VIEW_FUNCTIONS]));
+	fprintf(out, "names = %s\n", view_names_name(ui->names));
+	fprintf(out, "inline = %s\n", yes_no(ui->is_inlined));
+	fprintf(out, "fold-recursion = %s\n", yes_no(ui->narrow.folds_recursion));
+	fprintf(out, "no-color = %s\n", yes_no(config->no_color));
+	fprintf(out, "delay = %g\n", (double)config->delay_ns / 1e9);
+	if (!ui->snapshot)
+		return;
+	put_sampling(out, ui->snapshot);
+	put_servers(out, ui);
+}
+
+void write_settings(struct ui *ui)
+{
+	const struct ui_config *config = ui->config;
+	AUTO_FREE char *lines = NULL;
+	struct err err = {0};
+	size_t len = 0;
+	FILE *out;
+
+	if (!config->save_settings) {
+		ui_say(ui, true, "no file for settings: HOME is not set");
+		return;
+	}
+	if (ui->report.is_pending) {
+		ui_say(ui, true, "still writing %s", ui->report.name);
+		return;
+	}
+	out = open_memstream(&lines, &len);
+	if (out)
+		put_settings(out, ui);
+	if (!out || fclose(out) != 0) {
+		ui_say(ui, true, "no memory for the settings");
+		return;
+	}
+	snprintf(ui->report.name, sizeof(ui->report.name), "%s", config->where);
+	tell(ui, config->save_settings(config->context, lines, &err), &err);
 }
 
 void write_accept(struct ui *ui, const char *name)

@@ -304,6 +304,7 @@ static void fill_downloads(const struct engine *engine, const struct resolve_sta
 
 	snprintf(ret->fetch_hosts, sizeof(ret->fetch_hosts), "%s", engine->fetch_hosts);
 	ret->fetch_state = fetch_state(resolve);
+	ret->fetch_is_allowed = resolve->fetch_is_allowed;
 	ret->fetched = resolve->fetched;
 	ret->fetch_missing = resolve->fetch_missing;
 	ret->fetch_failed = resolve->fetch_failed;

@@ -212,8 +212,9 @@ struct health {
 	uint64_t fetch_bytes;	   /* of those that came */
 	uint64_t
 		fetch_pause_s; /* servers failed, and are left alone for so long from now on; 0: they are not */
-	char fetch_hosts[HEALTH_HOSTS_MAX];			/* whom to ask; "": nobody */
-	const char *fetch_state;				/* static text */
+	char fetch_hosts[HEALTH_HOSTS_MAX]; /* whom to ask; "": nobody */
+	const char *fetch_state;	    /* static text */
+	bool fetch_is_allowed;
 	struct health_download downloads[HEALTH_DOWNLOADS_MAX]; /* the newest first */
 	uint32_t nr_downloads;
 	uint64_t names_pending; /* frames that wait for their name now */

@@ -10,7 +10,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1), *argv[WORDS_MAX + 2] = {(char[]){"stacktop"}};
-	struct options options;
+	struct options defaults, options;
 	struct err err = {0};
 	int argc = 1, r;
 
@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	for (char *rest = text, *word; (word = strsep(&rest, "\n")) && argc <= WORDS_MAX;)
 		argv[argc++] = word;
-	r = options_parse(argc, argv, &options, &err);
+	options_init(&defaults);
+	r = options_parse(argc, argv, &defaults, &options, &err);
 	if (r == 0) {
 		must(options.window_ns > 0 && options.delay_ns > 0);
 		must((options.freq_hz != 0) != (options.period != 0) ||
