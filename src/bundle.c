@@ -66,6 +66,7 @@ static const struct {
 	{"callers.txt", "who calls them", VIEW_CALLERS, put_text},
 	{"tree.txt", "the call tree", VIEW_TREE, put_text},
 	{"health.txt", "what was lost, where stacks end, what it cost", VIEW_HEALTH, put_text},
+	{"processes.txt", "the processes, the busiest first", VIEW_PROCESSES, put_text},
 	{"functions.json", "machine, settings, health and functions (docs/JSON)", VIEW_FUNCTIONS,
 	 put_json},
 	{"tree.json", "the same with the call tree", VIEW_TREE, put_json},

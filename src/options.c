@@ -292,8 +292,8 @@ static const struct spec specs[] = {
 
 	{'d', "delay", "SECONDS", "between two refreshes (default 2)", "What to show",
 	 SECONDS(delay_ns, DELAY_MIN_NS, DELAY_MAX_NS), ALSO(delay_given), SETTING},
-	{0, "view", "VIEW", "functions, callers, tree or health (default functions)", NULL,
-	 NAME(view, view_name), SETTING},
+	{0, "view", "VIEW", "functions, callers, tree, health or processes (default functions)",
+	 NULL, NAME(view, view_name), SETTING},
 	{0, "sort", "COLUMN", "self, total, name or object (default self)", NULL,
 	 NAME(sort, view_sort_name), SETTING},
 	{0, "names", "FORM", "short (without arguments), full or mangled (default short)", NULL,

@@ -31,7 +31,8 @@ SCRIPT_TESTS += \
 	tests/test_live_stitch.sh \
 	tests/test_live_storms.sh \
 	tests/test_live_user.sh \
-	tests/test_live_write.sh
+	tests/test_live_write.sh \
+	tests/test_live_zoom.sh
 
 ROOT_TESTS += tests/root_settings.sh tests/root_sudo.sh
 

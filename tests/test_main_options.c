@@ -240,7 +240,7 @@ static void every_refusal_names_the_word_and_what_is_right(void **state)
 		{"-d 1.0000000001", "'1.0000000001'", "seconds"},
 		{"--window 0", "'0'", "0.1 to 86400"},
 		{"-n 0", "'0'", "number from 1"},
-		{"--view flame", "'flame'", "functions, callers, tree or health"},
+		{"--view flame", "'flame'", "functions, callers, tree, health or processes"},
 		{"--sort size", "'size'", "self, total, name or object"},
 		{"--limit -3", "'-3'", "number from 1"},
 		{"--min-percent 101", "'101'", "percent from 0 to 100"},

@@ -22,6 +22,7 @@ views() {
 	see 'How stacks end'
 	key Tab
 	see_not 'How stacks end'
+	key Tab
 	cursor_on leaf_70
 }
 
@@ -465,7 +466,7 @@ unknown() {
 	see FROZEN
 	some_snapshots 2
 	before=$(screen)
-	key b p c i A W 6 7 y F5 M-y C-t
+	key b p c i A W 7 y F5 M-y C-t
 	some_snapshots 2
 	after=$(screen)
 	[ "$before" = "$after" ] || fail "an unknown key changed the screen"

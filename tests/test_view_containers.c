@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions and the containers that they are in: one, several, none, and where the column has room. */
+/* Processes; functions and the containers that they are in: one, several, none, and where the column has room. */
 #include "config.h"
 
 #include "src/base/util.h"
+#include "src/view/narrow.h"
 #include "src/view/view.h"
 
 #include <setjmp.h>
@@ -55,7 +56,12 @@ static struct snapshot *make_snapshot(void)
 	snprintf(s->containers[0].name, sizeof(s->containers[0].name), "web.service");
 	snprintf(s->containers[1].name, sizeof(s->containers[1].name), "docker:0123456789ab");
 	for (uint32_t i = 0; i < ARRAY_SIZE(containers); i++)
-		s->processes[i].container = containers[i];
+		s->processes[i] = (struct snap_process){.index = 50 + i,
+							.pid = 100 + (int32_t)i,
+							.comm = "server",
+							.container = containers[i],
+							.nr_user_stacks = 10 * i,
+							.nr_complete = 9 * i};
 	/* The tree's weights, and those of its functions, as the profile makes them. */
 	for (uint32_t i = 0; i < ARRAY_SIZE(shares); i++)
 		s->nodes[shares[i].node].self += shares[i].weight;
@@ -101,6 +107,64 @@ static void functions_have_their_container(void **state)
 	snapshot_free(s);
 }
 
+/* Rows of the view of processes are CELLS: share, name, container and remark of each. */
+static void check_processes(const struct snapshot *s, size_t nr, const char *const cells[][4])
+{
+	static const enum view_column columns[] = {COLUMN_SELF, COLUMN_FUNCTION, COLUMN_CONTAINER,
+						   COLUMN_NOTE};
+	struct view view = {0};
+	char text[64];
+
+	assert_int_equal(view_build(&view, s, &(struct view_query){.kind = VIEW_PROCESSES}), 0);
+	assert_int_equal(view.nr_rows, nr);
+	for (size_t i = 0; i < nr; i++)
+		for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
+			assert_string_equal(
+				view_cell(&view, s, &view.rows[i], columns[c], text, sizeof(text)),
+				cells[i][c]);
+	assert_int_equal(view_search(&view, s, 0, "no such", false), -1);
+	if (nr > 1)
+		assert_int_equal(view_search(&view, s, 0, "server 102", false), 2);
+	view_done(&view);
+}
+
+static void processes_have_their_samples(void **state)
+{
+	static const char *const all[][4] = {
+		{"35.00", "server 100", "web.service", "no user stacks"},
+		{"35.00", "server 103", "", "90.00% of 30 user stacks complete"},
+		{"20.00", "server 102", "docker:0123456789ab", "90.00% of 20 user stacks complete"},
+		{"10.00", "server 101", "docker:0123456789ab", "90.00% of 10 user stacks complete"},
+	};
+	struct snapshot *s = make_snapshot();
+
+	(void)state;
+	check_processes(s, ARRAY_SIZE(all), all);
+	snapshot_free(s);
+}
+
+/* All four have one name: the number tells them apart. */
+static void one_process_is_left(void **state)
+{
+	static const char *const left[][4] = {{"100.0", "server 102", "docker:0123456789ab", ""}};
+	struct narrow narrow = {
+		.nr = 1,
+		.steps = {{.kind = NARROW_ONLY, .process = 50 + 2 + 1, .text = "server 102"}}};
+	struct snapshot *s = make_snapshot();
+
+	(void)state;
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_string_equal(s->narrowed, "only server 102");
+	assert_int_equal(s->total, 20);
+	check_processes(s, 1, left);
+	snapshot_free(s);
+	s = make_snapshot();
+	narrow.steps[0].kind = NARROW_WITHOUT;
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_int_equal(s->total, 80);
+	snapshot_free(s);
+}
+
 static void the_column_leaves_names_their_room(void **state)
 {
 	struct snapshot *s = make_snapshot();
@@ -127,6 +191,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_have_their_container),
+		cmocka_unit_test(processes_have_their_samples),
+		cmocka_unit_test(one_process_is_left),
 		cmocka_unit_test(the_column_leaves_names_their_room),
 	};
 

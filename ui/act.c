@@ -17,9 +17,9 @@ static void cycle_sort(struct ui *ui, int step)
 {
 	enum view_sort *sort = &ui->sorts[ui->here];
 
-	if (ui->here == VIEW_HEALTH || ui->here == VIEW_ANNOTATE) {
+	if (!view_has_order(ui->here)) {
 		ui_say(ui, false, "%s has its own order",
-		       ui->here == VIEW_HEALTH ? "health" : "code");
+		       ui->here == VIEW_ANNOTATE ? "code" : view_name(ui->here));
 		return;
 	}
 	do
@@ -162,6 +162,9 @@ static void act_on_screen(struct ui *ui, enum request request)
 		break;
 	case REQUEST_VIEW_HEALTH:
 		ui_show(ui, VIEW_HEALTH);
+		break;
+	case REQUEST_VIEW_PROCESSES:
+		ui_show(ui, VIEW_PROCESSES);
 		break;
 	case REQUEST_VIEW_FLAME:
 		flame_open(ui);

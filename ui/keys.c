@@ -19,6 +19,8 @@ const struct ui_key ui_keys[] = {
 	 {{'4', REQUEST_VIEW_HEALTH}}},
 	{"5", "View", "flame graph of the call tree: arrows move, Enter zooms, Esc goes back",
 	 {{'5', REQUEST_VIEW_FLAME}}},
+	{"6", "View", "processes: who has the time; Enter: only this one",
+	 {{'6', REQUEST_VIEW_PROCESSES}}},
 	{"I #", "View", "flame graph: upside down; light up the function under the cursor",
 	 {{'I', REQUEST_ICICLE}, {'#', REQUEST_SAME}}},
 	{"Tab", "View", "the next view", {{KEY_TAB, REQUEST_VIEW_NEXT}}},

@@ -137,25 +137,31 @@ static int notes_width(const struct note *notes, size_t nr)
 	return width;
 }
 
-/* The flame graph has a tab behind those of the views. */
-#define TAB_FLAME VIEW_TABS
+/* The flame graph has a tab among those of the views. */
+#define TAB_FLAME VIEW_COUNT
 #define TAB_COUNT (VIEW_TABS + 1)
 
-static int tab_here(const struct ui *ui)
+/* As the keys 1, 2 ... have them. */
+static const int tabs[] = {VIEW_FUNCTIONS, VIEW_CALLERS, VIEW_TREE,
+			   VIEW_HEALTH,	   TAB_FLAME,	 VIEW_PROCESSES};
+_Static_assert(ARRAY_SIZE(tabs) == TAB_COUNT, "every view has a tab");
+
+static bool tab_is_here(const struct ui *ui, int tab)
 {
-	if (annotate_is_shown(ui))
-		return (int)ui->code.back;
-	return ui->flame.is_shown ? (int)TAB_FLAME : (int)ui->here;
+	enum view_kind here = annotate_is_shown(ui) ? ui->code.back : ui->here;
+
+	return tabs[tab] == (ui->flame.is_shown ? (int)TAB_FLAME : (int)here);
 }
 
-static void tab_text(const struct ui *ui, int kind, bool is_short, char *out, size_t size)
+static void tab_text(const struct ui *ui, int tab, bool is_short, char *out, size_t size)
 {
-	const char *title = kind == TAB_FLAME ? "Flame" : view_title((enum view_kind)kind);
+	const char *title =
+		tabs[tab] == TAB_FLAME ? "Flame" : view_title((enum view_kind)tabs[tab]);
 
-	if (is_short && kind != tab_here(ui))
-		snprintf(out, size, " %d ", kind + 1);
+	if (is_short && !tab_is_here(ui, tab))
+		snprintf(out, size, " %d", tab + 1);
 	else
-		snprintf(out, size, " %d %s ", kind + 1, title);
+		snprintf(out, size, " %d %s ", tab + 1, title);
 }
 
 static int tabs_width(const struct ui *ui, bool is_short)
@@ -163,8 +169,8 @@ static int tabs_width(const struct ui *ui, bool is_short)
 	char text[TABS_TEXT_MAX];
 	int width = 0;
 
-	for (int kind = 0; kind < TAB_COUNT; kind++) {
-		tab_text(ui, kind, is_short, text, sizeof(text));
+	for (int tab = 0; tab < TAB_COUNT; tab++) {
+		tab_text(ui, tab, is_short, text, sizeof(text));
 		width += text_width(text);
 	}
 	return width;
@@ -192,10 +198,10 @@ static void draw_tabs(struct ui *ui, int line)
 	int column = 0;
 
 	nr = fit_notes(notes, nr, screen->columns - tabs_width(ui, is_short));
-	for (int kind = 0; kind < TAB_COUNT; kind++) {
-		tab_text(ui, kind, is_short, text, sizeof(text));
+	for (int tab = 0; tab < TAB_COUNT; tab++) {
+		tab_text(ui, tab, is_short, text, sizeof(text));
 		column += draw_text(screen, line, column,
-				    kind == tab_here(ui) ? STYLE_TAB_HERE : STYLE_TAB, text);
+				    tab_is_here(ui, tab) ? STYLE_TAB_HERE : STYLE_TAB, text);
 	}
 	column = screen->columns - notes_width(notes, nr);
 	for (size_t i = 0; i < nr; i++) {

@@ -51,6 +51,14 @@ static void add_chosen(struct ui *ui, enum narrow_kind kind)
 	add_step(ui, &step);
 }
 
+void narrow_to_process(struct ui *ui, const struct snap_process *process, enum narrow_kind kind)
+{
+	struct narrow_step step = {.kind = kind, .process = process->index + 1};
+
+	snprintf(step.text, sizeof(step.text), "%s %d", process->comm, process->pid);
+	add_step(ui, &step);
+}
+
 static void add_container(struct ui *ui)
 {
 	const struct snapshot *s = ui->snapshot;

@@ -162,6 +162,12 @@ static void fit_name(const struct ui *ui, const struct view_row *row, const char
 	text_elide(name, width, 1, out, size);
 }
 
+/* Nothing is below a row, so there is no indent and nothing to fold. */
+static bool is_flat(enum view_kind kind)
+{
+	return kind == VIEW_FUNCTIONS || kind == VIEW_PROCESSES;
+}
+
 static void draw_name(struct ui *ui, int line, const struct places *places,
 		      const struct view_row *row, const char *name, enum style style)
 {
@@ -171,7 +177,7 @@ static void draw_name(struct ui *ui, int line, const struct places *places,
 	char shown[CELL_TEXT_MAX];
 	int taken;
 
-	if (ui->here != VIEW_FUNCTIONS) {
+	if (!is_flat(ui->here)) {
 		taken = draw_indent(ui, line, column, width, row,
 				    is_cursor ? STYLE_CURSOR : STYLE_DIM);
 		column += taken;
@@ -246,7 +252,7 @@ void row_measure(struct ui *ui, int nr_rows)
 		int columns;
 
 		view_cell(&list->view, ui->snapshot, row, COLUMN_FUNCTION, name, sizeof(name));
-		if (ui->here != VIEW_FUNCTIONS)
+		if (!is_flat(ui->here))
 			view_indent(row, ui->screen.ascii, indent, sizeof(indent));
 		columns = text_width(name) + text_width(indent);
 		if (columns > list->name_columns)
@@ -264,8 +270,7 @@ static const enum view_column sort_columns[VIEW_SORT_COUNT] = {
 
 bool row_can_sort(enum view_kind kind, enum view_sort sort)
 {
-	return kind != VIEW_HEALTH && kind != VIEW_ANNOTATE &&
-	       view_columns_fit(kind, NULL, 0) >> sort_columns[sort] & 1;
+	return view_has_order(kind) && view_columns_fit(kind, NULL, 0) >> sort_columns[sort] & 1;
 }
 
 /* Where self and total are the same there is one column for both. */
@@ -273,7 +278,7 @@ static bool is_sorted_by(const struct ui *ui, enum view_column column)
 {
 	enum view_sort sort = ui->sorts[ui->here];
 
-	if (ui->here == VIEW_HEALTH || ui->here == VIEW_ANNOTATE)
+	if (!view_has_order(ui->here))
 		return false;
 	return sort_columns[row_can_sort(ui->here, sort) ? sort : VIEW_SORT_SELF] == column;
 }

@@ -44,11 +44,31 @@ static bool functions_request(struct ui *ui, enum request request)
 	}
 }
 
+/* Only the process under the cursor; then the functions, to see what it does. */
+static bool processes_request(struct ui *ui, enum request request)
+{
+	const struct view_row *row = list_row(ui_list(ui));
+
+	if (request == REQUEST_LEFT || request == REQUEST_RIGHT) {
+		tree_shift(ui_list(ui), request == REQUEST_RIGHT);
+		return true;
+	}
+	if ((request != REQUEST_ENTER && request != REQUEST_ONLY && request != REQUEST_WITHOUT) ||
+	    !row || row->item >= ui->snapshot->nr_processes)
+		return false;
+	narrow_to_process(ui, &ui->snapshot->processes[row->item],
+			  request == REQUEST_WITHOUT ? NARROW_WITHOUT : NARROW_ONLY);
+	if (request == REQUEST_ENTER)
+		ui_show(ui, VIEW_FUNCTIONS);
+	return true;
+}
+
 static const struct ui_view views[VIEW_COUNT] = {
 	[VIEW_FUNCTIONS] = {"function", functions_request},
 	[VIEW_CALLERS] = {"function, below it its callers", tree_request},
 	[VIEW_TREE] = {"function, below it what it calls", tree_request},
 	[VIEW_HEALTH] = {"what", tree_request},
+	[VIEW_PROCESSES] = {"process", processes_request},
 	[VIEW_ANNOTATE] = {"instruction", annotate_request},
 };
 

@@ -73,6 +73,13 @@ int snapshot_add_containers(struct snapshot *s, uint32_t nr_containers)
 	return s->containers ? 0 : -ENOMEM;
 }
 
+const char *snapshot_container(const struct snapshot *s, const struct snap_process *process)
+{
+	return process->container > 0 && process->container <= s->nr_containers
+		       ? s->containers[process->container - 1].name
+		       : "";
+}
+
 struct snap_samples *snap_samples_new(uint32_t nr_samples, uint32_t nr_frames, uint32_t nr_text)
 {
 	size_t samples_bytes = (size_t)nr_samples * sizeof(struct snap_sample);

@@ -244,6 +244,8 @@ struct snapshot {
 struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_text);
 struct snapshot *snapshot_free(struct snapshot *snapshot);
 
+/* The name of the container that PROCESS is in; "": in none, or not known. */
+const char *snapshot_container(const struct snapshot *snapshot, const struct snap_process *process);
 /* Room for so many processes and shares, zeroed. 0 or -ENOMEM. */
 int snapshot_add_shares(struct snapshot *snapshot, uint32_t nr_processes, uint32_t nr_shares);
 

@@ -574,6 +574,35 @@ static void put_annotation(struct json *json, const struct snapshot *s)
 	json_close(json, '}');
 }
 
+static void put_process(struct json *json, const struct snapshot *s, const struct view_row *row)
+{
+	const struct snap_process *process = &s->processes[row->item];
+	bool is_known = !s->narrowed[0]; /* of how many stacks that are left */
+
+	json_open(json, NULL, '{');
+	json_string(json, "name", process->comm);
+	json_u64(json, "pid", (uint64_t)process->pid);
+	json_u64(json, "self", row->self);
+	json_string(json, "container", snapshot_container(s, process));
+	json_u64_or_null(json, "user_stacks", is_known, process->nr_user_stacks);
+	json_u64_or_null(json, "complete", is_known, process->nr_complete);
+	json_close(json, '}');
+}
+
+static int put_processes(struct json *json, const struct snapshot *s,
+			 const struct view_query *query)
+{
+	struct view view = {0};
+	int r = view_build(&view, s, query);
+
+	json_open(json, "processes", '[');
+	for (uint32_t i = 0; r == 0 && i < view.nr_rows; i++)
+		put_process(json, s, &view.rows[i]);
+	json_close(json, ']');
+	view_done(&view);
+	return r;
+}
+
 /* What the view shows, and nothing else: a tree has some MB. Health is there in any case. */
 static int put_view(struct json *json, const struct snapshot *s, const struct view_query *query)
 {
@@ -590,6 +619,8 @@ static int put_view(struct json *json, const struct snapshot *s, const struct vi
 		return put_rows(json, s, &all, "callers", put_caller);
 	case VIEW_TREE:
 		return put_tree(json, s, query);
+	case VIEW_PROCESSES:
+		return put_processes(json, s, query);
 	default:
 		return 0;
 	}

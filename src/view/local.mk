@@ -10,6 +10,7 @@ libview_a_SOURCES = \
 	src/view/health.c src/view/health.h \
 	src/view/narrow.c src/view/narrow.h \
 	src/view/collapse.c src/view/collapse.h \
+	src/view/processes.c src/view/processes.h \
 	src/view/remedy.c src/view/remedy.h \
 	src/view/rows.c src/view/rows.h \
 	src/view/table.c \

@@ -128,13 +128,6 @@ static int work_init(struct work *w, struct snapshot *s)
 	return w->funcs && w->processes && w->nodes && w->map && w->order ? 0 : -ENOMEM;
 }
 
-static const char *container_of(const struct snapshot *s, const struct snap_process *process)
-{
-	return process->container > 0 && process->container <= s->nr_containers
-		       ? s->containers[process->container - 1].name
-		       : "";
-}
-
 static const char *subject_text(const struct snapshot *s, enum subject subject, uint32_t i)
 {
 	switch (subject) {
@@ -145,7 +138,7 @@ static const char *subject_text(const struct snapshot *s, enum subject subject, 
 	case SUBJECT_PROCESS:
 		return s->processes[i].comm;
 	case SUBJECT_CONTAINER:
-		return container_of(s, &s->processes[i]);
+		return snapshot_container(s, &s->processes[i]);
 	}
 	return "";
 }
@@ -172,6 +165,13 @@ static void find_func(struct work *w, uint64_t key, uint32_t bit)
 			w->funcs[i] |= bit;
 }
 
+static void find_process(struct work *w, uint32_t index, uint32_t bit)
+{
+	for (uint32_t i = 0; i < w->s->nr_processes; i++)
+		if (w->s->processes[i].index == index)
+			w->processes[i] |= bit;
+}
+
 static void find_all(struct work *w, const struct narrow *narrow)
 {
 	const struct snapshot *s = w->s;
@@ -184,6 +184,8 @@ static void find_all(struct work *w, const struct narrow *narrow)
 		w->wanted |= step->kind == NARROW_ONLY ? bit : 0;
 		if (step->func_key)
 			find_func(w, step->func_key, bit);
+		else if (step->process)
+			find_process(w, step->process - 1, bit);
 		else
 			find_text(w, step->text, bit);
 	}

@@ -23,8 +23,10 @@ enum narrow_kind {
 
 struct narrow_step {
 	enum narrow_kind kind;
-	uint64_t func_key;	    /* stacks through this function; 0: by TEXT */
-	char text[NARROW_TEXT_MAX]; /* the function's name; or what was typed, see narrow_typed() */
+	uint64_t func_key; /* stacks through this function; 0: by TEXT */
+	uint32_t process;  /* of this one (snap_process.index), plus 1; 0: of any */
+	char text
+		[NARROW_TEXT_MAX]; /* the function's or process's name; or what was typed, see narrow_typed() */
 };
 
 struct narrow {

@@ -7,6 +7,7 @@
 
 #include "src/view/annotate.h"
 #include "src/view/health.h"
+#include "src/view/processes.h"
 #include "src/view/rows.h"
 
 const struct view_spec view_specs[VIEW_COUNT] = {
@@ -42,6 +43,16 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 			 .rows = health_rows,
 			 .cell = health_cell,
 			 .matches = health_matches},
+	[VIEW_PROCESSES] = {.name = "processes",
+			    .title = "Processes",
+			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_FUNCTION |
+				       1u << COLUMN_CONTAINER | 1u << COLUMN_NOTE,
+			    .function_width_min = 20,
+			    .in_order = true,
+			    .function_title = "process",
+			    .rows = processes_rows,
+			    .cell = processes_cell,
+			    .matches = processes_matches},
 	[VIEW_ANNOTATE] = {.title = "Annotate",
 			   .columns = 1u << COLUMN_SELF | 1u << COLUMN_SAMPLES |
 				      1u << COLUMN_ADDRESS | 1u << COLUMN_FUNCTION,

@@ -42,6 +42,11 @@ bool view_is_tree(enum view_kind kind)
 	return !view_specs[kind].totals_overlap && !view_specs[kind].in_order;
 }
 
+bool view_has_order(enum view_kind kind)
+{
+	return !view_specs[kind].in_order;
+}
+
 const char *view_sort_name(int sort)
 {
 	return sort < VIEW_SORT_COUNT ? sort_names[sort] : NULL;

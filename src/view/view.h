@@ -13,7 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum view_kind { VIEW_FUNCTIONS, VIEW_CALLERS, VIEW_TREE, VIEW_HEALTH, VIEW_ANNOTATE, VIEW_COUNT };
+enum view_kind {
+	VIEW_FUNCTIONS,
+	VIEW_CALLERS,
+	VIEW_TREE,
+	VIEW_HEALTH,
+	VIEW_PROCESSES,
+	VIEW_ANNOTATE,
+	VIEW_COUNT
+};
 #define VIEW_TABS VIEW_ANNOTATE /* those before it are always there */
 enum view_sort {
 	VIEW_SORT_SELF,
@@ -26,12 +34,14 @@ enum view_sort {
 /* How functions are called: without their arguments, as demangled, as their file has them. */
 enum view_names { VIEW_NAMES_SHORT, VIEW_NAMES_FULL, VIEW_NAMES_MANGLED, VIEW_NAMES_COUNT };
 
-/* "functions", "callers", "tree", "health": as --view takes it. NULL: no view that it takes. */
+/* "functions", "callers", "tree", "health", "processes": as --view takes it. NULL: no view that it takes. */
 const char *view_name(int kind);
 /* "self" ... as --sort takes it. NULL above the last enum view_sort. */
 const char *view_sort_name(int sort);
 /* Its rows have others below them, of stacks. */
 bool view_is_tree(enum view_kind kind);
+/* Its rows can be sorted as is asked for. */
+bool view_has_order(enum view_kind kind);
 /* "short", "full", "mangled", as --names takes it. NULL above the last enum view_names. */
 const char *view_names_name(int names);
 const char *view_title(enum view_kind kind); /* "Functions", "Callers", "Call tree", "Health" */
@@ -71,8 +81,9 @@ struct view_row {
 	uint32_t level; /* how many rows it is below */
 	/* is_last: no sibling follows at this depth */
 	bool has_children, is_open, is_chain, is_last;
-	uint64_t guides;     /* bit n: at indent n (< 64) a line goes on downward */
-	uint32_t item;	     /* health: which line it is (health.c); annotate: which instruction */
+	uint64_t guides; /* bit n: at indent n (< 64) a line goes on downward */
+	/* health: which line it is (health.c); processes: which one; annotate: which instruction */
+	uint32_t item;
 	bool is_code;	     /* annotate: guides are those of jumps */
 	uint32_t file, line; /* text of the snapshot; 0: not known, or several */
 	uint32_t repeats;    /* of its cycle of calls, at most; 0: once */
