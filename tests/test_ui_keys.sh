@@ -319,6 +319,12 @@ narrowing() {
 	see_not leaf_70
 	key O
 	see 'no file for settings'
+	key b
+	see 'compared with'
+	see 'change'
+	key b
+	see 'no baseline any more'
+	see_not 'change'
 	# Files are of the same stacks.
 	key w
 	key C-u
@@ -466,7 +472,7 @@ unknown() {
 	see FROZEN
 	some_snapshots 2
 	before=$(screen)
-	key b p c i A W 7 y F5 M-y C-t
+	key p c i A W 7 y F5 M-y C-t
 	some_snapshots 2
 	after=$(screen)
 	[ "$before" = "$after" ] || fail "an unknown key changed the screen"

@@ -24,7 +24,7 @@ static void cycle_sort(struct ui *ui, int step)
 	}
 	do
 		*sort = (enum view_sort)(((int)*sort + VIEW_SORT_COUNT + step) % VIEW_SORT_COUNT);
-	while (!row_can_sort(ui->here, *sort));
+	while (!row_can_sort(ui, *sort));
 	ui->is_stale = true;
 }
 
@@ -189,6 +189,9 @@ static void act_on_screen(struct ui *ui, enum request request)
 	case REQUEST_SORT:
 	case REQUEST_SORT_BACK:
 		cycle_sort(ui, request == REQUEST_SORT ? 1 : -1);
+		break;
+	case REQUEST_BASELINE:
+		compare_toggle(ui);
 		break;
 	case REQUEST_KERNEL:
 		ui->hide_kernel = !ui->hide_kernel;

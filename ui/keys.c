@@ -84,6 +84,8 @@ const struct ui_key ui_keys[] = {
 	 {{'{', REQUEST_WINDOW_SMALLER}, {'}', REQUEST_WINDOW_LARGER}}},
 	{"^", "Time", "the busiest second; again: the next busiest", {{'^', REQUEST_SPIKE}}},
 	{"t", "Time", "strip of how much was sampled when, on and off", {{'t', REQUEST_STRIP}}},
+	{"b", "Time", "baseline: compare what comes with this; again: no more",
+	 {{'b', REQUEST_BASELINE}}},
 	{"z", "Time", "zero: the window starts now", {{'z', REQUEST_ZERO}}},
 	{"D", "Program", "debug files from debuginfod servers: allow, stop",
 	 {{'D', REQUEST_FETCH}}},

@@ -25,7 +25,7 @@
 
 #define HEADER_TEXT_MAX	 2048
 #define NOTE_TEXT_MAX	 160
-#define NOTES_MAX	 6
+#define NOTES_MAX	 7
 #define ROOMY_LINES	 12 /* from here on a message may take more than one line */
 #define WRAP_MAX	 3
 #define TABS_TEXT_MAX	 128
@@ -111,6 +111,13 @@ static size_t make_notes(const struct ui *ui, struct note *notes)
 		snprintf(notes[nr].text, NOTE_TEXT_MAX, "%s since %.0f s, window refills",
 			 stack_mode_name(s->settings.mode), window_covered_s(s));
 		notes[nr].brief = strcspn(notes[nr].text, ",");
+		nr++;
+	}
+	if (s && ui->compare.snapshot) {
+		notes[nr] = (struct note){.style = STYLE_NOTICE};
+		view_baseline(s, notes[nr].text, NOTE_TEXT_MAX);
+		if (!s->baseline_wall_ns)
+			snprintf(notes[nr].text, NOTE_TEXT_MAX, "baseline of other stacks");
 		nr++;
 	}
 	if (ui->hide_kernel)

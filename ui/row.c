@@ -103,6 +103,10 @@ static enum style cell_style(const struct ui *ui, const struct list *list,
 		return heat(row->self, list->view.total);
 	case COLUMN_TOTAL:
 		return heat(row->total, list->view.total);
+	case COLUMN_CHANGE:
+		return row->change.is_noise	? STYLE_DIM
+		       : row->change.points > 0 ? STYLE_HOT
+						: STYLE_NORMAL;
 	case COLUMN_FUNCTION:
 	case COLUMN_OBJECT:
 		if (func && func->is_kernel)
@@ -262,15 +266,15 @@ void row_measure(struct ui *ui, int nr_rows)
 }
 
 static const enum view_column sort_columns[VIEW_SORT_COUNT] = {
-	[VIEW_SORT_SELF] = COLUMN_SELF,
-	[VIEW_SORT_TOTAL] = COLUMN_TOTAL,
-	[VIEW_SORT_NAME] = COLUMN_FUNCTION,
-	[VIEW_SORT_OBJECT] = COLUMN_OBJECT,
+	[VIEW_SORT_SELF] = COLUMN_SELF,	    [VIEW_SORT_TOTAL] = COLUMN_TOTAL,
+	[VIEW_SORT_NAME] = COLUMN_FUNCTION, [VIEW_SORT_OBJECT] = COLUMN_OBJECT,
+	[VIEW_SORT_CHANGE] = COLUMN_CHANGE,
 };
 
-bool row_can_sort(enum view_kind kind, enum view_sort sort)
+bool row_can_sort(const struct ui *ui, enum view_sort sort)
 {
-	return view_has_order(kind) && view_columns_fit(kind, NULL, 0) >> sort_columns[sort] & 1;
+	return view_has_order(ui->here) &&
+	       view_columns_fit(ui->here, ui->snapshot, 0) >> sort_columns[sort] & 1;
 }
 
 /* Where self and total are the same there is one column for both. */
@@ -280,7 +284,7 @@ static bool is_sorted_by(const struct ui *ui, enum view_column column)
 
 	if (!view_has_order(ui->here))
 		return false;
-	return sort_columns[row_can_sort(ui->here, sort) ? sort : VIEW_SORT_SELF] == column;
+	return sort_columns[row_can_sort(ui, sort) ? sort : VIEW_SORT_SELF] == column;
 }
 
 /* The mark of the sorted column follows its title, in place of a '%'. */

@@ -6,6 +6,7 @@
 
 #include "src/base/text.h"
 #include "src/base/util.h"
+#include "src/view/baseline.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -26,6 +27,13 @@ void ui_say(struct ui *ui, bool is_error, const char *format, ...)
 	ui->message.is_error = is_error;
 	ui->message.until_ns = ui->now_ns + (is_error ? ERROR_NS : MESSAGE_NS);
 	ui->is_dirty = true;
+}
+
+void ui_let_go(struct ui *ui, struct snapshot *snapshot)
+{
+	if (snapshot != ui->snapshot && snapshot != ui->report.snapshot &&
+	    snapshot != ui->compare.snapshot)
+		snapshot_free(snapshot);
 }
 
 void ui_ask(struct ui *ui)
@@ -62,6 +70,8 @@ struct view_query ui_query(const struct ui *ui, const struct fold *fold)
 		.names = ui->names,
 		.ascii = ui->screen.ascii,
 		.hide_kernel = ui->hide_kernel,
+		.baseline = ui->snapshot && ui->snapshot->baseline_wall_ns ? ui->compare.baseline
+									   : NULL,
 		.fold = fold,
 	};
 }
@@ -70,10 +80,11 @@ void ui_build(struct ui *ui)
 {
 	struct list *list = ui_list(ui);
 	struct view_query query = ui_query(ui, list->fold);
+	bool is_ready = !query.baseline || baseline_prepare(query.baseline, &query) == 0;
 
 	ui->is_stale = false;
 	ui->is_dirty = true;
-	if (ui->snapshot && list_build(list, ui->snapshot, &query) < 0)
+	if (!is_ready || (ui->snapshot && list_build(list, ui->snapshot, &query) < 0))
 		ui_say(ui, true, "no memory for the rows of this view");
 }
 

@@ -91,6 +91,13 @@ struct ui {
 	char narrowed
 		[MESSAGE_TEXT_MAX]; /* of the snapshot: what it is narrowed to, "": it is not */
 
+	/* What is compared with, compare.c; NULL: nothing. */
+	struct {
+		struct baseline *baseline;
+		struct snapshot *snapshot; /* perhaps that of the screen still */
+		bool folds_recursion;
+	} compare;
+
 	bool has_strip;	   /* past.c */
 	uint64_t spike_ns; /* the busy second that was found last, 0: none */
 
@@ -120,6 +127,8 @@ struct ui {
 /* Show a line at the bottom for some seconds. */
 void ui_say(struct ui *ui, bool is_error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Nobody of those who called holds SNAPSHOT any more: free it, unless others do. */
+void ui_let_go(struct ui *ui, struct snapshot *snapshot);
 /* Ask the engine for a snapshot. */
 void ui_ask(struct ui *ui);
 /* Send a command, and ask for a snapshot that shows its effect. */
@@ -193,6 +202,14 @@ void narrow_prompt(struct ui *ui, enum prompt_outcome outcome);
 /* Narrow SNAPSHOT before it is shown. */
 void narrow_take(struct ui *ui, struct snapshot *snapshot);
 
+/* --- compare.c: the baseline --- */
+
+/* What is shown becomes the baseline; or, if there is one, there is none any more. */
+void compare_toggle(struct ui *ui);
+void compare_forget(struct ui *ui);
+/* Before SNAPSHOT, narrowed already, takes the place of ui->snapshot: is it to be compared? */
+void compare_take(struct ui *ui, struct snapshot *snapshot);
+
 /* --- past.c: the window in the past --- */
 
 /* False: not a request of these. */
@@ -218,8 +235,8 @@ void row_measure(struct ui *ui, int nr_rows);
 /* Draw the row at INDEX of the list on the screen. */
 void row_draw(struct ui *ui, int line, uint32_t index);
 void row_draw_titles(struct ui *ui, int line);
-/* The kind of view has a column that shows this order. */
-bool row_can_sort(enum view_kind kind, enum view_sort sort);
+/* The view on the screen has a column that shows this order. */
+bool row_can_sort(const struct ui *ui, enum view_sort sort);
 
 /* --- layout.c, help.c, events.c --- */
 

@@ -92,6 +92,7 @@ static int wait_ms(const struct ui *ui)
 static void take_over(struct ui *ui, struct snapshot *snapshot)
 {
 	const struct snap_settings *now = &snapshot->settings;
+	struct snapshot *before = ui->snapshot;
 
 	narrow_take(ui, snapshot);
 	if (ui->snapshot && ui->snapshot->settings.mode != now->mode) {
@@ -108,9 +109,9 @@ static void take_over(struct ui *ui, struct snapshot *snapshot)
 		ui->first_samples_ns = ui->now_ns;
 	past_take(ui, snapshot);
 	progress_take(ui, snapshot);
-	if (ui->snapshot != ui->report.snapshot)
-		snapshot_free(ui->snapshot);
+	compare_take(ui, snapshot);
 	ui->snapshot = snapshot;
+	ui_let_go(ui, before);
 	ui->asked_ns = 0;
 	ui->is_stale = true;
 }
@@ -250,6 +251,7 @@ static void ui_done(struct ui *ui)
 		list_done(&ui->lists[i]);
 	flame_done(&ui->flame.flame);
 	write_forget(ui);
+	compare_forget(ui);
 	snapshot_free(ui->snapshot);
 }
 

@@ -16,12 +16,13 @@
 
 void write_forget(struct ui *ui)
 {
+	struct snapshot *snapshot = ui->report.snapshot;
+
 	free(ui->report.data);
 	ui->report.data = NULL;
 	ui->report.len = 0;
-	if (ui->report.snapshot != ui->snapshot)
-		snapshot_free(ui->report.snapshot);
 	ui->report.snapshot = NULL;
+	ui_let_go(ui, snapshot);
 }
 
 /* What was on the screen as text, or (NAME) in the format of that name, -ENOENT: it has none. */
@@ -133,7 +134,8 @@ static void put_settings(FILE *out, struct ui *ui)
 	const struct ui_config *config = ui->config;
 
 	fprintf(out, "view = %s\n", view_name(annotate_is_shown(ui) ? ui->code.back : ui->here));
-	fprintf(out, "sort = %s\n", view_sort_name(ui->sorts[VIEW_FUNCTIONS]));
+	if (ui->sorts[VIEW_FUNCTIONS] != VIEW_SORT_CHANGE) /* there is no baseline at the start */
+		fprintf(out, "sort = %s\n", view_sort_name(ui->sorts[VIEW_FUNCTIONS]));
 	fprintf(out, "names = %s\n", view_names_name(ui->names));
 	fprintf(out, "inline = %s\n", yes_no(ui->is_inlined));
 	fprintf(out, "fold-recursion = %s\n", yes_no(ui->narrow.folds_recursion));

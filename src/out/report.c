@@ -157,6 +157,11 @@ static void put_head(const struct layout *l)
 			s->nr_samples);
 	if (s->narrowed[0])
 		fprintf(l->stream, "%s\n", narrowed);
+	if (s->baseline_wall_ns) {
+		view_baseline(s, narrowed, sizeof(narrowed));
+		fprintf(l->stream, "%s: change in percentage points; ~: it may be chance\n",
+			narrowed);
+	}
 	if (*notice)
 		fprintf(l->stream, "%s\n", notice);
 	if (l->query->kind == VIEW_ANNOTATE)

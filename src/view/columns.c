@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ const struct view_column_spec view_columns[COLUMN_COUNT] = {
 	[COLUMN_RUN] = {.title = "", .width = 6, .priority = 1, .right_aligned = true},
 	[COLUMN_SELF] = {.title = "self%", .width = 6, .priority = 1, .right_aligned = true},
 	[COLUMN_TOTAL] = {.title = "total%", .width = 6, .priority = 2, .right_aligned = true},
+	[COLUMN_CHANGE] = {.title = "change", .width = 7, .priority = 1, .right_aligned = true},
 	[COLUMN_SAMPLES] = {.title = "samples", .width = 7, .priority = 3, .right_aligned = true},
 	[COLUMN_ADDRESS] = {.title = "address", .width = 10, .priority = 2, .right_aligned = true},
 	[COLUMN_FUNCTION] = {.title = "function", .width = 0, .priority = 0},
@@ -46,6 +48,8 @@ uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, 
 
 	if (!snapshot || snapshot->nr_containers == 0)
 		set &= ~(1u << COLUMN_CONTAINER);
+	if (!snapshot || !snapshot->baseline_wall_ns)
+		set &= ~(1u << COLUMN_CHANGE);
 	if (!snapshot || !snapshot->settings.is_inlined)
 		set &= ~(1u << COLUMN_LINE);
 	if (width <= 0)
@@ -99,6 +103,16 @@ static void put_line(const struct snapshot *snapshot, const struct view_row *row
 		snprintf(out, size, "%s:%" PRIu32, base ? base + 1 : file, row->line);
 }
 
+/* Noise has a mark of its own, since colours are not everywhere. */
+static void put_change(const struct view_change *change, char *out, size_t size)
+{
+	double points = fabs(change->points) < 0.005 ? 0.0 : change->points;
+
+	if (change->is_there)
+		snprintf(out, size, "%+.*f%c", fabs(points) < 9.995 ? 2 : 1, points,
+			 change->is_noise ? '~' : ' ');
+}
+
 const char *view_column_title(enum view_kind kind, enum view_column column)
 {
 	const char *title = view_specs[kind].function_title;
@@ -141,6 +155,9 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		break;
 	case COLUMN_TOTAL:
 		rows_percent(row->total, view->total, out, size);
+		break;
+	case COLUMN_CHANGE:
+		put_change(&row->change, out, size);
 		break;
 	case COLUMN_FUNCTION:
 		if (row->func < snapshot->nr_funcs)

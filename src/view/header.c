@@ -160,15 +160,32 @@ void view_narrowed(const struct snapshot *s, char *out, size_t size)
 			 pct);
 }
 
-void view_frozen(const struct snapshot *s, char *out, size_t size)
+int64_t view_window_end_ns(const struct snapshot *s)
 {
-	time_t seconds = (time_t)((s->wall_ns - (int64_t)(s->time_ns - s->window_end_ns)) /
-				  (int64_t)NS_PER_SEC);
+	return s->wall_ns - (int64_t)(s->time_ns - s->window_end_ns);
+}
+
+/* " 17:04:48" behind what OUT has. */
+static void add_clock(int64_t wall_ns, char *out, size_t size)
+{
+	time_t seconds = (time_t)(wall_ns / (int64_t)NS_PER_SEC);
+	size_t len = strlen(out);
 	struct tm tm;
 
+	if (wall_ns > 0 && localtime_r(&seconds, &tm))
+		strftime(out + len, size - len, " %H:%M:%S", &tm);
+}
+
+void view_baseline(const struct snapshot *s, char *out, size_t size)
+{
+	snprintf(out, size, "%s", s->baseline_wall_ns ? "compared with" : "");
+	add_clock(s->baseline_wall_ns, out, size);
+}
+
+void view_frozen(const struct snapshot *s, char *out, size_t size)
+{
 	snprintf(out, size, "FROZEN");
-	if (s->wall_ns > 0 && localtime_r(&seconds, &tm))
-		strftime(out, size, "FROZEN %H:%M:%S", &tm);
+	add_clock(s->wall_ns > 0 ? view_window_end_ns(s) : 0, out, size);
 }
 
 static void put_state(const struct snapshot *s, int width, char *out)

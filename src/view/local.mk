@@ -1,6 +1,8 @@
 noinst_LIBRARIES += libview.a
 libview_a_SOURCES = \
 	src/view/annotate.c src/view/annotate.h \
+	src/view/baseline.c src/view/baseline.h \
+	src/view/baseline_rows.c \
 	src/view/callers.c \
 	src/view/columns.c \
 	src/view/containers.c \
@@ -16,6 +18,11 @@ libview_a_SOURCES = \
 	src/view/table.c \
 	src/view/tree.c \
 	src/view/view.c src/view/view.h
+
+UNIT_TESTS += tests/test_view_baseline
+tests_test_view_baseline_SOURCES = tests/test_view_baseline.c
+tests_test_view_baseline_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_view_baseline_LDADD = $(LINK_VIEW) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_view_containers
 tests_test_view_containers_SOURCES = tests/test_view_containers.c

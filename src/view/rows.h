@@ -18,7 +18,8 @@ struct sibling {
 	uint32_t first,
 		end; /* call tree: first is the node; callers: a range of paths; health: the line */
 	bool has_children;
-	uint32_t file, line, repeats; /* as in struct view_row */
+	uint32_t file, line, repeats; /* as in struct view_row, */
+	struct view_change change;    /* and this, which is found when siblings are sorted */
 };
 
 /* Callers: stacks that came up to NODE on the way from their end to the root. */

@@ -10,6 +10,7 @@
 #include "src/base/hash.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
+#include "src/view/baseline.h"
 #include "src/view/rows.h"
 
 #include <assert.h>
@@ -22,7 +23,7 @@
 #define FOLD_EXCEPTIONS_MAX 65536 /* more than a person opens by hand */
 
 static const char *const sort_names[] = {"self", "total", "name", "object"};
-_Static_assert(ARRAY_SIZE(sort_names) == VIEW_SORT_COUNT, "all orders");
+_Static_assert(ARRAY_SIZE(sort_names) == VIEW_SORT_CHANGE, "all orders that need nothing");
 static const char *const names_names[] = {"short", "full", "mangled"};
 _Static_assert(ARRAY_SIZE(names_names) == VIEW_NAMES_COUNT, "all forms");
 
@@ -49,7 +50,7 @@ bool view_has_order(enum view_kind kind)
 
 const char *view_sort_name(int sort)
 {
-	return sort < VIEW_SORT_COUNT ? sort_names[sort] : NULL;
+	return sort < VIEW_SORT_CHANGE ? sort_names[sort] : NULL;
 }
 
 const char *view_names_name(int names)
@@ -62,6 +63,15 @@ const char *view_names_name(int names)
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return a > b ? -1 : a < b; /* heaviest first */
+}
+
+/* What may be chance counts as no growth: such rows stay in the order of their weight. */
+static int compare_changes(const struct view_change *a, const struct view_change *b)
+{
+	double x = a->is_there && !a->is_noise ? a->points : 0.0;
+	double y = b->is_there && !b->is_noise ? b->points : 0.0;
+
+	return (x < y) - (x > y);
 }
 
 /* By what was asked for, then the heaviest first; the key decides between equals. */
@@ -77,13 +87,36 @@ static int compare_siblings(const void *left, const void *right, void *arg)
 	else if (w->query->sort == VIEW_SORT_NAME)
 		order = strcmp(rows_name(w->snapshot, a->func, a->key),
 			       rows_name(w->snapshot, b->func, b->key));
-	else if (w->query->sort == VIEW_SORT_SELF)
+	else if (w->query->sort == VIEW_SORT_CHANGE)
+		order = compare_changes(&a->change, &b->change);
+	if (w->query->sort == VIEW_SORT_SELF ||
+	    (w->query->sort == VIEW_SORT_CHANGE && order == 0 && w->spec->totals_overlap))
 		order = compare_u64(a->self, b->self);
 	if (order == 0)
 		order = compare_u64(a->total, b->total);
 	if (order == 0)
 		order = compare_u64(a->self, b->self);
 	return order ? order : (a->key < b->key ? -1 : a->key > b->key);
+}
+
+/* Callers of the first level are functions; what came through those below is not kept of the baseline. */
+static bool is_compared(const struct view_scratch *w)
+{
+	enum view_kind kind = w->query->kind;
+
+	return w->query->baseline && (kind == VIEW_FUNCTIONS || kind == VIEW_TREE ||
+				      (kind == VIEW_CALLERS && w->nr_levels == 0));
+}
+
+static void compare_with_baseline(struct view_scratch *w, uint32_t first)
+{
+	for (size_t i = first; is_compared(w) && i < w->nr_siblings; i++) {
+		struct sibling *item = &w->siblings[i];
+
+		item->change =
+			baseline_change(w->query->baseline, w->snapshot, item->key,
+					w->query->kind == VIEW_TREE ? item->total : item->self);
+	}
 }
 
 /* Drop siblings from FIRST on that are too small (as one "[other]") and sort the others. 0 or -ENOMEM. */
@@ -94,6 +127,7 @@ static int finish_siblings(struct view_scratch *w, uint32_t first, uint64_t pare
 
 	if (w->spec->in_order)
 		return 0;
+	compare_with_baseline(w, first);
 	for (size_t i = first; i < w->nr_siblings; i++) {
 		if (w->siblings[i].total >= w->min_total) {
 			w->siblings[nr++] = w->siblings[i];
@@ -198,6 +232,7 @@ static struct view_row row_of(const struct view_scratch *w, const struct level *
 		.file = item->file,
 		.line = item->line,
 		.repeats = item->repeats,
+		.change = item->change,
 		.item = w->spec->in_order ? item->first : 0,
 		.is_code = w->spec->is_code,
 		.depth = level->depth,

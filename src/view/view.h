@@ -28,6 +28,7 @@ enum view_sort {
 	VIEW_SORT_TOTAL,
 	VIEW_SORT_NAME,
 	VIEW_SORT_OBJECT,
+	VIEW_SORT_CHANGE, /* what has grown most; while there is a baseline */
 	VIEW_SORT_COUNT
 };
 
@@ -36,7 +37,7 @@ enum view_names { VIEW_NAMES_SHORT, VIEW_NAMES_FULL, VIEW_NAMES_MANGLED, VIEW_NA
 
 /* "functions", "callers", "tree", "health", "processes": as --view takes it. NULL: no view that it takes. */
 const char *view_name(int kind);
-/* "self" ... as --sort takes it. NULL above the last enum view_sort. */
+/* "self" ... as --sort takes it. NULL: none that it takes. */
 const char *view_sort_name(int sort);
 /* Its rows have others below them, of stacks. */
 bool view_is_tree(enum view_kind kind);
@@ -54,6 +55,15 @@ struct fold *fold_free(struct fold *fold);
 void fold_set(struct fold *fold, uint64_t key, bool open);
 void fold_set_all(struct fold *fold, bool open);
 
+struct baseline;
+
+/* Of a row beside the baseline's. */
+struct view_change {
+	bool is_there; /* false: nothing to compare */
+	bool is_noise; /* it may be chance */
+	double points; /* percentage points of growth */
+};
+
 struct view_query {
 	enum view_kind kind;
 	enum view_sort sort;
@@ -61,9 +71,10 @@ struct view_query {
 	bool ascii; /* names are cut with ".." and not with an ellipsis */
 	/* kernel frames are folded into the user function that entered the kernel */
 	bool hide_kernel;
-	const struct fold *fold; /* NULL: the default folding of the kind */
-	uint32_t limit;		 /* at most so many rows, 0: all */
-	double min_pct;		 /* leave out subtrees below this share, 0: none */
+	struct baseline *baseline; /* that rows are compared with (baseline_prepare), or NULL */
+	const struct fold *fold;   /* NULL: the default folding of the kind */
+	uint32_t limit;		   /* at most so many rows, 0: all */
+	double min_pct;		   /* leave out subtrees below this share, 0: none */
 	bool opens_all; /* what is not folded by FOLD is open, also where the kind folds it */
 };
 
@@ -87,6 +98,7 @@ struct view_row {
 	bool is_code;	     /* annotate: guides are those of jumps */
 	uint32_t file, line; /* text of the snapshot; 0: not known, or several */
 	uint32_t repeats;    /* of its cycle of calls, at most; 0: once */
+	struct view_change change;
 };
 
 #define VIEW_ROWS_MAX 100000u /* more than a person reads; memory is bounded */
@@ -124,6 +136,7 @@ enum view_column {
 	COLUMN_RUN,
 	COLUMN_SELF,
 	COLUMN_TOTAL,
+	COLUMN_CHANGE, /* of self, of a tree's total, in percentage points; while there is a baseline */
 	COLUMN_SAMPLES, /* annotate: their number, and where the instruction is */
 	COLUMN_ADDRESS,
 	COLUMN_FUNCTION,
@@ -186,6 +199,11 @@ size_t view_header(const struct snapshot *snapshot, int width, bool ascii, char 
 
 /* "only main > without idle: 34.5% of all samples, which are 100% here"; "" when it is not narrowed. */
 void view_narrowed(const struct snapshot *snapshot, char *out, size_t size);
+
+/* By the clock on the wall: when the window of SNAPSHOT ended. */
+int64_t view_window_end_ns(const struct snapshot *snapshot);
+/* "compared with 17:04:48": with the window that ended then; "" without a baseline. */
+void view_baseline(const struct snapshot *snapshot, char *out, size_t size);
 
 /* "FROZEN 17:04:48": when the window of a frozen snapshot ends, by the clock on the wall. */
 void view_frozen(const struct snapshot *snapshot, char *out, size_t size);
