@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The folder of --bundle: see bundle.h. One table says which files there are and what writes them. */
+/* A folder or an archive of all that there is to write: see bundle.h. One table says which files there are and what writes them. */
 #include "config.h"
 
 #include "src/bundle.h"
@@ -26,6 +26,7 @@ struct part {
 	const struct snapshot *snapshot;
 	struct view_query query;
 	bool ascii;
+	bool is_archive;
 };
 
 static int put_readme(FILE *stream, const struct part *part);
@@ -77,6 +78,12 @@ static const struct {
 	 VIEW_FUNCTIONS, NULL},
 };
 
+/* Snapshots for the screen have no stacks by address and no single samples. */
+static bool is_in_archive(size_t file)
+{
+	return files[file].put && files[file].put != put_pprof;
+}
+
 static int put_readme(FILE *stream, const struct part *part)
 {
 	const struct snapshot *s = part->snapshot;
@@ -92,7 +99,8 @@ static int put_readme(FILE *stream, const struct part *part)
 		(double)(s->window_end_ns - MIN(s->window_start_ns, s->window_end_ns)) / 1e9,
 		snapshot_text(s, s->settings.target));
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		fprintf(stream, "%-16s %s\n", files[i].name, files[i].what);
+		if (!part->is_archive || is_in_archive(i))
+			fprintf(stream, "%-16s %s\n", files[i].name, files[i].what);
 	return out_end(stream);
 }
 
@@ -175,19 +183,25 @@ int bundle_add_samples(struct bundle *bundle, const struct snap_samples *samples
 	return r;
 }
 
+static struct part part_of(const struct snapshot *snapshot, size_t file, double min_pct, bool ascii)
+{
+	bool is_tree = view_is_tree(files[file].view);
+
+	return (struct part){
+		.snapshot = snapshot,
+		.query = {.kind = files[file].view,
+			  .opens_all = is_tree,
+			  .min_pct = is_tree ? min_pct : 0},
+		.ascii = ascii,
+	};
+}
+
 int bundle_write(struct bundle *bundle, const struct snapshot *snapshot, double min_pct, bool ascii)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++) {
-		bool is_tree = view_is_tree(files[i].view);
-		struct part part = {
-			.snapshot = snapshot,
-			.query = {.kind = files[i].view,
-				  .opens_all = is_tree,
-				  .min_pct = is_tree ? min_pct : 0},
-			.ascii = ascii,
-		};
+		struct part part = part_of(snapshot, i, min_pct, ascii);
 
 		if (files[i].put)
 			r = files[i].put(bundle->streams[i], &part);
@@ -221,4 +235,84 @@ int bundle_close(struct bundle *bundle)
 	}
 	free(bundle);
 	return first;
+}
+
+/* --- as an archive --- */
+
+#define TAR_BLOCK   512
+#define SECONDS_MAX 077777777777ull /* that its field holds */
+
+/* POSIX.1-2017, pax: "ustar Interchange Format". Numbers are octal text. */
+struct tar_header {
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type;
+	char link[100], magic[6], version[2], rest[247];
+};
+_Static_assert(sizeof(struct tar_header) == TAR_BLOCK, "a header is a block");
+
+static void put_header(FILE *stream, const char *folder, const char *name, size_t len,
+		       int64_t wall_ns)
+{
+	struct tar_header header = {.type = '0', .magic = "ustar", .version = {'0', '0'}};
+	unsigned char *bytes = (unsigned char *)&header;
+	unsigned int sum = 0;
+
+	snprintf(header.name, sizeof(header.name), "%.80s/%.18s", folder, name);
+	snprintf(header.mode, sizeof(header.mode), "%07o", FILE_MODE);
+	snprintf(header.uid, sizeof(header.uid), "%07o", 0);
+	snprintf(header.gid, sizeof(header.gid), "%07o", 0);
+	snprintf(header.size, sizeof(header.size), "%011zo", len);
+	snprintf(header.mtime, sizeof(header.mtime), "%011llo",
+		 (unsigned long long)MAX(wall_ns, (int64_t)0) / NS_PER_SEC & SECONDS_MAX);
+	memset(header.checksum, ' ', sizeof(header.checksum));
+	for (size_t i = 0; i < sizeof(header); i++)
+		sum += bytes[i];
+	snprintf(header.checksum, sizeof(header.checksum), "%06o", sum);
+	fwrite(&header, sizeof(header), 1, stream);
+}
+
+static int put_member(FILE *stream, const char *folder, size_t file, const struct part *part)
+{
+	static const char zeros[TAR_BLOCK];
+	AUTO_FREE char *data = NULL;
+	size_t len = 0;
+	FILE *content = open_memstream(&data, &len);
+	int r = content ? files[file].put(content, part) : -ENOMEM;
+
+	if (content && fclose(content) != 0 && r == 0)
+		r = -ENOMEM;
+	if (r < 0)
+		return r;
+	put_header(stream, folder, files[file].name, len, part->snapshot->wall_ns);
+	fwrite(data, 1, len, stream);
+	fwrite(zeros, 1, align_up(len, TAR_BLOCK) - len, stream);
+	return 0;
+}
+
+bool bundle_is_archive(const char *name)
+{
+	size_t len = strlen(name), ending = strlen(BUNDLE_ENDING);
+
+	return len > ending && strcmp(name + len - ending, BUNDLE_ENDING) == 0;
+}
+
+int bundle_archive(FILE *stream, const struct snapshot *snapshot, const char *name, double min_pct,
+		   bool ascii)
+{
+	static const char end[2 * TAR_BLOCK];
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	char folder[81];
+	int r = 0;
+
+	snprintf(folder, sizeof(folder), "%.*s",
+		 (int)MIN(strlen(base) - strlen(BUNDLE_ENDING), sizeof(folder) - 1), base);
+	errno = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++) {
+		struct part part = part_of(snapshot, i, min_pct, ascii);
+
+		part.is_archive = true;
+		if (is_in_archive(i))
+			r = put_member(stream, folder, i, &part);
+	}
+	fwrite(end, sizeof(end), 1, stream);
+	return r < 0 ? r : out_end(stream);
 }

@@ -11,6 +11,7 @@
 #include "src/model/snapshot.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 struct bundle;
 
@@ -21,6 +22,15 @@ int bundle_add_samples(struct bundle *bundle, const struct snap_samples *samples
 /* What a view or a format has to say of SNAPSHOT, which has its stacks by address, to each file. MIN_PCT is of the trees. 0 or -errno. */
 int bundle_write(struct bundle *bundle, const struct snapshot *snapshot, double min_pct,
 		 bool ascii);
+/* NAME asks for an archive: it ends in BUNDLE_ENDING, behind something. */
+#define BUNDLE_ENDING ".tar"
+bool bundle_is_archive(const char *name);
+/*
+ * The same as a tar archive of a folder called like the file NAME, without what a snapshot for the screen does not
+ * have: stacks by address, single samples. 0 or -errno.
+ */
+int bundle_archive(FILE *stream, const struct snapshot *snapshot, const char *name, double min_pct,
+		   bool ascii);
 /* Put it on the disk; NULL is done. 0 or -errno: it is not whole. Frees it. */
 int bundle_close(struct bundle *bundle);
 

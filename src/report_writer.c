@@ -101,8 +101,8 @@ static int ask_process(struct report_writer *writer, struct err *err)
 	}
 	if (!writer_is_name(writer->name)) {
 		err_set(err, -EINVAL,
-			"root's reports are called stacktop-NAME.txt, .json or "
-			".folded: nothing written");
+			"root's reports are called stacktop-NAME.txt, .json, "
+			".folded or .tar: nothing written");
 		err_hint(err, "choose another name");
 		return -EINVAL;
 	}

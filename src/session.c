@@ -50,11 +50,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALL_NS     ((250 + ENGINE_ROUND_MS) * NS_PER_MSEC)
-#define LARGE_BYTES  (4u << 20) /* of blocks that go back to the system: more than most snapshots */
-#define QUIT_MAX_NS  (250 * NS_PER_MSEC)
-#define TARGET_MAX   128
-#define STATUS_USAGE 2
+#define STALL_NS	((250 + ENGINE_ROUND_MS) * NS_PER_MSEC)
+#define LARGE_BYTES	(4u << 20) /* of blocks that go back to the system: more than most snapshots */
+#define QUIT_MAX_NS	(250 * NS_PER_MSEC)
+#define TARGET_MAX	128
+#define ARCHIVE_MIN_PCT 0.1 /* of its trees: a person looks closer than batch mode does */
+#define STATUS_USAGE	2
 
 struct session {
 	const struct options *options;
@@ -520,6 +521,19 @@ static void report_name(const struct snapshot *snapshot, char *out, size_t size)
 	out_report_name(snapshot_text(snapshot, snapshot->hostname), snapshot->wall_ns, out, size);
 }
 
+static bool is_ascii(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+}
+
+static int render_by_name(FILE *stream, const struct snapshot *snapshot,
+			  const struct view_query *query, const char *name)
+{
+	if (bundle_is_archive(name))
+		return bundle_archive(stream, snapshot, name, ARCHIVE_MIN_PCT, is_ascii());
+	return out_by_name(stream, snapshot, query, name);
+}
+
 static int save(void *context, const char *name, const void *data, size_t len, struct err *err)
 {
 	return report_writer_save(context, name, data, len, err);
@@ -543,7 +557,7 @@ static int run_batch(struct session *s, struct err *err)
 		.options = s->options,
 		.output = &s->output,
 		.bundle = s->bundle,
-		.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+		.ascii = is_ascii(),
 		.launch = s->launch,
 		.say = s->say,
 	};
@@ -563,7 +577,7 @@ static int run_screen(struct session *s, struct err *err)
 		.window_ns = s->options->window_ns,
 		.no_color = s->options->no_color,
 		.render = out_report,
-		.render_as = out_by_name,
+		.render_as = render_by_name,
 		.report_name = report_name,
 		.save = save,
 		.save_poll = save_poll,

@@ -111,7 +111,7 @@ static void names_are_those_of_reports(void **state)
 		"-stacktop-x.txt",
 	};
 	static const char *const good[] = {"stacktop-host-20260101-000000.txt", "stacktop-x.json",
-					   "stacktop-a_b.folded"};
+					   "stacktop-a_b.folded", "stacktop-a.tar"};
 	int memfd = memfd_sealed("report", "hello\n", 6);
 	char name[300] = "stacktop-";
 

@@ -143,6 +143,22 @@ wait_for 20 test -s "$tmp/root/stacktop-x.json" || fail 'no json'
 [ "$(wc -l <"$tmp/root/stacktop-x.json") $(head -c 11 "$tmp/root/stacktop-x.json")" = '1 {"version":' ] ||
 	fail "json: $(head -c 100 "$tmp/root/stacktop-x.json")"
 pass 'what is in a report'
+key W
+see 'stacktop-[^ ]+\.tar'
+key C-u
+key -l stacktop-evidence.tar
+key Enter
+see 'written: stacktop-evidence.tar'
+tar -xf "$tmp/root/stacktop-evidence.tar" -C "$tmp" 2>"$tmp/err" || fail "tar: $(cat "$tmp/err")"
+[ -s "$tmp/err" ] && fail "tar says: $(cat "$tmp/err")"
+check 'the README of an archive lists what is in it' \
+	[ "$(awk '$1 == "README" || $1 ~ /^[a-z]+[.][a-z]+$/ { print $1 }' "$tmp/stacktop-evidence/README" | sort)" = \
+	"$(find "$tmp/stacktop-evidence" -type f -printf '%f\n' | sort)" ]
+for file in functions.txt callers.txt tree.txt stacks.folded; do
+	grep -q leaf "$tmp/stacktop-evidence/$file" || fail "no leaf in $file"
+done
+check 'and health, and json that is whole' sh -c "grep -q 'How stacks end' '$tmp/stacktop-evidence/health.txt' &&
+	[ \$(wc -l <'$tmp/stacktop-evidence/tree.json') = 1 ] && tail -c 3 '$tmp/stacktop-evidence/tree.json' | grep -q '}'"
 
 # --- root itself: its own directory, the file is root's ---------------------------------------
 

@@ -472,7 +472,7 @@ unknown() {
 	see FROZEN
 	some_snapshots 2
 	before=$(screen)
-	key p c i A W 7 y F5 M-y C-t
+	key p c i A 7 y F5 M-y C-t
 	some_snapshots 2
 	after=$(screen)
 	[ "$before" = "$after" ] || fail "an unknown key changed the screen"

@@ -211,7 +211,8 @@ static void act_on_screen(struct ui *ui, enum request request)
 		events_open(ui);
 		break;
 	case REQUEST_WRITE:
-		write_begin(ui);
+	case REQUEST_BUNDLE:
+		write_begin(ui, request == REQUEST_BUNDLE);
 		break;
 	case REQUEST_SETTINGS:
 		write_settings(ui);

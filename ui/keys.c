@@ -90,6 +90,7 @@ const struct ui_key ui_keys[] = {
 	{"D", "Program", "debug files from debuginfod servers: allow, stop",
 	 {{'D', REQUEST_FETCH}}},
 	{"w", "Program", "write this view to a file", {{'w', REQUEST_WRITE}}},
+	{"W", "Program", "write all views and formats to one .tar", {{'W', REQUEST_BUNDLE}}},
 	{"O", "Program", "begin like this from now on: write the settings file",
 	 {{'O', REQUEST_SETTINGS}}},
 	{"? h F1", "Program", "this help",

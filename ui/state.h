@@ -172,8 +172,8 @@ void annotate_draw_title(struct ui *ui, int line);
 
 /* --- write.c --- */
 
-/* Render the view and ask for a name; write it; hear how it went. */
-void write_begin(struct ui *ui);
+/* Render the view and ask for a name, offering that of a bundle or of a text; write it; hear how it went. */
+void write_begin(struct ui *ui, bool is_bundle);
 void write_accept(struct ui *ui, const char *name);
 void write_poll(struct ui *ui);
 /* What is chosen on the screen becomes the settings of the next start. */

@@ -54,7 +54,7 @@ static int render(struct ui *ui, const char *name)
 	return 0;
 }
 
-void write_begin(struct ui *ui)
+void write_begin(struct ui *ui, bool is_bundle)
 {
 	const struct ui_config *config = ui->config;
 	char name[PROMPT_TEXT_MAX] = "stacktop.txt";
@@ -82,6 +82,8 @@ void write_begin(struct ui *ui)
 	}
 	if (config->report_name)
 		config->report_name(ui->snapshot, name, sizeof(name));
+	if (is_bundle)
+		memcpy(name + strlen(name) - strlen(".txt"), ".tar", strlen(".tar"));
 	prompt_open(&ui->prompt, PROMPT_SAVE, name);
 }
 

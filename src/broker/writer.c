@@ -38,7 +38,7 @@ static bool is_plain(char c)
 
 bool writer_is_name(const char *name)
 {
-	static const char *const endings[] = {".txt", ".json", ".folded"};
+	static const char *const endings[] = {".txt", ".json", ".folded", ".tar"};
 	size_t len = strnlen(name, WRITER_NAME_MAX + 1);
 
 	if (len > WRITER_NAME_MAX || strncmp(name, NAME_START, strlen(NAME_START)) != 0)

@@ -36,7 +36,7 @@ int writer_confine(int dir);
 
 /*
  * NAME is of the form that reports have: "stacktop-", then letters, digits, '.', '-' and '_', and
- * one of the endings .txt, .json and .folded. No other file is ever made for a client, which may
+ * one of the endings .txt, .json, .folded and .tar. No other file is ever made for a client, which may
  * have been taken over by what it reads: root's shell and tools start programs from many names.
  */
 bool writer_is_name(const char *name);
