@@ -467,9 +467,11 @@ int broker_stacks_ask(struct broker *broker, struct broker_stacks_request *reque
 	return 0;
 }
 
-static bool is_sensible(const struct broker_stacks_reply *reply)
+/* What was asked for, and within its area. */
+static bool is_sensible(const struct broker *broker, const struct broker_stacks_reply *reply)
 {
-	if (reply->batch >= BROKER_BATCHES || reply->nr > BROKER_BATCH_STACKS)
+	if (reply->batch >= BROKER_BATCHES || !broker->is_asked[reply->batch] ||
+	    reply->nr > BROKER_BATCH_STACKS)
 		return false;
 	for (uint32_t i = 0; i < reply->nr; i++)
 		if (reply->stacks[i].at < BROKER_STACK_ROOM ||
@@ -491,7 +493,7 @@ bool broker_stacks_next(struct broker *broker, struct broker_stacks_reply *ret, 
 		return false;
 	if (fd >= 0)
 		close(fd);
-	if (n != sizeof(*ret) || !is_sensible(ret)) {
+	if (n != sizeof(*ret) || !is_sensible(broker, ret)) {
 		close_conn(&broker->stacks);
 		return false;
 	}

@@ -86,6 +86,7 @@ static void fuzz_client(struct reader *in)
 				  .files = files[0],
 				  .stacks = stacks[0],
 				  .life = -1};
+	must(map_areas(broker) == 0);
 	for (int i = 0; i < MESSAGES_MAX && reader_left(in) > 0; i++) {
 		switch (reader_u8(in) % 6) {
 		case 0:
