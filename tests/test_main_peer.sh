@@ -30,6 +30,8 @@ sums()
 			sub(/^\[[.k]\] /, "", name)
 			sub(/^\[kernel.kallsyms\]/, "[kernel]", object)
 			sub(/\(.*/, "", name) # C++: the arguments
+			if (name ~ /@plt$/)
+				name = "?" # stubs of some programs have no name in perf
 			sub(/@.*/, "", name) # the version
 			if (name ~ /^0x[0-9a-f]+$/ || index(name, object "+0x") == 1)
 				name = "?"
