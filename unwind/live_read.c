@@ -8,8 +8,9 @@
 #include "src/base/util.h"
 #include "unwind/code.h"
 
-/* Does FRAME stand for a call? A file that nobody has looked at for that is asked for it. */
-static bool is_after_call(const struct unwind_space *space, const struct unwind_frame *frame)
+/* Does FRAME stand for a call? *RET_ASKED: nobody has looked at its file for that, which is asked for now. */
+static bool is_after_call(const struct unwind_space *space, const struct unwind_frame *frame,
+			  bool *ret_asked)
 {
 	const struct unwind_map *map = unwind_map_of(space, frame->pc - 1);
 	struct unwind_module *module = map ? map->module : NULL;
@@ -20,7 +21,8 @@ static bool is_after_call(const struct unwind_space *space, const struct unwind_
 		return code_is_return(space->code, space, frame->pc) == CODE_YES;
 	if (module->has_return_addrs)
 		return return_addrs_has(&module->return_addrs, frame->off);
-	module->needs_return_addrs |= module->has_table && !module->return_addrs_failed;
+	if (module->has_table && !module->return_addrs_failed)
+		*ret_asked = module->needs_return_addrs = true;
 	return false;
 }
 
@@ -41,7 +43,7 @@ enum tail_belief live_read_accept(struct tails *tails, const struct live_read *r
 		.seen_ns = read->read_ns,
 		.inner = hash_u64(hash_bytes(read->guard, read->bytes) ^ read->cut),
 	};
-	bool is_good = true;
+	bool is_good = true, is_asked = false;
 
 	if (result->end != STACK_END_ROOT)
 		return TAIL_REFUSED;
@@ -50,7 +52,9 @@ enum tail_belief live_read_accept(struct tails *tails, const struct live_read *r
 			continue;
 		tail.outer = hash_u64(tail.outer ^ frames[i].pc) ^ frames[i].sp;
 		if (frames[i].is_return && i + 1 < result->nr_frames)
-			is_good &= is_after_call(read->space, &frames[i]);
+			is_good &= is_after_call(read->space, &frames[i], &is_asked);
 	}
+	if (is_asked)
+		return TAIL_UNKNOWN;
 	return is_good ? tails_believe_read(tails, &tail) : TAIL_REFUSED;
 }

@@ -48,6 +48,7 @@ struct tail {
 
 enum tail_belief {
 	TAIL_REFUSED,
+	TAIL_UNKNOWN, /* files that it leads through were not read yet */
 	TAIL_UNTRIED, /* not believed yet, but it speaks for those that come */
 	TAIL_BELIEVED,
 };

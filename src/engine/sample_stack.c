@@ -370,6 +370,8 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 		return true;
 	space.code = codes_of(s->codes, process->index, input->time_ns);
 	belief = live_read_accept(s->tails, &read, s->user, ret);
+	if (belief == TAIL_UNKNOWN)
+		resolve_note_request(s->resolver);
 	*ret_is_useful = belief != TAIL_REFUSED;
 	if (belief != TAIL_BELIEVED)
 		return false;
