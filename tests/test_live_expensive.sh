@@ -64,10 +64,11 @@ says "[.functions[] | select(.object == \"$id-honest\" and .name == \"in_honest\
 
 has_pictures() { [ "$(wc -l <"$tmp/json")" -ge "$1" ]; }
 is_realtime() { ps -L -o cls= -p "$main" | grep -q RR; }
-begin() { # LIMIT in microseconds
+begin() { # LIMIT in microseconds, OPTION...
 	(
 		ulimit -S -R "$1"
-		exec "$STACKTOP" -b --format=json -d 0.5 >"$tmp/json" 2>"$tmp/err"
+		shift
+		exec "$STACKTOP" -b --format=json -d 0.5 "$@" >"$tmp/json" 2>"$tmp/err"
 	) &
 	main=$!
 	test_pids="$test_pids $main"
@@ -76,14 +77,15 @@ begin() { # LIMIT in microseconds
 begin 5000000
 if is_realtime; then
 	kill -KILL "$main"
-	begin 1
-	# What the rings have collected while it stood still is worked on without a rest.
+	# What the rings have collected while it stood still is worked on without a rest, and must take
+	# longer than two ticks: many samples, of which the rings hold a second.
+	begin 1 -F 20000 --budget 0 --call-graph fp
 	told()
 	{
 		kill -STOP "$main"
-		sleep 0.3
+		sleep 1
 		kill -CONT "$main"
-		sleep 0.3
+		sleep 0.5
 		tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 |
 			jq -e '.notice | test("no real-time priority any more")' >/dev/null 2>&1
 	}
