@@ -37,6 +37,17 @@ as_they_are()
 look '--no-complete' as_they_are && pass 'or not'
 kill "$pid"
 
+# Each process lives too short to be known: that its program is known has to do.
+start "$tmp/cut" brief
+pid=$last_pid
+read_brief()
+{
+	profile -n 12
+	holds '.health | .live_read > 50 and .complete < .live_read'
+}
+look 'live reads of short processes' read_brief && pass 'of short processes too'
+kill "$pid"
+
 # Right and wrong completions: the innermost function tells who has called.
 count_wrong()
 {

@@ -18,9 +18,12 @@
 
 #include <cmocka.h>
 
-#define READS_UNTRIED 8
-#define TESTS_NEEDED  8
-#define CUT_FRAMES    20 /* the sample has so many frames of the recursion */
+#define READS_UNTRIED  8
+#define PROGRAM_READS  32
+#define SIGHTS_KNOWN   3
+#define READS_OF_BRIEF 4 /* of a thread that lives too short to be believed by itself */
+#define TESTS_NEEDED   8
+#define CUT_FRAMES     20 /* the sample has so many frames of the recursion */
 
 static struct tails *tails;
 
@@ -38,9 +41,18 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* Of another program for each thread. */
 static bool read_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t outer)
 {
-	const struct tail tail = {1, tid, time_ns, inner, outer, time_ns};
+	const struct tail tail = {1, tid, tid, time_ns, inner, outer, time_ns};
+
+	return tails_believe_read(tails, &tail) == TAIL_BELIEVED;
+}
+
+static bool read_of_program(uint32_t program, uint32_t tid, uint64_t time_ns, uint64_t inner,
+			    uint64_t outer)
+{
+	const struct tail tail = {1, tid, program, time_ns, inner, outer, time_ns};
 
 	return tails_believe_read(tails, &tail) == TAIL_BELIEVED;
 }
@@ -48,7 +60,7 @@ static bool read_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t o
 static bool earlier_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t outer,
 			 uint64_t seen_ns)
 {
-	const struct tail tail = {1, tid, time_ns, inner, outer, seen_ns};
+	const struct tail tail = {1, tid, 1, time_ns, inner, outer, seen_ns};
 
 	return tails_believe_earlier(tails, &tail);
 }
@@ -119,6 +131,49 @@ static void two_tails_above_one_guard_end_the_belief(void **state)
 	assert_false(read_tail(7, ++time_ns, 6, 6));
 	time_ns = read_first(7, time_ns + 30 * NS_PER_SEC);
 	assert_true(read_tail(7, ++time_ns, 7, 7));
+}
+
+/* Threads of PROGRAM from FIRST_TID on, READS_OF_BRIEF of each, until so much is known of it. Returns the time. */
+static uint64_t read_brief_threads(uint32_t program, uint32_t first_tid, uint64_t time_ns)
+{
+	for (uint32_t i = 0; i < PROGRAM_READS; i++)
+		assert_false(read_of_program(program, first_tid + i / READS_OF_BRIEF,
+					     time_ns += TAILS_APART_NS, 1000 + i, i));
+	return time_ns;
+}
+
+static void a_known_program_lets_its_new_threads_be_believed(void **state)
+{
+	uint64_t time_ns = read_brief_threads(5, 100, NS_PER_SEC);
+
+	(void)state;
+	for (int i = 0; i < SIGHTS_KNOWN; i++)
+		assert_false(read_of_program(5, 300, time_ns += TAILS_SIGHT_NS, 1, 1));
+	assert_true(read_of_program(5, 300, time_ns += TAILS_SIGHT_NS, 1, 1));
+	/* One sight is one, however many reads it has; and another program is another. */
+	for (int i = 0; i < 10; i++)
+		assert_false(read_of_program(5, 301, time_ns, 1, 1));
+	for (int i = 0; i < 10; i++)
+		assert_false(read_of_program(6, 302, time_ns += TAILS_SIGHT_NS, 1, 1));
+}
+
+static void one_bad_thread_ends_that(void **state)
+{
+	uint64_t time_ns = read_brief_threads(5, 100, NS_PER_SEC);
+
+	(void)state;
+	assert_false(read_of_program(5, 300, time_ns += TAILS_SIGHT_NS, 1, 1));
+	assert_false(read_of_program(5, 300, time_ns += TAILS_SIGHT_NS, 1, 2));
+	for (int i = 0; i < 10; i++)
+		assert_false(read_of_program(5, 301, time_ns += TAILS_SIGHT_NS, 2, 2));
+	/* What is read in that half of a minute speaks for nothing; what comes after it does. */
+	time_ns = read_brief_threads(5, 400, time_ns);
+	for (int i = 0; i < 10; i++)
+		assert_false(read_of_program(5, 302, time_ns += TAILS_SIGHT_NS, 2, 2));
+	time_ns = read_brief_threads(5, 500, time_ns + 30 * NS_PER_SEC);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(read_of_program(5, 303, time_ns += TAILS_SIGHT_NS, 2, 2),
+				 i >= SIGHTS_KNOWN);
 }
 
 /* The program has gone on to something else: that is no contradiction. */
@@ -271,6 +326,8 @@ int main(void)
 		TEST(reads_of_one_moment_are_one_sight),
 		TEST(sights_of_a_thread_that_stands_still_count_once),
 		TEST(two_tails_above_one_guard_end_the_belief),
+		TEST(a_known_program_lets_its_new_threads_be_believed),
+		TEST(one_bad_thread_ends_that),
 		TEST(tails_of_long_ago_are_forgotten),
 		TEST(earlier_tails_need_something_that_speaks_for_them),
 		TEST(what_is_wrong_counts_more),

@@ -39,6 +39,7 @@ enum tail_belief live_read_accept(struct tails *tails, const struct live_read *r
 	struct tail tail = {
 		.process = read->process,
 		.tid = read->tid,
+		.program = read->program,
 		.time_ns = read->time_ns,
 		.seen_ns = read->read_ns,
 		.inner = hash_u64(hash_bytes(read->guard, read->bytes) ^ read->cut),

@@ -15,11 +15,11 @@
 
 struct live_read {
 	const struct unwind_space *space;
-	uint32_t process, tid;
-	uint64_t time_ns; /* of the sample */
-	uint64_t read_ns; /* when the rest was read */
-	uint64_t cut;	  /* the address after the last byte that the sample has */
-	uint64_t bytes;	  /* of the guard, which ends there */
+	uint32_t process, tid, program; /* as in struct tail */
+	uint64_t time_ns;		/* of the sample */
+	uint64_t read_ns;		/* when the rest was read */
+	uint64_t cut;			/* the address after the last byte that the sample has */
+	uint64_t bytes;			/* of the guard, which ends there */
 	const uint8_t *guard;
 };
 

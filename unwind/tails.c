@@ -11,9 +11,12 @@
 
 #define INNERS	       16384u
 #define THREADS	       4096u
+#define PROGRAMS       512u
 #define SEEN_NS	       (2 * NS_PER_SEC) /* then a thread may have gone on to something else */
-#define READS_UNTRIED  8u		/* not believed */
-#define SIGHT_READS    4u		/* believed of one sight */
+#define READS_UNTRIED  8u		/* of a thread, not believed */
+#define PROGRAM_READS  32u		/* of a program: enough to know it ... */
+#define SIGHTS_KNOWN   3u
+#define SIGHT_READS    4u /* believed of one sight */
 #define DISTRUST_NS    (30 * NS_PER_SEC)
 #define DISTRUST_MAX   5u /* it is doubled so often at most */
 #define SCORE_MAX      20 /* either way: what was long ago counts no more */
@@ -25,20 +28,33 @@ struct inner {
 	uint64_t outer, seen_ns;
 };
 
+struct distrust {
+	uint64_t until_ns;
+	uint32_t nr; /* so often */
+};
+
 struct thread {
 	uint64_t id; /* of process and thread */
-	uint64_t distrust_until_ns;
-	uint32_t nr_distrusted; /* so often */
-	uint64_t sight_ns;	/* when the last sight began ... */
-	uint32_t nr_in_sight;	/* ... and the reads in it */
-	uint64_t read_ns;	/* the last one that was counted */
+	struct distrust distrust;
+	uint64_t sight_ns;    /* when the last sight began ... */
+	uint32_t nr_in_sight; /* ... and the reads in it */
+	uint32_t nr_sights;   /* with nothing against them, up to SIGHTS_KNOWN */
+	uint64_t read_ns;     /* the last one that was counted */
 	uint32_t nr_reads; /* TAILS_APART_NS apart with nothing against them, up to READS_UNTRIED */
 	int score;	   /* of tails of earlier stacks */
+};
+
+/* What its threads are like: many live too short to be known themselves. */
+struct program {
+	uint32_t id;
+	struct distrust distrust;
+	uint32_t nr_reads; /* of all its threads, as of a thread, up to PROGRAM_READS */
 };
 
 struct tails {
 	struct inner inners[INNERS];
 	struct thread threads[THREADS];
+	struct program programs[PROGRAMS];
 };
 
 struct tails *tails_new(void)
@@ -61,6 +77,16 @@ static struct thread *thread_of(struct tails *tails, uint32_t process, uint32_t 
 	if (thread->id != id)
 		*thread = (struct thread){.id = id};
 	return thread;
+}
+
+/* The same of a program. */
+static struct program *program_of(struct tails *tails, uint32_t id)
+{
+	struct program *program = &tails->programs[id % PROGRAMS];
+
+	if (program->id != id)
+		*program = (struct program){.id = id};
+	return program;
 }
 
 static void score(struct thread *thread, bool is_right)
@@ -86,33 +112,49 @@ static bool contradicts(struct tails *tails, struct thread *thread, const struct
 	return true;
 }
 
-static void distrust(struct thread *thread, uint64_t time_ns)
+static void begin_distrust(struct distrust *distrust, uint64_t time_ns)
 {
-	thread->nr_reads = 0;
-	thread->distrust_until_ns = time_ns + (DISTRUST_NS << thread->nr_distrusted);
-	thread->nr_distrusted = MIN(thread->nr_distrusted + 1, DISTRUST_MAX);
+	distrust->until_ns = time_ns + (DISTRUST_NS << distrust->nr);
+	distrust->nr = MIN(distrust->nr + 1, DISTRUST_MAX);
+}
+
+/* A read at SEEN_NS has nothing against it. Those of one sight speak for the thread once, and so do those of one call. */
+static void note_read(struct thread *thread, struct program *program, uint64_t seen_ns)
+{
+	if (thread->nr_in_sight == 1)
+		thread->nr_sights = MIN(thread->nr_sights + 1, SIGHTS_KNOWN);
+	if (seen_ns < thread->read_ns + TAILS_APART_NS)
+		return;
+	thread->read_ns = seen_ns;
+	thread->nr_reads = MIN(thread->nr_reads + 1, READS_UNTRIED);
+	if (seen_ns >= program->distrust.until_ns)
+		program->nr_reads = MIN(program->nr_reads + 1, PROGRAM_READS);
 }
 
 enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail)
 {
 	struct thread *thread = thread_of(tails, tail->process, tail->tid);
+	struct program *program = program_of(tails, tail->program);
+	bool is_tried;
 
 	if (tail->seen_ns >= thread->sight_ns + TAILS_SIGHT_NS) {
 		thread->sight_ns = tail->seen_ns;
 		thread->nr_in_sight = 0;
 	}
 	thread->nr_in_sight++;
-	if (contradicts(tails, thread, tail))
-		distrust(thread, tail->time_ns);
-	if (tail->time_ns < thread->distrust_until_ns)
-		return TAIL_REFUSED;
-	if (thread->nr_reads == READS_UNTRIED)
-		return thread->nr_in_sight <= SIGHT_READS ? TAIL_BELIEVED : TAIL_REFUSED;
-	if (tail->seen_ns >= thread->read_ns + TAILS_APART_NS) {
-		thread->read_ns = tail->seen_ns;
-		thread->nr_reads++;
+	if (contradicts(tails, thread, tail)) {
+		begin_distrust(&thread->distrust, tail->time_ns);
+		begin_distrust(&program->distrust, tail->time_ns);
+		thread->nr_reads = thread->nr_sights = program->nr_reads = 0;
 	}
-	return TAIL_UNTRIED;
+	if (tail->time_ns < thread->distrust.until_ns)
+		return TAIL_REFUSED;
+	is_tried = thread->nr_reads == READS_UNTRIED ||
+		   (thread->nr_sights == SIGHTS_KNOWN && program->nr_reads == PROGRAM_READS);
+	note_read(thread, program, tail->seen_ns);
+	if (!is_tried)
+		return TAIL_UNTRIED;
+	return thread->nr_in_sight <= SIGHT_READS ? TAIL_BELIEVED : TAIL_REFUSED;
 }
 
 bool tails_believe_earlier(struct tails *tails, const struct tail *tail)

@@ -38,9 +38,13 @@ struct tails;
 struct tails *tails_new(void);
 struct tails *tails_free(struct tails *tails);
 
-/* What is inferred for a stack of thread TID of PROCESS at TIME_NS (0: not known): hashes of both parts. */
+/*
+ * What is inferred for a stack of thread TID of PROCESS, which runs PROGRAM, at TIME_NS (0: not known): hashes of both
+ * parts.
+ */
 struct tail {
 	uint32_t process, tid;
+	uint32_t program; /* of a read: the same number in all processes that run it */
 	uint64_t time_ns;
 	uint64_t inner, outer;
 	uint64_t seen_ns; /* when it was seen in full */
@@ -57,6 +61,8 @@ enum tail_belief {
  * May a tail that was read from the process be believed? Those of a thread's first sights are not, which are counted
  * TAILS_APART_NS apart, nor more than a few of one sight, so the newest sample comes first; and none for half a
  * minute after one inner part has stood below two tails, twice as long each time that it happens again.
+ * Threads that live too short for that are believed sooner, after three sights of their own, when many reads of their program have
+ * nothing against them; one thread of it with something against it ends that for as long.
  */
 enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail);
 

@@ -138,6 +138,11 @@ const struct process *procs_by_index(const struct procs *procs, uint32_t index);
  * procs_sweep. file_off is an address where the module is no file (JIT, vsyscall).
  */
 const struct unwind_space *process_space(const struct process *process);
+/*
+ * What tells programs apart: the number of the file that is mapped lowest, which is the executable's or, of a few,
+ * another one's; UNWIND_NO_MODULE: none is mapped.
+ */
+uint32_t process_program(const struct process *process);
 /* What makes its code at run time, as far as its name and its files tell. It goes through its mappings. */
 enum runtime process_runtime(const struct process *process);
 

@@ -174,6 +174,16 @@ const struct unwind_space *process_space(const struct process *process)
 	return process->space ? &process->space->view : &empty;
 }
 
+uint32_t process_program(const struct process *process)
+{
+	const struct unwind_space *space = process_space(process);
+	const struct unwind_map *map = unwind_map_from(space, 0);
+
+	while (map && map->module->id < PROC_MODULE_FIRST)
+		map = unwind_map_from(space, map->end);
+	return map ? map->module->id : UNWIND_NO_MODULE;
+}
+
 void procs_mark_mapped(struct procs *procs, bool with_dead)
 {
 	for (uint32_t id = 0; id < modules_count(procs->modules); id++)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Stacks that a copy cuts off, the inner parts of which do not tell who called. "cut steady": the
- * same call for ever. "cut change USEC": from by_a or by_b, as it comes, for up to USEC each time; the
+ * same call for ever. "cut brief": the same in processes that live a fourth of a second. "cut change USEC": from
+ * by_a or by_b, as it comes, for up to USEC each time; the
  * innermost function says which, and all between is the same to the byte.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define DEEP __attribute__((noinline, noclone))
 
@@ -63,11 +66,22 @@ DEEP void by_b(void)
 	sink += 2;
 }
 
+static void brief(void)
+{
+	length_ns = 250000000;
+	while (fork() > 0)
+		wait(NULL);
+	by_a();
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t max_ns = argc > 2 ? strtoull(argv[2], NULL, 10) * 1000 : 0;
 	unsigned int random = 1;
 
+	if (argc > 1 && strcmp(argv[1], "brief") == 0)
+		brief();
 	length_ns = UINT64_MAX / 4;
 	if (argc > 1 && strcmp(argv[1], "steady") == 0)
 		by_a();
