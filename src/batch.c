@@ -26,7 +26,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* With targets that may end, check so often whether they have, however long the delay is. */
+/* Targets that may end, and conditions, are looked at so often, however long the delay is. */
 #define CHECK_NS NS_PER_SEC
 /* The engine answers within milliseconds; so long after the last wait is over, leave without the last block. */
 #define CLOSING_MORE_NS (3 * NS_PER_SEC)
@@ -41,7 +41,8 @@
 /* Live samples are fetched so often; those of a recording as soon as they are there. */
 #define SAMPLES_STEP_NS (100 * NS_PER_MSEC)
 #define BUNDLE_STEP_NS	(500 * NS_PER_MSEC)
-#define BUFFER_BYTES	(256u << 10) /* a json document has some MB: few writes */
+#define WATCH_NS	(50 * NS_PER_MSEC) /* between looks whether evidence is written */
+#define BUFFER_BYTES	(256u << 10)	   /* a json document has some MB: few writes */
 
 struct batch {
 	const struct batch_config *config;
@@ -52,7 +53,7 @@ struct batch {
 	uint64_t check_ns; /* when a snapshot is asked for, block or not */
 	uint64_t nr_blocks;
 	uint64_t closing_ns; /* since when, 0: not yet */
-	bool may_end;	     /* has targets that may */
+	bool looks_often;    /* has targets that may end, or conditions */
 	bool is_settling;    /* the last block is due, but waits for names and tables */
 	bool is_asked;	     /* a snapshot is on its way */
 	bool is_last_asked;  /* and was asked for when closing had begun */
@@ -354,6 +355,8 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 	if (!snapshot)
 		return;
 	b->is_asked = false;
+	if (b->config->watch)
+		watch_take(b->config->watch, snapshot);
 	choose_function(b, snapshot, time_ns);
 	narrow.folds_recursion = folds_recursion(b->config);
 	if (narrow_snapshot(snapshot, &narrow) < 0)
@@ -460,6 +463,8 @@ static int wait_ms(const struct batch *b, uint64_t time_ns)
 
 	if (b->closing_ns)
 		until_ns = MIN(until_ns, closing_until_ns(b));
+	if (b->config->watch && b->config->watch->is_writing)
+		until_ns = MIN(until_ns, time_ns + WATCH_NS);
 	if (until_ns == UINT64_MAX)
 		return -1;
 	return until_ns <= time_ns ? 0
@@ -480,6 +485,8 @@ static void step(struct batch *b)
 		b->is_done = true;
 		return;
 	}
+	if (b->config->watch)
+		watch_poll(b->config->watch);
 	if (fds[1].revents)
 		take_signals(b);
 	if (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)) {
@@ -497,7 +504,7 @@ static void step(struct batch *b)
 	if (b->is_done || b->is_asked || time_ns < ask_ns(b))
 		return;
 	if (time_ns >= b->check_ns)
-		b->check_ns = b->may_end ? time_ns + CHECK_NS : UINT64_MAX;
+		b->check_ns = b->looks_often ? time_ns + CHECK_NS : UINT64_MAX;
 	ask(b);
 }
 
@@ -552,6 +559,8 @@ static int finish(struct batch *b, struct err *err)
 	const struct options *o = b->config->options;
 
 	send_command(b, COMMAND_QUIT, 0);
+	if (b->config->watch)
+		watch_end(b->config->watch);
 	take_messages(b);
 	if (b->error == 0)
 		say_what_is_missing(b);
@@ -584,14 +593,14 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 {
 	uint64_t time_ns = now_ns();
 	/* Which function is to be annotated is looked for early as well. */
-	bool may_end = config->options->nr_pids || config->options->nr_tids ||
-		       config->options->user || config->options->annotate;
+	bool looks_often = config->options->nr_pids || config->options->nr_tids ||
+			   config->options->user || config->options->annotate || config->watch;
 	struct batch batch = {
 		.config = config,
 		.channel = channel,
 		.block_ns = time_ns + config->options->delay_ns,
-		.check_ns = may_end ? time_ns + CHECK_NS : UINT64_MAX,
-		.may_end = may_end,
+		.check_ns = looks_often ? time_ns + CHECK_NS : UINT64_MAX,
+		.looks_often = looks_often,
 	};
 	sigset_t signals;
 	int status;
@@ -615,6 +624,8 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 		batch.block_ns = time_ns;
 	if (config->bundle)
 		batch.check_ns = time_ns + BUNDLE_STEP_NS;
+	if (config->watch)
+		watch_begin(config->watch);
 	reap_command(&batch);
 	while (!batch.is_done)
 		step(&batch);

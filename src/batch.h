@@ -9,6 +9,7 @@
 #include "src/model/command.h"
 #include "src/options.h"
 #include "src/output.h"
+#include "src/watch.h"
 
 #include <signal.h>
 
@@ -18,6 +19,7 @@ struct batch_config {
 	struct bundle *bundle;	       /* written instead of the output, or NULL */
 	bool ascii;
 	struct launch *launch;	       /* the command, or NULL */
+	struct watch *watch;	       /* of --when, or NULL */
 	void (*say)(const char *text); /* one line for the person, beside the stream */
 };
 

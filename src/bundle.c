@@ -78,10 +78,12 @@ static const struct {
 	 VIEW_FUNCTIONS, NULL},
 };
 
-/* Snapshots for the screen have no stacks by address and no single samples. */
-static bool is_in_archive(size_t file)
+/* Snapshots for the screen have no single samples, and seldom stacks by address, which are never narrowed. */
+static bool is_in_archive(size_t file, const struct snapshot *snapshot)
 {
-	return files[file].put && files[file].put != put_pprof;
+	if (files[file].put == put_pprof)
+		return snapshot->stacks && !snapshot->narrowed[0];
+	return files[file].put != NULL;
 }
 
 static int put_readme(FILE *stream, const struct part *part)
@@ -99,7 +101,7 @@ static int put_readme(FILE *stream, const struct part *part)
 		(double)(s->window_end_ns - MIN(s->window_start_ns, s->window_end_ns)) / 1e9,
 		snapshot_text(s, s->settings.target));
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (!part->is_archive || is_in_archive(i))
+		if (!part->is_archive || is_in_archive(i, s))
 			fprintf(stream, "%-16s %s\n", files[i].name, files[i].what);
 	return out_end(stream);
 }
@@ -295,6 +297,16 @@ bool bundle_is_archive(const char *name)
 	return len > ending && strcmp(name + len - ending, BUNDLE_ENDING) == 0;
 }
 
+void bundle_name(const struct snapshot *s, char *out, size_t size)
+{
+	char *ending;
+
+	out_report_name(snapshot_text(s, s->hostname), s->wall_ns, out, size);
+	ending = strrchr(out, '.');
+	if (ending)
+		snprintf(ending, size - (size_t)(ending - out), BUNDLE_ENDING);
+}
+
 int bundle_archive(FILE *stream, const struct snapshot *snapshot, const char *name, double min_pct,
 		   bool ascii)
 {
@@ -310,7 +322,7 @@ int bundle_archive(FILE *stream, const struct snapshot *snapshot, const char *na
 		struct part part = part_of(snapshot, i, min_pct, ascii);
 
 		part.is_archive = true;
-		if (is_in_archive(i))
+		if (is_in_archive(i, snapshot))
 			r = put_member(stream, folder, i, &part);
 	}
 	fwrite(end, sizeof(end), 1, stream);

@@ -25,9 +25,11 @@ int bundle_write(struct bundle *bundle, const struct snapshot *snapshot, double 
 /* NAME asks for an archive: it ends in BUNDLE_ENDING, behind something. */
 #define BUNDLE_ENDING ".tar"
 bool bundle_is_archive(const char *name);
+/* The name of the archive for SNAPSHOT: "stacktop-HOST-20261121-170448.tar". */
+void bundle_name(const struct snapshot *snapshot, char *out, size_t size);
 /*
- * The same as a tar archive of a folder called like the file NAME, without what a snapshot for the screen does not
- * have: stacks by address, single samples. 0 or -errno.
+ * The same as a tar archive of a folder called like the file NAME, without single samples, and without a profile of
+ * pprof if the snapshot has no stacks by address or is narrowed, which those are not. 0 or -errno.
  */
 int bundle_archive(FILE *stream, const struct snapshot *snapshot, const char *name, double min_pct,
 		   bool ascii);

@@ -14,7 +14,8 @@ libmain_a_SOURCES = \
 	src/report_writer.c src/report_writer.h \
 	src/session.c src/session.h \
 	src/settings.c src/settings.h \
-	src/symbol.c src/symbol.h
+	src/symbol.c src/symbol.h \
+	src/watch.c src/watch.h
 
 bin_PROGRAMS += stacktop
 stacktop_SOURCES = src/main.c

@@ -21,23 +21,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FREQ_DEFAULT_HZ	  999
-#define FREQ_MAX_HZ	  1000000
-#define PERIOD_MAX	  (1ull << 60)
-#define DELAY_DEFAULT_NS  (2 * NS_PER_SEC)
-#define DELAY_MIN_NS	  (NS_PER_SEC / 20)
-#define DELAY_MAX_NS	  (3600 * NS_PER_SEC)
-#define WINDOW_DEFAULT_NS (10 * NS_PER_SEC)
-#define WINDOW_MIN_NS	  (NS_PER_SEC / 10)
-#define WINDOW_MAX_NS	  (86400 * NS_PER_SEC)
-#define BUDGET_PCT	  5
-#define COUNT_MAX	  1000000000
-#define LIMIT_MAX	  1000000
-#define MIN_PCT_DEFAULT	  0.5	  /* as perf report's own trees */
-#define OPTION_MAX	  16	  /* bytes of its name in messages */
-#define PID_MAX		  4194304 /* the kernel's PID_MAX_LIMIT */
-#define CPU_MAX		  65535
-#define LONG_ONLY	  256 /* getopt's number of an option without a letter: this plus its row */
+#define FREQ_DEFAULT_HZ	   999
+#define FREQ_MAX_HZ	   1000000
+#define PERIOD_MAX	   (1ull << 60)
+#define DELAY_DEFAULT_NS   (2 * NS_PER_SEC)
+#define DELAY_MIN_NS	   (NS_PER_SEC / 20)
+#define DELAY_MAX_NS	   (3600 * NS_PER_SEC)
+#define WINDOW_DEFAULT_NS  (10 * NS_PER_SEC)
+#define WINDOW_MIN_NS	   (NS_PER_SEC / 10)
+#define WINDOW_MAX_NS	   (86400 * NS_PER_SEC)
+#define BUDGET_PCT	   5
+#define COUNT_MAX	   1000000000
+#define LIMIT_MAX	   1000000
+#define MIN_PCT_DEFAULT	   0.5 /* as perf report's own trees */
+#define WHEN_COUNT_DEFAULT 10
+#define WHEN_COUNT_MAX	   1000000
+#define OPTION_MAX	   16	   /* bytes of its name in messages */
+#define PID_MAX		   4194304 /* the kernel's PID_MAX_LIMIT */
+#define CPU_MAX		   65535
+#define LONG_ONLY	   256 /* getopt's number of an option without a letter: this plus its row */
 #ifdef HAVE_CAPSTONE
 #define HAS_DISASSEMBLER true
 #else
@@ -191,6 +193,18 @@ static int set_shell(const struct given *given, struct options *o, struct err *e
 	return set_name(given, o, err);
 }
 
+static int set_when(const struct given *given, struct options *o, struct err *err)
+{
+	int r;
+
+	if (o->nr_whens == WHEN_MAX)
+		return err_set(err, -EINVAL, "--when: %d conditions are watched for at most",
+			       WHEN_MAX);
+	r = when_parse(given->option, given->word, &o->whens[o->nr_whens], err);
+	o->nr_whens += r == 0;
+	return r;
+}
+
 static int set_debuginfod(const struct given *given, struct options *o, struct err *err)
 {
 	const char *word = given->word ? given->word : "on";
@@ -332,6 +346,14 @@ static const struct spec specs[] = {
 	 "script (single samples as perf script writes them) or samples (with what ends each stack); "
 	 "implies -b",
 	 NULL, NAME(format, format_name_of), ALSO(batch)},
+
+	{0, "when", "CONDITION",
+	 "write all views and formats to stacktop-HOST-TIME.tar here each time this becomes true: cpu, "
+	 "samples, self(NAME), total(NAME), complete, lost, drop or cost, then > >= < or <=, then a number, "
+	 "like 'cpu>80', 'total(memcpy)>5', 'lost>0'; may be given several times",
+	 "Watch (screen and batch mode)", .set = set_when},
+	{0, "when-count", "COUNT", "at most so many files for --when (default 10)", NULL,
+	 NUMBER(when_count, 1, WHEN_COUNT_MAX), ALSO(when_count_given)},
 
 	{0, "debuginfod", "[=WHEN]",
 	 "fetch debug files that are not on this machine from the servers of DEBUGINFOD_URLS or "
@@ -478,17 +500,12 @@ static int check_recording(const struct options *o, struct err *err)
 		bool is_given;
 		const char *name;
 	} others[] = {
-		{o->nr_pids > 0, "-p"},
-		{o->nr_tids > 0, "-t"},
-		{o->user != NULL, "-u"},
-		{o->cgroup != NULL, "--cgroup"},
-		{o->nr_cpus > 0, "-C"},
-		{o->freq_given, "-F"},
-		{o->period_given, "-c"},
-		{o->mode_given, "--call-graph"},
-		{o->window_given, "--window"},
-		{o->budget_given, "--budget"},
-		{o->command != NULL, "a command"},
+		{o->nr_pids > 0, "-p"},	       {o->nr_tids > 0, "-t"},
+		{o->user != NULL, "-u"},       {o->cgroup != NULL, "--cgroup"},
+		{o->nr_cpus > 0, "-C"},	       {o->freq_given, "-F"},
+		{o->period_given, "-c"},       {o->mode_given, "--call-graph"},
+		{o->window_given, "--window"}, {o->budget_given, "--budget"},
+		{o->nr_whens > 0, "--when"},   {o->command != NULL, "a command"},
 	};
 
 	if (!o->input)
@@ -564,6 +581,14 @@ static int check_together(const struct options *o, struct err *err)
 	if (o->names_given && o->batch && o->format != OPTIONS_TEXT)
 		return err_set(err, -EINVAL, "--names is for screen and text: %s has names in full",
 			       format_name_of(o->format));
+	if (o->when_count_given && !o->nr_whens)
+		return err_set(
+			err, -EINVAL,
+			"--when-count is for --when: give a condition, like --when 'cpu>80'");
+	if (o->bundle && o->nr_whens)
+		return err_set(err, -EINVAL,
+			       "--bundle and --when exclude each other: one picture now, or when a "
+			       "condition is true");
 	if (o->bundle && (o->output || o->format != OPTIONS_TEXT || o->count > 1))
 		return err_set(
 			err, -EINVAL,
@@ -612,6 +637,7 @@ void options_init(struct options *ret)
 		.delay_ns = DELAY_DEFAULT_NS,
 		.min_pct = MIN_PCT_DEFAULT,
 		.window_ns = WINDOW_DEFAULT_NS,
+		.when_count = WHEN_COUNT_DEFAULT,
 	};
 }
 

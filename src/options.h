@@ -6,6 +6,7 @@
 #include "src/base/err.h"
 #include "src/base/stack.h"
 #include "src/view/view.h"
+#include "src/view/when.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,8 +76,12 @@ struct options {
 	const char *bundle; /* folder to be made, or NULL */
 	enum options_format format;
 
+	struct when whens[WHEN_MAX]; /* for which evidence is written */
+	uint32_t nr_whens;
+	uint64_t when_count; /* at most so often */
+
 	bool freq_given, period_given; /* they exclude each other */
-	bool mode_given, names_given, window_given, delay_given, budget_given;
+	bool mode_given, names_given, window_given, delay_given, budget_given, when_count_given;
 };
 
 /* What holds without a word on the command line. Nothing to free. */

@@ -35,6 +35,7 @@
 #include "src/output.h"
 #include "src/process.h"
 #include "src/report_writer.h"
+#include "src/watch.h"
 #include "ui/ui.h"
 
 #include <errno.h>
@@ -77,6 +78,7 @@ struct session {
 	int writer_sock; /* of that process, -1: none */
 	struct report_writer *writer;
 	struct output output;
+	struct trigger trigger; /* of --when */
 	struct bundle *bundle;
 	struct engine *engine;
 	struct channel *channel;
@@ -291,23 +293,23 @@ static int start_broker(struct session *s, struct err *err)
 
 /*
  * We shall be another user, who may neither make a report in root's folder nor remove from it what -o has
- * made and found no room for. So a process stays root for just that.
+ * made and found no room for. So a process stays root for just the one, and another for the other.
  */
-static int start_writer(struct session *s, struct err *err)
+static int start_writers(struct session *s, struct err *err)
 {
-	struct writer_output output = {.fd = -1};
-	AUTO_CLOSE int dir = -1;
-	int r;
+	struct writer_output none = {.fd = -1}, output = none;
+	AUTO_CLOSE int here = -1;
+	AUTO_CLOSE int folder = -1;
+	int r = 0;
 
-	if (!s->is_batch)
-		dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	else if (s->output.is_ours)
-		dir = output_folder(&s->output, &output);
-	if (dir < 0)
-		return 0;
-	r = writer_start(dir, &output, &s->writer_sock);
-	if (s->is_batch)
-		s->output.writer_sock = s->writer_sock;
+	if (!s->is_batch || s->options->nr_whens)
+		here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->is_batch && s->output.is_ours)
+		folder = output_folder(&s->output, &output);
+	if (here >= 0)
+		r = writer_start(here, &none, &s->writer_sock);
+	if (r == 0 && folder >= 0)
+		r = writer_start(folder, &output, &s->output.writer_sock);
 	return r < 0 ? err_set(err, r, "cannot start the process that writes: %s", strerror(-r))
 		     : 0;
 }
@@ -371,7 +373,7 @@ static int start_privileged(struct session *s, struct err *err)
 	if (is_root_itself)
 		r = open_output(s, err);
 	if (r == 0 && is_root_itself)
-		r = start_writer(s, err);
+		r = start_writers(s, err);
 	if (r == 0)
 		r = start_broker(s, err);
 	if (r == 0 && is_live)
@@ -441,7 +443,8 @@ static int start_engine(struct session *s, struct err *err)
 		.window_ns = o->window_ns,
 		.budget_pct = (uint32_t)o->budget_pct,
 		.max_frames = (uint32_t)o->max_depth,
-		.has_stacks = s->is_batch && (o->format == OPTIONS_PPROF || s->bundle),
+		.has_stacks =
+			o->nr_whens || (s->is_batch && (o->format == OPTIONS_PPROF || s->bundle)),
 		.no_complete = o->no_complete,
 		.is_realtime = s->is_realtime,
 		.fetch_hosts = s->fetch_urls[0] ? s->fetch_hosts : NULL,
@@ -516,9 +519,13 @@ static int start_thread(struct session *s, struct err *err)
 
 /* --- the write key --- */
 
-static void report_name(const struct snapshot *snapshot, char *out, size_t size)
+static void report_name(const struct snapshot *snapshot, bool is_bundle, char *out, size_t size)
 {
-	out_report_name(snapshot_text(snapshot, snapshot->hostname), snapshot->wall_ns, out, size);
+	if (is_bundle)
+		bundle_name(snapshot, out, size);
+	else
+		out_report_name(snapshot_text(snapshot, snapshot->hostname), snapshot->wall_ns, out,
+				size);
 }
 
 static bool is_ascii(void)
@@ -553,12 +560,20 @@ static int save_poll(void *context, struct err *err)
 
 static int run_batch(struct session *s, struct err *err)
 {
+	struct watch watch = {
+		.trigger = &s->trigger,
+		.writer = s->writer,
+		.min_pct = s->options->min_pct,
+		.ascii = is_ascii(),
+		.say = s->say,
+	};
 	struct batch_config config = {
 		.options = s->options,
 		.output = &s->output,
 		.bundle = s->bundle,
 		.ascii = is_ascii(),
 		.launch = s->launch,
+		.watch = s->options->nr_whens ? &watch : NULL,
 		.say = s->say,
 	};
 
@@ -581,19 +596,28 @@ static int run_screen(struct session *s, struct err *err)
 		.report_name = report_name,
 		.save = save,
 		.save_poll = save_poll,
+		.trigger = s->options->nr_whens ? &s->trigger : NULL,
+		.context = s->writer,
 		.save_settings = s->options->settings ? save_settings : NULL,
 		.where = s->options->settings,
 		.servers = s->options->debuginfod,
 		.notice = s->options->settings_err.code ? s->options->settings_err.text : NULL,
 	};
 
-	s->writer = report_writer_new(s->writer_sock, s->options->settings);
+	return ui_run(&config, s->channel, err);
+}
+
+static int run_on_main_thread(struct session *s, struct err *err)
+{
+	const struct options *o = s->options;
+
+	trigger_init(&s->trigger, o->whens, o->nr_whens, o->when_count);
+	s->writer = report_writer_new(s->writer_sock, o->settings);
 	if (!s->writer) {
 		err_set(err, -ENOMEM, "no memory");
 		return 1;
 	}
-	config.context = s->writer;
-	return ui_run(&config, s->channel, err);
+	return s->is_batch ? run_batch(s, err) : run_screen(s, err);
 }
 
 /* False: the engine did not end in time; its thread runs on until the process ends. */
@@ -670,6 +694,8 @@ static void end_session(struct session *s, struct err *err)
 		close(s->root_fd);
 	if (s->writer_sock >= 0)
 		close(s->writer_sock);
+	if (s->output.writer_sock >= 0)
+		close(s->output.writer_sock);
 	cgroup_done(&s->cgroup);
 	free(s->members);
 	launch_free(s->launch);
@@ -692,6 +718,7 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 		.root_fd = -1,
 		.cgroup = {.fd = -1},
 		.writer_sock = -1,
+		.output = {.writer_sock = -1},
 		.env = process_copy_environment(),
 	};
 	int r = s.env ? 0 : err_set(err, -ENOMEM, "no memory");
@@ -723,7 +750,7 @@ int session_run(const struct options *options, void (*say)(const char *text), st
 	if (r == 0)
 		r = start_thread(&s, err);
 	if (r == 0)
-		s.status = s.is_batch ? run_batch(&s, err) : run_screen(&s, err);
+		s.status = run_on_main_thread(&s, err);
 	close_bundle(&s, err);
 	close_output(&s, err);
 	end_session(&s, err);

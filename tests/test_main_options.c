@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#define WORDS_MAX 16
+#define WORDS_MAX 24
 
 /* Parse WORDS (separated by blanks; "~" stands for an empty word). */
 static int parse(const char *words, struct options *ret, struct err *err)
@@ -268,6 +268,15 @@ static void every_refusal_names_the_word_and_what_is_right(void **state)
 		{"--cgroup ~", "''", "unit or a container"},
 		{"-i x -u root", "-u", "a recording is shown as it was made"},
 		{"-i x --cgroup y", "--cgroup", "a recording is shown as it was made"},
+		{"-i x --when cpu>1", "--when", "a recording is shown as it was made"},
+		{"--when cpu", "'cpu', character 4", "> >= < or <= is expected"},
+		{"--when cpu>1 --when lost>x", "'lost>x', character 6", "a number is expected"},
+		{"--when lost>0 --when lost>1 --when lost>2 --when lost>3 --when lost>4 --when lost>5 "
+		 "--when lost>6 --when lost>7 --when lost>8",
+		 "--when", "8 conditions"},
+		{"--when-count 3", "--when-count", "--when 'cpu>80'"},
+		{"--when cpu>1 --when-count 0", "'0'", "number from 1"},
+		{"--when cpu>1 --bundle x", "--bundle and --when", "exclude each other"},
 		{"-p \033[31m", "'?[31m'", "process id"},
 	};
 

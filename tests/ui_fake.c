@@ -518,10 +518,10 @@ static int render_as(FILE *stream, const struct snapshot *snapshot, const struct
 	return ferror(stream) ? -EIO : 0;
 }
 
-static void report_name(const struct snapshot *snapshot, char *out, size_t size)
+static void report_name(const struct snapshot *snapshot, bool is_bundle, char *out, size_t size)
 {
-	snprintf(out, size, "stacktop-%s-20261121-170448.txt",
-		 snapshot_text(snapshot, snapshot->hostname));
+	snprintf(out, size, "stacktop-%s-20261121-170448%s",
+		 snapshot_text(snapshot, snapshot->hostname), is_bundle ? ".tar" : ".txt");
 }
 
 static int save_now(const char *name, const void *data, size_t len, struct err *err)

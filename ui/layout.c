@@ -25,7 +25,7 @@
 
 #define HEADER_TEXT_MAX	 2048
 #define NOTE_TEXT_MAX	 160
-#define NOTES_MAX	 7
+#define NOTES_MAX	 8
 #define ROOMY_LINES	 12 /* from here on a message may take more than one line */
 #define WRAP_MAX	 3
 #define TABS_TEXT_MAX	 128
@@ -119,6 +119,10 @@ static size_t make_notes(const struct ui *ui, struct note *notes)
 		if (!s->baseline_wall_ns)
 			snprintf(notes[nr].text, NOTE_TEXT_MAX, "baseline of other stacks");
 		nr++;
+	}
+	if (ui->config->trigger) {
+		notes[nr] = (struct note){.brief = strlen("watches"), .style = STYLE_NOTICE};
+		trigger_text(ui->config->trigger, notes[nr++].text, NOTE_TEXT_MAX);
 	}
 	if (ui->hide_kernel)
 		notes[nr++] = (struct note){.text = "kernel off", .style = STYLE_NOTICE};

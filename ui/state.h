@@ -38,7 +38,8 @@ struct report {
 	struct snapshot *snapshot; /* for other formats; perhaps that of the screen still */
 	struct view_query query;
 	char name[PROMPT_TEXT_MAX];
-	bool is_pending; /* save_poll will tell */
+	char why[WHEN_TEXT_MAX]; /* of what is written by itself: the condition; else "" */
+	bool is_pending;	 /* save_poll will tell */
 };
 
 /* How much time the sums of a snapshot cover. */
@@ -178,6 +179,8 @@ void write_accept(struct ui *ui, const char *name);
 void write_poll(struct ui *ui);
 /* What is chosen on the screen becomes the settings of the next start. */
 void write_settings(struct ui *ui);
+/* SNAPSHOT, not narrowed yet, may be the evidence that is watched for. */
+void write_watch(struct ui *ui, const struct snapshot *snapshot);
 /* Let go of what was kept for the report. */
 void write_forget(struct ui *ui);
 

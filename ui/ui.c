@@ -94,6 +94,7 @@ static void take_over(struct ui *ui, struct snapshot *snapshot)
 	const struct snap_settings *now = &snapshot->settings;
 	struct snapshot *before = ui->snapshot;
 
+	write_watch(ui, snapshot);
 	narrow_take(ui, snapshot);
 	if (ui->snapshot && ui->snapshot->settings.mode != now->mode) {
 		ui->is_switched = true;

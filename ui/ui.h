@@ -6,6 +6,7 @@
 #include "src/base/err.h"
 #include "src/model/command.h"
 #include "src/view/view.h"
+#include "src/view/when.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ struct ui_config {
 	 *
 	 * render: print settings, health and the rows of VIEW as text; 0 or -errno of the stream.
 	 * render_as: the same in the format that the ending of NAME asks for; -ENOENT: text.
-	 * report_name: the name that is offered ("stacktop-HOST-TIME.txt").
+	 * report_name: the name that is offered ("stacktop-HOST-TIME.txt", of a bundle .tar).
 	 * save: write a report of LEN bytes (copied) to NAME, as typed or the offered one. 0 when
 	 * done, -errno with a message, -EINPROGRESS: save_poll will tell, in the same way.
 	 */
@@ -36,10 +37,14 @@ struct ui_config {
 		      const struct view_query *query, bool ascii);
 	int (*render_as)(FILE *stream, const struct snapshot *snapshot,
 			 const struct view_query *query, const char *name);
-	void (*report_name)(const struct snapshot *snapshot, char *out, size_t size);
+	void (*report_name)(const struct snapshot *snapshot, bool is_bundle, char *out,
+			    size_t size);
 	int (*save)(void *context, const char *name, const void *data, size_t len, struct err *err);
 	int (*save_poll)(void *context, struct err *err);
 	void *context;
+
+	/* A bundle is written by itself when it fires (when.h), NULL: nothing is watched for. */
+	struct trigger *trigger;
 
 	/*
 	 * Make LINES ("NAME = VALUE") the settings that the next start begins with; NULL: there is no file for

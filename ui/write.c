@@ -81,23 +81,51 @@ void write_begin(struct ui *ui, bool is_bundle)
 		return;
 	}
 	if (config->report_name)
-		config->report_name(ui->snapshot, name, sizeof(name));
-	if (is_bundle)
-		memcpy(name + strlen(name) - strlen(".txt"), ".tar", strlen(".tar"));
+		config->report_name(ui->snapshot, is_bundle, name, sizeof(name));
 	prompt_open(&ui->prompt, PROMPT_SAVE, name);
 }
 
 static void tell(struct ui *ui, int ret, const struct err *err)
 {
+	const char *why = ui->report.why, *colon = *why ? ": " : "";
+
 	ui->report.is_pending = ret == -EINPROGRESS;
 	if (ret == -EINPROGRESS)
-		ui_say(ui, false, "writing %s ...", ui->report.name);
+		ui_say(ui, false, "%s%swriting %s ...", why, colon, ui->report.name);
 	else if (ret == 0)
-		ui_say(ui, false, "written: %s", ui->report.name);
+		ui_say(ui, false, "%s%swritten: %s", why, colon, ui->report.name);
 	else if (err->text[0])
-		ui_say(ui, true, "%s%s%s", err->text, err->hint[0] ? ": " : "", err->hint);
+		ui_say(ui, true, "%s%s%s%s%s", why, colon, err->text, err->hint[0] ? ": " : "",
+		       err->hint);
 	else
-		ui_say(ui, true, "%s: %s", ui->report.name, strerror(-ret));
+		ui_say(ui, true, "%s%s%s: %s", why, colon, ui->report.name, strerror(-ret));
+}
+
+/* A bundle of SNAPSHOT, whatever the view is. */
+static int write_evidence(struct ui *ui, const struct snapshot *snapshot, struct err *err)
+{
+	const struct ui_config *config = ui->config;
+	const struct view_query query = {.kind = VIEW_FUNCTIONS};
+	AUTO_FREE char *data = NULL;
+	size_t len = 0;
+	FILE *stream = open_memstream(&data, &len);
+	int r = stream ? config->render_as(stream, snapshot, &query, ui->report.name) : -ENOMEM;
+
+	if (stream && fclose(stream) != 0 && r == 0)
+		r = -ENOMEM;
+	return r < 0 ? r : config->save(config->context, ui->report.name, data, len, err);
+}
+
+void write_watch(struct ui *ui, const struct snapshot *snapshot)
+{
+	const struct ui_config *config = ui->config;
+	struct err err = {0};
+
+	if (!config->trigger || !trigger_look(config->trigger, snapshot, !ui->report.is_pending))
+		return;
+	memcpy(ui->report.why, config->trigger->why, sizeof(ui->report.why));
+	config->report_name(snapshot, true, ui->report.name, sizeof(ui->report.name));
+	tell(ui, write_evidence(ui, snapshot, &err), &err);
 }
 
 static const char *yes_no(bool is_on)
@@ -172,6 +200,7 @@ void write_settings(struct ui *ui)
 		ui_say(ui, true, "no memory for the settings");
 		return;
 	}
+	ui->report.why[0] = '\0';
 	snprintf(ui->report.name, sizeof(ui->report.name), "%s", config->where);
 	tell(ui, config->save_settings(config->context, lines, &err), &err);
 }
@@ -186,6 +215,7 @@ void write_accept(struct ui *ui, const char *name)
 	} else if (ret < 0 && ret != -ENOENT) {
 		ui_say(ui, true, "cannot make the report: %s", strerror(-ret));
 	} else {
+		ui->report.why[0] = '\0';
 		snprintf(ui->report.name, sizeof(ui->report.name), "%s", name);
 		ret = ui->config->save(ui->config->context, name, ui->report.data, ui->report.len,
 				       &err);

@@ -12,12 +12,14 @@ libview_a_SOURCES = \
 	src/view/health.c src/view/health.h \
 	src/view/narrow.c src/view/narrow.h \
 	src/view/collapse.c src/view/collapse.h \
+	src/view/pattern.c src/view/pattern.h \
 	src/view/processes.c src/view/processes.h \
 	src/view/remedy.c src/view/remedy.h \
 	src/view/rows.c src/view/rows.h \
 	src/view/table.c \
 	src/view/tree.c \
-	src/view/view.c src/view/view.h
+	src/view/view.c src/view/view.h \
+	src/view/when.c src/view/when.h
 
 UNIT_TESTS += tests/test_view_baseline
 tests_test_view_baseline_SOURCES = tests/test_view_baseline.c
@@ -54,3 +56,8 @@ UNIT_TESTS += tests/test_view_health
 tests_test_view_health_SOURCES = tests/test_view_health.c
 tests_test_view_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_view_health_LDADD = $(LINK_VIEW) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_view_when
+tests_test_view_when_SOURCES = tests/test_view_when.c
+tests_test_view_when_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_view_when_LDADD = $(LINK_VIEW) $(CMOCKA_LIBS)

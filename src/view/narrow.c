@@ -9,11 +9,10 @@
 
 #include "src/base/util.h"
 #include "src/view/collapse.h"
+#include "src/view/pattern.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +28,6 @@ static const char *const prefixes[] = {
 };
 
 /* --- names --- */
-
-struct pattern {
-	enum subject subject;
-	const char *text;
-	bool is_regex, has_capital;
-	regex_t regex;
-};
 
 static enum subject subject_of(const char *text)
 {
@@ -62,38 +54,6 @@ bool narrow_typed(const char *typed, struct narrow_step *ret)
 		if (strcmp(ret->text, prefixes[i]) == 0)
 			return false;
 	return ret->kind != NARROW_HIDE || !is_of_processes(subject_of(ret->text));
-}
-
-static bool has_capital(const char *text)
-{
-	for (; *text; text++)
-		if (isupper((unsigned char)*text))
-			return true;
-	return false;
-}
-
-static void pattern_open(struct pattern *p, const char *text)
-{
-	enum subject subject = subject_of(text);
-
-	*p = (struct pattern){.subject = subject, .text = text + strlen(prefixes[subject])};
-	p->has_capital = has_capital(p->text);
-	p->is_regex = strpbrk(p->text, "\\^$.[]|()*+?{}") &&
-		      regcomp(&p->regex, p->text,
-			      REG_EXTENDED | REG_NOSUB | (p->has_capital ? 0 : REG_ICASE)) == 0;
-}
-
-static void pattern_close(struct pattern *p)
-{
-	if (p->is_regex)
-		regfree(&p->regex);
-}
-
-static bool pattern_finds(const struct pattern *p, const char *text)
-{
-	if (p->is_regex)
-		return regexec(&p->regex, text, 0, NULL, 0) == 0;
-	return p->has_capital ? strstr(text, p->text) != NULL : strcasestr(text, p->text) != NULL;
 }
 
 /* --- which stacks stay --- */
@@ -147,13 +107,14 @@ static void find_text(struct work *w, const char *text, uint32_t bit)
 {
 	const struct snapshot *s = w->s;
 	uint32_t *found, nr;
+	enum subject subject = subject_of(text);
 	struct pattern p;
 
-	pattern_open(&p, text);
-	found = is_of_processes(p.subject) ? w->processes : w->funcs;
-	nr = is_of_processes(p.subject) ? s->nr_processes : s->nr_funcs;
+	pattern_open(&p, text + strlen(prefixes[subject]));
+	found = is_of_processes(subject) ? w->processes : w->funcs;
+	nr = is_of_processes(subject) ? s->nr_processes : s->nr_funcs;
 	for (uint32_t i = 0; i < nr; i++)
-		if (pattern_finds(&p, subject_text(s, p.subject, i)))
+		if (pattern_finds(&p, subject_text(s, subject, i)))
 			found[i] |= bit;
 	pattern_close(&p);
 }

@@ -37,8 +37,8 @@ struct narrow {
 
 /*
  * A step of what a person types: "parse" (functions), "o:libssl" (objects), "p:nginx" (processes),
- * "c:docker:3f2a" (containers), "!parse" (without), "-o:libc" (hidden; not of processes and containers). An extended regular expression (POSIX.1-2017, 9.4), or, where it is none, the
- * text itself. Small letters stand for both cases, unless there is a capital. False: it is empty, or of no use.
+ * "c:docker:3f2a" (containers), "!parse" (without), "-o:libc" (hidden; not of processes and containers), each a
+ * pattern (pattern.h). False: it is empty, or of no use.
  */
 bool narrow_typed(const char *typed, struct narrow_step *ret);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any command line: taken, or refused with one line. Words end with a newline. */
+/* Any command line, and any condition of --when: taken, or refused with one line. Words end with a newline. */
 #include "config.h"
 
 #include "src/options.h"
@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = malloc(size + 1), *argv[WORDS_MAX + 2] = {(char[]){"stacktop"}};
 	struct options defaults, options;
 	struct err err = {0};
+	struct when when;
 	int argc = 1, r;
 
 	must(text);
@@ -29,6 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(err.code == r && err.text[0] != '\0' && !strchr(err.text, '\n'));
 	}
 	options_done(&options);
+	memcpy(text, data, size);
+	err = (struct err){0};
+	r = when_parse("--when", text, &when, &err);
+	must(r == 0 ? when.number >= 0 : err.code == r && !strchr(err.text, '\n'));
 	free(text);
 	return 0;
 }
