@@ -35,6 +35,7 @@
 #define LIMIT_MAX	   1000000
 #define MIN_PCT_DEFAULT	   0.5 /* as perf report's own trees */
 #define WHEN_COUNT_DEFAULT 10
+#define BYTES_PER_S_MAX	   1000000000
 #define WHEN_COUNT_MAX	   1000000
 #define OPTION_MAX	   16	   /* bytes of its name in messages */
 #define PID_MAX		   4194304 /* the kernel's PID_MAX_LIMIT */
@@ -321,6 +322,9 @@ static const struct spec specs[] = {
 	 FLAG(folds_recursion), SETTING},
 	{0, "no-color", NULL, "no colours on the screen, as with NO_COLOR set", NULL,
 	 FLAG(no_color), SETTING},
+	{0, "max-bytes-per-second", "BYTES",
+	 "over a slow link: the screen is drawn less often, so that no more is sent (default 0: no limit)",
+	 NULL, NUMBER(max_bytes_per_s, 0, BYTES_PER_S_MAX), SETTING},
 
 	{'b', "batch", NULL, "write text instead of showing a screen",
 	 "Batch mode (also without a terminal on standard output)", FLAG(batch)},

@@ -63,6 +63,7 @@ struct options {
 	uint64_t limit; /* rows, 0: all */
 	double min_pct; /* of the trees of batch mode: what is less is not shown */
 	bool no_color;
+	uint64_t max_bytes_per_s; /* to the terminal, 0: no limit */
 
 	const char *settings;	 /* the file of settings, or NULL */
 	struct err settings_err; /* what was wrong in it; code 0: nothing */

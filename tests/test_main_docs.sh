@@ -47,7 +47,7 @@ fi
 sed -n 's/^        \(\(test_\|root_\)[a-z_]* .*\)/\1/p' "$top_srcdir/docs/CONFORMANCE" | tr ';' '\n' |
 	while read -r test words; do
 		for word in $(echo "$words" | tr ',' ' '); do
-			cat "$top_srcdir/tests/$test.c" "$top_srcdir/tests/$test.sh" 2>/dev/null |
+			cat "$top_srcdir/tests/$test.c" "$top_srcdir/tests/$test.sh" "$top_srcdir/tests/$test.py" 2>/dev/null |
 				grep -q -w -e "$word" || echo "docs/CONFORMANCE: tests/$test has no $word"
 		done
 	done >"$dir/missing"

@@ -268,6 +268,7 @@ static void every_refusal_names_the_word_and_what_is_right(void **state)
 		{"--cgroup ~", "''", "unit or a container"},
 		{"-i x -u root", "-u", "a recording is shown as it was made"},
 		{"-i x --cgroup y", "--cgroup", "a recording is shown as it was made"},
+		{"--max-bytes-per-second -1", "'-1'", "number from 0"},
 		{"-i x --when cpu>1", "--when", "a recording is shown as it was made"},
 		{"--when cpu", "'cpu', character 4", "> >= < or <= is expected"},
 		{"--when cpu>1 --when lost>x", "'lost>x', character 6", "a number is expected"},

@@ -481,6 +481,35 @@ unknown() {
 	see_not FROZEN
 }
 
+# Over a slow link pictures are left out; the one that is there is what a redraw of everything gives.
+slow_link() {
+	local shown
+	start 80x24 --noise --delay 50 --max-bytes 1500
+	key 3
+	see 'what it calls'
+	key E
+	key 1
+	key Space
+	see FROZEN
+	see_not 'what it calls'
+	shown=$(screen | tail -n +2) # its first line has a clock
+	key C-l
+	key k
+	see 'kernel off'
+	key k
+	see_not 'kernel off'
+	[ "$shown" = "$(screen | tail -n +2)" ] || fail "not what it was before it was drawn anew: $shown"
+	nr_checks=$((nr_checks + 1))
+	key q
+	see_end 0
+	# What is stopped in between comes back, and a crash leaves the terminal as it was.
+	start 80x24 --noise --delay 50 --max-bytes 1500
+	kill -SEGV "$(cat "$work/pid")"
+	until_true "the program has not ended" ended
+	cmp -s "$work/before" "$work/after" || fail "the terminal's modes are not restored"
+	see END-OF-RUN
+}
+
 for size in 80x24 200x50 40x10; do
 	start "$size" --delay 100
 	views
@@ -518,6 +547,7 @@ cursor_on leaf_70
 key q
 see_end 0
 
+slow_link
 start 80x24
 key C-c
 see_end 130

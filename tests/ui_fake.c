@@ -5,7 +5,7 @@
  * the screen sends are written to --log, one per line.
  *
  *   ui_fake [--log FILE] [--delay MS] [--moves] [--noise] [--lost] [--notice] [--over]
- *           [--empty COUNT] [--silent] [--no-color] [--functions COUNT]
+ *           [--empty COUNT] [--silent] [--no-color] [--functions COUNT] [--max-bytes COUNT]
  *           [--recording COUNT] [--events COUNT] [--pipe] [--trouble]
  *
  * --moves: two functions change places with every snapshot. --noise: all weights
@@ -47,7 +47,7 @@
 struct fake {
 	struct channel *channel;
 	FILE *log;
-	uint64_t delay_ns;
+	uint64_t delay_ns, max_bytes_per_s;
 	bool moves, noise, lost, notice, over, silent, no_color, pipe, trouble;
 	uint32_t empty, functions, recording, events;
 	_Atomic bool stop;
@@ -590,6 +590,8 @@ static int parse(struct fake *fake, int argc, char **argv)
 			fake->delay_ns = strtoull(argv[i], NULL, 10) * NS_PER_MSEC;
 		else if (strcmp(word, "--empty") == 0)
 			fake->empty = (uint32_t)strtoul(argv[i], NULL, 10);
+		else if (strcmp(word, "--max-bytes") == 0)
+			fake->max_bytes_per_s = strtoull(argv[i], NULL, 10);
 		else if (strcmp(word, "--recording") == 0)
 			fake->recording = (uint32_t)strtoul(argv[i], NULL, 10);
 		else if (strcmp(word, "--events") == 0)
@@ -610,6 +612,7 @@ static int run(struct fake *fake)
 		.sort = VIEW_SORT_SELF,
 		.delay_ns = fake->delay_ns,
 		.no_color = fake->no_color,
+		.max_bytes_per_s = fake->max_bytes_per_s,
 		.render = render,
 		.render_as = render_as,
 		.report_name = report_name,

@@ -30,7 +30,7 @@ TEST_HELPERS += tests/ui_fake
 tests_ui_fake_SOURCES = tests/ui_fake.c
 tests_ui_fake_LDADD = $(LINK_UI)
 
-SCRIPT_TESTS += tests/test_ui_keys.sh tests/test_ui_recording.sh tests/test_ui_terminal.sh
+SCRIPT_TESTS += tests/test_ui_keys.sh tests/test_ui_recording.sh tests/test_ui_slow.py tests/test_ui_terminal.sh
 EXTRA_DIST += tests/ui_lib.sh
 
 UNIT_TESTS += tests/test_ui_list

@@ -7,14 +7,17 @@
 
 #include "ui/screen.h"
 
+#include "src/base/io.h"
 #include "src/base/util.h"
 #include "ui/signals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define ESCAPE_DELAY_MS 25
@@ -22,6 +25,8 @@
 /* A terminal may claim any size; this is a wall of them. */
 #define LINES_MAX   1000
 #define COLUMNS_MAX 2000
+
+#define FRAME_CHUNK_BYTES 4096
 
 struct look {
 	short foreground; /* -1: the terminal's own */
@@ -92,6 +97,56 @@ static void close_input(struct screen *screen)
 	screen->input = NULL;
 }
 
+/*
+ * curses writes to standard output whatever it is. While it draws, that is a file in memory: what came into it is
+ * counted and goes to the terminal, which is another descriptor then.
+ */
+static int open_frame(struct screen *screen, struct err *err)
+{
+	screen->output_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	screen->frame_fd = memfd_create("frame", MFD_CLOEXEC);
+	if (screen->output_fd >= 0 && screen->frame_fd >= 0)
+		return 0;
+	return err_set(err, -errno, "cannot count what is sent: %s", strerror(errno));
+}
+
+static void close_frame(struct screen *screen)
+{
+	if (screen->output_fd > STDERR_FILENO)
+		close(screen->output_fd);
+	if (screen->frame_fd >= 0)
+		close(screen->frame_fd);
+	screen->frame_fd = -1;
+}
+
+static uint64_t send_frame(struct screen *screen)
+{
+	char chunk[FRAME_CHUNK_BYTES];
+	off_t len = 0;
+	ssize_t n;
+
+	while ((n = pread(screen->frame_fd, chunk, sizeof(chunk), len)) > 0) {
+		if (write_all(screen->output_fd, chunk, (size_t)n) < 0)
+			break; /* the terminal is gone: the loop will see that */
+		len += n;
+	}
+	if (ftruncate(screen->frame_fd, 0) == 0)
+		lseek(screen->frame_fd, 0, SEEK_SET);
+	return (uint64_t)len;
+}
+
+uint64_t screen_refresh(struct screen *screen)
+{
+	bool counts = screen->frame_fd >= 0 && dup2(screen->frame_fd, STDOUT_FILENO) >= 0;
+
+	wrefresh(stdscr);
+	if (!counts)
+		return 0;
+	while (dup2(screen->output_fd, STDOUT_FILENO) < 0 && errno == EINTR)
+		;
+	return send_frame(screen);
+}
+
 static void note_size(struct screen *screen)
 {
 	screen->lines = getmaxy(stdscr);
@@ -110,16 +165,20 @@ static void set_modes(void)
 	curs_set(0);
 }
 
-int screen_open(struct screen *screen, bool no_color, struct err *err)
+int screen_open(struct screen *screen, bool no_color, bool counts, struct err *err)
 {
 	const char *term = getenv("TERM");
 	int ret;
 
-	*screen = (struct screen){.output_fd = STDOUT_FILENO, .guard.sock = -1};
+	*screen = (struct screen){.output_fd = STDOUT_FILENO, .frame_fd = -1, .guard.sock = -1};
 	screen->ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	ret = open_input(screen, err);
 	if (ret < 0)
 		return ret;
+	if (counts)
+		ret = open_frame(screen, err);
+	if (ret < 0)
+		goto fail;
 	ret = restore_prepare(&screen->restore, screen->output_fd, term ? term : "", err);
 	if (ret < 0)
 		goto fail;
@@ -140,6 +199,7 @@ int screen_open(struct screen *screen, bool no_color, struct err *err)
 	return 0;
 fail:
 	guard_stop(&screen->guard);
+	close_frame(screen);
 	close_input(screen);
 	return ret;
 }
@@ -166,6 +226,7 @@ void screen_close(struct screen *screen)
 	guard_stop(&screen->guard);
 	delscreen(screen->term);
 	screen->term = NULL;
+	close_frame(screen);
 	close_input(screen);
 }
 

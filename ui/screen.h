@@ -45,6 +45,7 @@ struct screen {
 	bool is_suspended;
 	FILE *input; /* NULL: standard input */
 	int input_fd, output_fd;
+	int frame_fd; /* a redraw is collected here, to be counted; -1: it is not */
 	int lines, columns;
 	bool ascii; /* no UTF-8 in this locale */
 	attr_t styles[STYLE_COUNT];
@@ -53,8 +54,10 @@ struct screen {
 	struct guard guard;
 };
 
-/* Enter curses on the terminal of standard output. 0 or -errno with a message. */
-int screen_open(struct screen *screen, bool no_color, struct err *err);
+/* Enter curses on the terminal of standard output; COUNTS: what a redraw sends. 0 or -errno with a message. */
+int screen_open(struct screen *screen, bool no_color, bool counts, struct err *err);
+/* Bring what was drawn to the terminal. The bytes that it took, 0 if they are not counted. */
+uint64_t screen_refresh(struct screen *screen);
 /* Restore the terminal. Harmless when not open. */
 void screen_close(struct screen *screen);
 

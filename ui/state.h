@@ -117,6 +117,7 @@ struct ui {
 	bool stop_asked;
 	uint64_t reading_from_ns, reading_from_bytes;
 
+	uint64_t draw_ns;	    /* earlier it must not be drawn: a slow link */
 	uint64_t next_ask_ns;	    /* when a snapshot is due */
 	uint64_t asked_ns;	    /* when one was asked for that has not come, 0: none */
 	uint64_t awaiting_since_ns; /* since when first samples are waited for */

@@ -78,6 +78,9 @@ static int wait_ms(const struct ui *ui)
 {
 	uint64_t next = ui->next_ask_ns;
 
+	if (ui->is_dirty)
+		next = MIN(next, ui->draw_ns);
+
 	if (ui->message.text[0])
 		next = MIN(next, ui->message.until_ns);
 	if (ui->report.is_pending)
@@ -210,6 +213,18 @@ static void on_keys(struct ui *ui, int *empty_reads)
 		ui->status = 128 + SIGHUP;
 }
 
+/* What changed meanwhile is drawn together: a slow link gets fewer pictures, each of them whole. */
+static void draw(struct ui *ui)
+{
+	uint64_t limit = ui->config->max_bytes_per_s, bytes;
+
+	layout_draw(ui);
+	bytes = screen_refresh(&ui->screen);
+	ui->is_dirty = false;
+	if (limit)
+		ui->draw_ns = ui->now_ns + bytes * NS_PER_SEC / limit;
+}
+
 static void loop(struct ui *ui, int signals_fd)
 {
 	struct pollfd fds[] = {
@@ -225,11 +240,8 @@ static void loop(struct ui *ui, int signals_fd)
 		if (ui->is_stale)
 			ui_build(ui);
 		annotate_built(ui);
-		if (ui->is_dirty) {
-			layout_draw(ui);
-			wrefresh(stdscr);
-			ui->is_dirty = false;
-		}
+		if (ui->is_dirty && ui->now_ns >= ui->draw_ns)
+			draw(ui);
 		if (poll(fds, ARRAY_SIZE(fds), wait_ms(ui)) < 0)
 			continue; /* EINTR: the signal is in the pipe */
 		ui->now_ns = now_ns();
@@ -303,7 +315,8 @@ int ui_run(const struct ui_config *config, struct channel *channel, struct err *
 	if (signals_fd < 0) {
 		err_set(err, signals_fd, "cannot watch signals: %s", strerror(-signals_fd));
 		ui.status = 1;
-	} else if (screen_open(&ui.screen, config->no_color, err) < 0) {
+	} else if (screen_open(&ui.screen, config->no_color, config->max_bytes_per_s > 0, err) <
+		   0) {
 		ui.status = 1;
 	} else {
 		loop(&ui, signals_fd);

@@ -22,6 +22,7 @@ struct ui_config {
 	uint64_t delay_ns;
 	uint64_t window_ns;
 	bool no_color;
+	uint64_t max_bytes_per_s; /* that are sent to the terminal by redraws, 0: no limit */
 
 	/*
 	 * The write key. Any of these may be NULL: then the key says that reports are not to be

@@ -11,6 +11,7 @@
 #include "ui/state.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,7 @@ static void put_settings(FILE *out, struct ui *ui)
 	fprintf(out, "inline = %s\n", yes_no(ui->is_inlined));
 	fprintf(out, "fold-recursion = %s\n", yes_no(ui->narrow.folds_recursion));
 	fprintf(out, "no-color = %s\n", yes_no(config->no_color));
+	fprintf(out, "max-bytes-per-second = %" PRIu64 "\n", config->max_bytes_per_s);
 	fprintf(out, "delay = %g\n", (double)config->delay_ns / 1e9);
 	if (!ui->snapshot)
 		return;
