@@ -4,8 +4,8 @@ tests_bench_growth_SOURCES = tests/bench/growth.c tests/oracle/samples.c tests/o
 tests_bench_growth_CFLAGS = $(AM_CFLAGS) $(LIBELF_CFLAGS)
 tests_bench_growth_LDADD = $(LINK_PROFILE) $(LINK_PROC) $(LIBELF_LIBS)
 
-# BENCH_PARTS: unwind report growth stages live. Needs root, and a machine with nothing else to do.
-EXTRA_DIST += tests/bench/run tests/bench/live tests/bench/cost docs/BENCHMARKS
+# BENCH_PARTS: unwind report growth stages live slowdown. Needs root, and a machine with nothing else to do.
+EXTRA_DIST += tests/bench/run tests/bench/live tests/bench/slowdown tests/bench/cost docs/BENCHMARKS
 BENCH_PARTS =
 bench: stacktop$(EXEEXT) tests/bench/growth$(EXEEXT) tests/oracle/unwinders$(EXEEXT)
 	$(srcdir)/tests/bench/run . $(BENCH_PARTS)
