@@ -11,6 +11,7 @@ id=$$
 
 # The hierarchy that knows containers: version 2, perhaps beside version 1.
 v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+v1_perf=$(awk '$3 == "cgroup" && $4 ~ /(^|,)perf_event(,|$)/ { print $2; exit }' /proc/mounts)
 v1_cpu=$(awk '$3 == "cgroup" && $4 ~ /(^|,)cpu(,|$)/ { print $2; exit }' /proc/mounts)
 [ -n "$v2" ] || skip 'no cgroup2 is mounted'
 scope=docker-$(printf 'c0ffee%058x' "$id").scope
@@ -105,6 +106,24 @@ fi
 [ $? = 2 ] && grep -q "no control group, container or systemd unit 'no-such-group'" "$tmp/out" ||
 	fail "no such group: $(cat "$tmp/out")"
 pass 'a group that is not there is refused'
+
+# A recording says it where perf was asked for control groups.
+recorded()
+{
+	perf record -a -g --all-cgroups -o "$tmp/data" sleep 1 >"$tmp/out" 2>&1
+	"$STACKTOP" -b -i "$tmp/data" --format=json >"$tmp/json" 2>"$tmp/err"
+	jq -e "$(container_of serve) == [\"$unit\"] and $(container_of query) == [\"$name\"]
+		and $(container_of nobody) != [\"$unit\"]" "$tmp/json" >/dev/null ||
+		why="$(cat "$tmp/err") $(jq -c '[.containers, (.functions[:8][] | [.name, .container])]' "$tmp/json")"
+}
+# perf takes the paths of the hierarchy that its events are in.
+if ! command -v perf >/dev/null || ! perf record --all-cgroups -o "$tmp/data" true >"$tmp/out" 2>&1; then
+	echo "not tested: no recording with control groups can be made: $(tail -n 1 "$tmp/out")"
+elif [ -n "$v1_perf" ]; then
+	echo 'not tested: perf events are in a hierarchy of their own'
+else
+	look 'a recording tells the container of each function' recorded && pass 'recorded'
+fi
 
 # A group that may use a tenth of a CPU, where its limit can be set: what holds it up is told.
 limit=

@@ -238,6 +238,47 @@ static void branch_entries_of_every_format(void **state)
 	}
 }
 
+/* What stands between the stack and the control group is passed over, whatever of it is there. */
+static void the_control_group_comes_after_all_else(void **state)
+{
+	static const uint64_t between[] = {PERF_SAMPLE_WEIGHT,
+					   PERF_SAMPLE_DATA_SRC,
+					   PERF_SAMPLE_TRANSACTION,
+					   PERF_SAMPLE_REGS_INTR,
+					   PERF_SAMPLE_PHYS_ADDR,
+					   1ull << 22,
+					   1ull << 23};
+	static struct bytes b;
+
+	(void)state;
+	for (uint32_t bits = 0; bits < 1u << ARRAY_SIZE(between); bits++) {
+		struct record_format format = {
+			.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_STACK_USER | 1ull << 21,
+			.regs_intr_mask = 0x15,
+		};
+		struct record record;
+
+		make_sample(&b, &format);
+		for (size_t i = 0; i < ARRAY_SIZE(between); i++) {
+			if (i == 5)
+				put_u64(&b, 4711);
+			if (!(bits & 1u << i))
+				continue;
+			format.sample_type |= between[i];
+			put_u64(&b, between[i] == PERF_SAMPLE_REGS_INTR ? PERF_SAMPLE_REGS_ABI_64
+									: 0xbe7 + i);
+			if (between[i] == PERF_SAMPLE_REGS_INTR)
+				put_fill(&b, 0x1e, 24);
+		}
+		end_record(&b);
+		assert_int_equal(record_decode(&format, b.data, b.len, &record), 0);
+		assert_int_equal(record.sample.cgroup, 4711);
+		format.sample_type &= ~(1ull << 21);
+		assert_int_equal(record_decode(&format, b.data, b.len, &record), 0);
+		assert_int_equal(record.sample.cgroup, 0);
+	}
+}
+
 /* Whatever is cut off at the end, it is noticed, and nothing behind the end is read. */
 static void truncated_samples_are_refused(void **state)
 {
@@ -638,6 +679,15 @@ static void kernel_symbols_and_losses(void **state)
 	assert_int_equal(record.ksymbol.ksym_type, PERF_RECORD_KSYMBOL_TYPE_BPF);
 	assert_string_equal(record.ksymbol.name, "bpf_prog_1");
 
+	start_record(&b, RECORD_TYPE_CGROUP, 0);
+	put_u64(&b, 4711);
+	put_string(&b, "/system.slice/a.service");
+	put_trailer(&b, sideband.sample_type);
+	assert_int_equal(record_decode(&sideband, b.data, b.len, &record), 0);
+	assert_int_equal(record.kind, RECORD_CGROUP);
+	assert_int_equal(record.cgroup.number, 4711);
+	assert_string_equal(record.cgroup.path, "/system.slice/a.service");
+
 	start_record(&b, PERF_RECORD_LOST, 0);
 	put_u64(&b, 66);
 	put_u64(&b, 12345);
@@ -659,7 +709,7 @@ static void truncated_records_are_refused(void **state)
 {
 	static const uint32_t types[] = {
 		PERF_RECORD_MMAP, PERF_RECORD_LOST,  PERF_RECORD_COMM,	  PERF_RECORD_EXIT,
-		PERF_RECORD_FORK, PERF_RECORD_MMAP2, PERF_RECORD_KSYMBOL,
+		PERF_RECORD_FORK, PERF_RECORD_MMAP2, PERF_RECORD_KSYMBOL, RECORD_TYPE_CGROUP,
 	};
 	static struct bytes b;
 
@@ -785,6 +835,7 @@ int main(void)
 		cmocka_unit_test(samples_of_every_combination),
 		cmocka_unit_test(read_values_of_every_format_are_passed_over),
 		cmocka_unit_test(branch_entries_of_every_format),
+		cmocka_unit_test(the_control_group_comes_after_all_else),
 		cmocka_unit_test(truncated_samples_are_refused),
 		cmocka_unit_test(a_size_that_is_not_the_records_is_refused),
 		cmocka_unit_test(huge_counts_are_refused),

@@ -159,6 +159,41 @@ static void long_names_are_whole(void **state)
 	assert_in_range(strlen(procs_of_sample(procs, 13, 4)->comm), 32, PROC_NAME_MAX - 1);
 }
 
+/* By the number of its control group, which a record has told; of others nothing is known. */
+static void samples_say_their_container(void **state)
+{
+	struct procs *procs = *state;
+	struct record record = {
+		.kind = RECORD_CGROUP,
+		.cgroup = {.number = 7, .path = "/system.slice/web\033.service/worker"},
+	};
+	struct process *process = procs_of_sample(procs, 10, 0);
+
+	assert_int_equal(procs_apply(procs, &record), 0);
+	record.cgroup.number = 1;
+	record.cgroup.path = "/";
+	assert_int_equal(procs_apply(procs, &record), 0);
+	procs_sampled_in(procs, process, 8);
+	assert_null(procs_container(procs, process->container));
+	procs_sampled_in(procs, process, 7);
+	assert_string_equal(procs_container(procs, process->container)->name, "web?.service");
+	procs_sampled_in(procs, process, 8);
+	assert_string_equal(procs_container(procs, process->container)->name, "web?.service");
+	procs_sampled_in(procs, process, 1);
+	assert_null(procs_container(procs, process->container));
+	/* Any number of groups in a file is memory of its maker's choice. */
+	record.cgroup.path = "/x.slice";
+	for (uint64_t i = 0; i < 100000; i++) {
+		record.cgroup.number = 100 + i;
+		assert_int_equal(procs_apply(procs, &record), 0);
+	}
+	procs_sampled_in(procs, process, 100);
+	assert_string_equal(procs_container(procs, process->container)->name, "x.slice");
+	procs_sampled_in(procs, process, 1);
+	procs_sampled_in(procs, process, 100 + 99999);
+	assert_null(procs_container(procs, process->container));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +205,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_second_reading_finds_the_same_files, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(long_names_are_whole, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(samples_say_their_container, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

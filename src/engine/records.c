@@ -65,6 +65,8 @@ struct process *engine_process_of(struct engine *engine, const struct record *re
 		process = NULL;
 	if (!process)
 		engine->health.dropped++;
+	else if (record->sample.cgroup)
+		procs_sampled_in(engine->procs, process, record->sample.cgroup);
 	return process;
 }
 
@@ -145,6 +147,7 @@ void engine_follow(struct engine *engine, const struct record *record)
 	case RECORD_COMM:
 	case RECORD_FORK:
 	case RECORD_KSYMBOL:
+	case RECORD_CGROUP:
 		if (procs_apply(engine->procs, record) < 0)
 			procs_mark_all_stale(engine->procs);
 		break;

@@ -25,6 +25,8 @@
 #define MISC_FORK_EXEC	      (1u << 13)
 #define CONTEXT_USER_DEFERRED ((uint64_t)-640)
 #define CONTEXT_FIRST	      ((uint64_t)-4095)
+#define SAMPLE_CGROUP	      (1ull << 21)
+#define SAMPLE_WEIGHT_STRUCT  (1ull << 24)
 
 #define TRAILER_FIELDS                                                                 \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
@@ -170,7 +172,29 @@ static void read_stack(struct reader *r, bool is_trimmed, struct record_sample *
 	sample->stack_bytes_reserved = (uint32_t)MIN(size, (uint64_t)RECORD_BYTES_MAX);
 }
 
-/* Order of fields: the comment at PERF_RECORD_SAMPLE. What follows STACK_USER is not used. */
+/* What follows STACK_USER, up to the control group; the rest is not used. */
+static void read_cgroup(const struct record_format *format, struct reader *r,
+			struct record_sample *sample)
+{
+	uint64_t type = format->sample_type;
+
+	if (!(type & SAMPLE_CGROUP))
+		return;
+	if (type & (PERF_SAMPLE_WEIGHT | SAMPLE_WEIGHT_STRUCT))
+		reader_skip(r, sizeof(uint64_t));
+	if (type & PERF_SAMPLE_DATA_SRC)
+		reader_skip(r, sizeof(uint64_t));
+	if (type & PERF_SAMPLE_TRANSACTION)
+		reader_skip(r, sizeof(uint64_t));
+	if (type & PERF_SAMPLE_REGS_INTR && reader_u64(r) != PERF_SAMPLE_REGS_ABI_NONE)
+		reader_skip(r, sizeof(uint64_t) *
+				       (size_t)__builtin_popcountll(format->regs_intr_mask));
+	if (type & PERF_SAMPLE_PHYS_ADDR)
+		reader_skip(r, sizeof(uint64_t));
+	sample->cgroup = reader_u64(r);
+}
+
+/* Order of fields: the comment at PERF_RECORD_SAMPLE. */
 static void decode_sample(const struct record_format *format, struct reader *r,
 			  struct record *record)
 {
@@ -216,6 +240,7 @@ static void decode_sample(const struct record_format *format, struct reader *r,
 		read_regs(r, format->regs_user_mask, sample);
 	if (type & PERF_SAMPLE_STACK_USER)
 		read_stack(r, format->stack_is_trimmed, sample);
+	read_cgroup(format, r, sample);
 }
 
 /* sample_id at the end of a record: its fields stand in a fixed order before END. */
@@ -375,6 +400,11 @@ static void decode_body(struct reader *r, struct record *record)
 	case PERF_RECORD_KSYMBOL:
 		record->kind = RECORD_KSYMBOL;
 		decode_ksymbol(r, record);
+		break;
+	case RECORD_TYPE_CGROUP:
+		record->kind = RECORD_CGROUP;
+		record->cgroup.number = reader_u64(r);
+		record->cgroup.path = reader_str(r);
 		break;
 	case PERF_RECORD_LOST:
 		record->kind = RECORD_LOST;

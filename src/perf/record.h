@@ -15,6 +15,7 @@
 
 #define RECORD_BYTES_MAX    65536 /* header.size is a u16 */
 #define RECORD_BUILD_ID_MAX 20
+#define RECORD_TYPE_CGROUP  19 /* PERF_RECORD_CGROUP, since 5.7 */
 /* From here on types are what tools write into files, without a trailer. */
 #define RECORD_TYPE_TOOLS 64
 
@@ -26,6 +27,7 @@ enum record_kind {
 	RECORD_EXIT,
 	RECORD_NAMESPACES,
 	RECORD_KSYMBOL,
+	RECORD_CGROUP,
 	RECORD_LOST,
 	RECORD_LOST_SAMPLES,
 	RECORD_THROTTLE,
@@ -64,6 +66,7 @@ struct record_sample {
 	const struct record_branch *branches;
 	uint64_t nr_branches;
 	uint64_t branch_hw_idx; /* UINT64_MAX: not recorded */
+	uint64_t cgroup;	/* number of the control group, 0: not recorded */
 };
 
 struct record_mmap {
@@ -104,6 +107,10 @@ struct record {
 			const char *name; /* raw, NUL-terminated */
 		} ksymbol;
 		struct {
+			uint64_t number;
+			const char *path; /* in its hierarchy; raw, NUL-terminated */
+		} cgroup;
+		struct {
 			uint64_t count;
 		} lost; /* LOST and LOST_SAMPLES */
 	};
@@ -117,7 +124,7 @@ struct record_format {
 	uint64_t sample_type;
 	uint64_t read_format;
 	uint64_t branch_sample_type;
-	uint64_t regs_user_mask;
+	uint64_t regs_user_mask, regs_intr_mask;
 	uint64_t period; /* of samples that do not tell theirs; 0: not known */
 	bool sample_id_all;
 	bool is_precise;       /* attr.precise_ip > 0, and it is an event that skids */

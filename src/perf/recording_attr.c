@@ -88,6 +88,8 @@ static void read_attr(struct reader *r, struct recording_event *event)
 	event->format.branch_sample_type = reader_u64(r);
 	event->format.regs_user_mask = reader_u64(r);
 	event->stack_bytes = reader_u32(r);
+	reader_skip(r, sizeof(uint32_t)); /* clockid */
+	event->format.regs_intr_mask = reader_u64(r);
 	event->format.is_swapped = r->swap;
 	event->format.sample_id_all = flags & FLAG_SAMPLE_ID_ALL;
 	event->format.is_precise = flags & FLAG_PRECISE_IP && event_skids(event->type);

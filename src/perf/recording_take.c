@@ -30,7 +30,8 @@
 	 1ull << PERF_RECORD_EXIT | 1ull << PERF_RECORD_THROTTLE |                                \
 	 1ull << PERF_RECORD_UNTHROTTLE | 1ull << PERF_RECORD_FORK | 1ull << PERF_RECORD_SAMPLE | \
 	 1ull << PERF_RECORD_MMAP2 | 1ull << PERF_RECORD_LOST_SAMPLES |                           \
-	 1ull << PERF_RECORD_NAMESPACES | 1ull << PERF_RECORD_KSYMBOL)
+	 1ull << PERF_RECORD_NAMESPACES | 1ull << PERF_RECORD_KSYMBOL |                           \
+	 1ull << RECORD_TYPE_CGROUP)
 
 /* --- reading --- */
 

@@ -310,6 +310,24 @@ static void copy_path(struct word path, char *out)
 	out[len] = '\0';
 }
 
+static bool take_finding(const struct finding *finding, struct container *ret)
+{
+	if (finding->rank == RANK_ROOT)
+		return false;
+	memcpy(ret->name, finding->name, sizeof(ret->name));
+	copy_path(finding->path, ret->path);
+	return true;
+}
+
+bool container_of_path(const char *path, struct container *ret)
+{
+	struct finding finding;
+
+	*ret = (struct container){0};
+	look_at_path((struct word){path, strlen(path)}, &finding);
+	return take_finding(&finding, ret);
+}
+
 bool container_of_text(const char *text, size_t len, struct container *ret)
 {
 	struct finding best = {0}, finding;
@@ -330,9 +348,5 @@ bool container_of_text(const char *text, size_t len, struct container *ret)
 		if (finding.rank > best.rank || (is_v2 && finding.rank == best.rank))
 			best = finding;
 	}
-	if (best.rank == RANK_ROOT)
-		return false;
-	memcpy(ret->name, best.name, sizeof(ret->name));
-	copy_path(best.path, ret->path);
-	return true;
+	return take_finding(&best, ret);
 }

@@ -26,5 +26,7 @@ struct container {
 
 /* The container of the process whose cgroup file is TEXT. False: the root group, or no such text. */
 bool container_of_text(const char *text, size_t len, struct container *ret);
+/* That of the control group PATH; where its cpu controller is, is not known. False: the root group. */
+bool container_of_path(const char *path, struct container *ret);
 
 #endif

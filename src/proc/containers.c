@@ -2,7 +2,8 @@
 /*
  * Which process is in which container. Only those that samples name are asked for: of the many short
  * processes of a build none is, they have what their parent had. No record tells of a move, so that the
- * answer is asked for again now and then.
+ * answer is asked for again now and then. Samples of a recording say the number of their control group, if
+ * that was asked of perf.
  */
 #include "config.h"
 
@@ -23,6 +24,7 @@ void containers_done(struct containers *containers)
 	free(containers->all);
 	free(containers->asked);
 	u64map_done(&containers->by_name);
+	u64map_done(&containers->by_cgroup);
 	*containers = (struct containers){0};
 }
 
@@ -100,4 +102,24 @@ void procs_cgroup_text(struct procs *procs, pid_t pid, const char *text, size_t 
 	entry->process.container = container_of_text(text, len, &container)
 					   ? number_of(&procs->containers, &container)
 					   : 0;
+}
+
+int procs_add_cgroup(struct procs *procs, uint64_t number, const char *path)
+{
+	struct containers *containers = &procs->containers;
+	struct container container;
+
+	if (number == 0 || containers->by_cgroup.nr_used >= CONTAINERS_MAX)
+		return 0;
+	return u64map_set(&containers->by_cgroup, number,
+			  container_of_path(path, &container) ? number_of(containers, &container)
+							      : 0);
+}
+
+void procs_sampled_in(struct procs *procs, struct process *process, uint64_t number)
+{
+	uint32_t container = u64map_get(&procs->containers.by_cgroup, number);
+
+	if (container != U64MAP_NONE)
+		process->container = container;
 }

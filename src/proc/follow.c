@@ -281,6 +281,8 @@ int procs_apply(struct procs *procs, const struct record *record)
 		return 0;
 	case RECORD_KSYMBOL:
 		return apply_ksymbol(procs, record);
+	case RECORD_CGROUP:
+		return procs_add_cgroup(procs, record->cgroup.number, record->cgroup.path);
 	default:
 		return 0;
 	}

@@ -96,7 +96,7 @@ void procs_set_recorded(struct procs *procs);
 void procs_restart(struct procs *procs);
 
 /*
- * Follow a sideband record (MMAP, COMM, FORK, EXIT, KSYMBOL; others are
+ * Follow a sideband record (MMAP, COMM, FORK, EXIT, KSYMBOL, CGROUP; others are
  * ignored), in the order of time. Records older than the process's last /proc
  * snapshot only fill what that left open. 0 or -ENOMEM.
  */
@@ -171,6 +171,8 @@ bool procs_next_maps_request(struct procs *procs, uint64_t time_ns, pid_t *ret_p
 bool procs_next_cgroup_request(struct procs *procs, pid_t *ret_pid, uint64_t *ret_start_time);
 /* Its text. */
 void procs_cgroup_text(struct procs *procs, pid_t pid, const char *text, size_t len);
+/* A sample of PROCESS, of a recording, was taken in the control group NUMBER of its CGROUP records. */
+void procs_sampled_in(struct procs *procs, struct process *process, uint64_t number);
 /* Containers by number, from 1 on; NULL: there is none of this number. Processes of one name share it. */
 const struct container *procs_container(const struct procs *procs, uint32_t container);
 

@@ -32,8 +32,9 @@ struct ksyms { /* sorted, not overlapping */
 struct containers {
 	struct container *all; /* number 1 is all[0] */
 	size_t nr, cap;
-	struct u64map by_name; /* hash of the name -> number */
-	pid_t *asked;	       /* processes to ask about, the last one first */
+	struct u64map by_name;	 /* hash of the name -> number */
+	struct u64map by_cgroup; /* of a recording: its number of a control group -> number */
+	pid_t *asked;		 /* processes to ask about, the last one first */
 	size_t nr_asked, cap_asked;
 };
 
@@ -82,6 +83,8 @@ void procs_request_cgroup(struct procs *procs, struct process_entry *entry, uint
 /* ENTRY begins in the container of FROM; that is read again soon: who makes containers moves processes. */
 void procs_inherit_container(struct process_entry *entry, const struct process_entry *from,
 			     uint64_t time_ns);
+/* A recording tells that the control group NUMBER is at PATH (raw). 0 or -ENOMEM. */
+int procs_add_cgroup(struct procs *procs, uint64_t number, const char *path);
 void containers_done(struct containers *containers);
 
 /* Queue a process if its maps are to be read. */

@@ -35,6 +35,8 @@ static void use_record(const struct record *r)
 		use(strlen(r->comm.comm));
 	else if (r->kind == RECORD_KSYMBOL)
 		use(strlen(r->ksymbol.name));
+	else if (r->kind == RECORD_CGROUP)
+		use(strlen(r->cgroup.path));
 	if (r->kind == RECORD_MMAP)
 		must(r->mmap.build_id_bytes <= RECORD_BUILD_ID_MAX);
 }
@@ -47,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.read_format = reader_u64(&in),
 		.branch_sample_type = reader_u64(&in),
 		.regs_user_mask = reader_u64(&in),
+		.regs_intr_mask = reader_u64(&in),
 	};
 	uint8_t flags = reader_u8(&in);
 
