@@ -42,9 +42,18 @@ static int width_of(uint32_t set, int function_width_min)
 	return width;
 }
 
+/* Take columns of FROM out of *SET, by priority, until the others fit. */
+static void drop_columns(uint32_t *set, uint32_t from, int function_width_min, int width)
+{
+	for (int priority = COLUMN_COUNT - 1; priority > 0; priority--)
+		for (int i = 0; i < COLUMN_COUNT && width_of(*set, function_width_min) > width; i++)
+			if (from >> i & 1 && view_columns[i].priority == priority)
+				*set &= ~(1u << i);
+}
+
 uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, int width)
 {
-	uint32_t set = view_specs[kind].columns;
+	uint32_t set = view_specs[kind].columns, keeps = view_specs[kind].keeps;
 
 	if (!snapshot || snapshot->nr_containers == 0)
 		set &= ~(1u << COLUMN_CONTAINER);
@@ -55,14 +64,11 @@ uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, 
 	if (width <= 0)
 		return set;
 	for (int i = 0; i < COLUMN_COUNT; i++)
-		if (width_of(set, view_columns[i].leaves) > width && view_columns[i].leaves)
+		if (width_of(set, view_columns[i].leaves) > width && view_columns[i].leaves &&
+		    !(keeps >> i & 1))
 			set &= ~(1u << i);
-	for (int priority = COLUMN_COUNT - 1; priority > 0; priority--)
-		for (int i = 0;
-		     i < COLUMN_COUNT && width_of(set, view_specs[kind].function_width_min) > width;
-		     i++)
-			if (view_columns[i].priority == priority)
-				set &= ~(1u << i);
+	drop_columns(&set, ~keeps, view_specs[kind].function_width_min, width);
+	drop_columns(&set, keeps, view_specs[kind].function_width_min, width);
 	return set;
 }
 

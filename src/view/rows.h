@@ -42,9 +42,10 @@ struct view_spec {
 	const char *name, *title;
 	uint32_t columns;	/* bit set of enum view_column */
 	int function_width_min; /* other columns leave before the function has less */
-	bool totals_overlap;	/* those of siblings: a stack may be in several */
-	bool opens_hot;		/* rows with much weight are open at first */
-	bool in_order;		/* siblings stay as they are added, all of them */
+	uint32_t keeps; /* columns that leave after all others: what the view is looked at for */
+	bool totals_overlap; /* those of siblings: a stack may be in several */
+	bool opens_hot;	     /* rows with much weight are open at first */
+	bool in_order;	     /* siblings stay as they are added, all of them */
 	/* Add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
 	int (*rows)(struct view_scratch *w, const struct sibling *item);
 	bool is_code;		    /* guides of its rows are those of jumps */

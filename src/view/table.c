@@ -47,6 +47,7 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 			    .title = "Processes",
 			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_FUNCTION |
 				       1u << COLUMN_CONTAINER | 1u << COLUMN_NOTE,
+			    .keeps = 1u << COLUMN_CONTAINER,
 			    .function_width_min = 20,
 			    .in_order = true,
 			    .function_title = "process",
