@@ -70,6 +70,7 @@ EXTRA_DIST += \
 	tests/read_script.py \
 	tests/live_lib.sh \
 	tests/loads.sh \
+	tests/targets/bpf.c \
 	tests/targets/chains.c \
 	tests/targets/chains.go \
 	tests/targets/cut.c \

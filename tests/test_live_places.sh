@@ -3,7 +3,7 @@
 #
 # Where files hide: programs in own mount, pid and user namespaces, on an overlay, in a chroot, deleted, replaced,
 # in memory files, with their text moved away from the file, without section headers, of 1 GB, have their names all
-# the same; code in what is no ELF file has its file.
+# the same; code in what is no ELF file has its file; BPF programs have the kernel's name for them.
 
 . "${top_srcdir:-.}/tests/lib.sh"
 need jq unshare chroot
@@ -122,4 +122,26 @@ named()
 	[ -z "$why" ] || why="no name:$why: $(cat "$tmp/err") $(jq -c '[.functions[:12][] | [.name, .object]]' "$tmp/json")"
 }
 look 'every place has its name' named && pass "names in:$expected"
+
+# A program in the kernel that was there before, and one that comes while stacktop runs.
+"$CC" -O1 -o "$tmp/bpf" "$top_srcdir/tests/targets/bpf.c" || skip 'no compiler'
+start "$tmp/bpf" "old_$id" >"$tmp/refused"
+loaded() { [ -s "$tmp/refused" ] || grep -q "_old_$id\s\[bpf\]" /proc/kallsyms; }
+wait_for 20 loaded || fail 'the BPF program is not there'
+has_program()
+{
+	tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | jq -e --arg n "$1" '[.functions[] |
+		select(.object == "[bpf]" and (.name | test("^bpf_prog_[0-9a-f]{16}_" + $n + "$")) and .self > 0)] |
+		length == 1' >/dev/null 2>&1
+}
+if [ -s "$tmp/refused" ]; then
+	echo "not tested: BPF programs: $(cat "$tmp/refused")"
+else
+	: >"$tmp/json"
+	start "$STACKTOP" -b --format=json -d 0.5 --window 5 >"$tmp/json" 2>"$tmp/err"
+	wait_for 40 has_program "old_$id" || fail "no name for a BPF program: $(cat "$tmp/err")"
+	start "$tmp/bpf" "new_$id"
+	wait_for 40 has_program "new_$id" || fail 'no name for a BPF program that came later'
+	pass 'BPF programs'
+fi
 finish
