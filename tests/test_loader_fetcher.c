@@ -9,7 +9,10 @@
 #include "tests/loader_helpers.h"
 
 #include <netinet/in.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 
 static const uint8_t wanted_id[20] = {0xab, 1,	2,  3,	4,  5,	6,  7,	8,  9,
 				      10,   11, 12, 13, 14, 15, 16, 17, 18, 19};
@@ -19,10 +22,14 @@ enum server {
 	SERVER_OTHER_FILE,
 	SERVER_HTML,
 	SERVER_ERROR,
+	SERVER_EMPTY, /* it does not have it */
 	SERVER_LONG,
 	SERVER_DRIP,
 	SERVER_RESET,
 	SERVER_ASTRAY, /* to where nothing is to be fetched from */
+	SERVER_CIRCLE, /* back to itself */
+	SERVER_HANG,
+	SERVER_ENDLESS,
 	SERVER_DEAD
 };
 
@@ -84,6 +91,13 @@ static void serve_one(int conn, enum server kind)
 		break;
 	case SERVER_LONG:
 	case SERVER_DRIP:
+	case SERVER_ENDLESS:
+		break;
+	case SERVER_HANG:
+		pause();
+		break;
+	case SERVER_CIRCLE:
+		status = "302 Found\r\nLocation: /again";
 		break;
 	case SERVER_RESET:
 		setsockopt(conn, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1},
@@ -92,20 +106,27 @@ static void serve_one(int conn, enum server kind)
 	case SERVER_ASTRAY:
 		status = "302 Found\r\nLocation: file:///etc/passwd";
 		break;
+	case SERVER_EMPTY:
+		status = "404 Not Found";
+		break;
 	case SERVER_ERROR:
 	case SERVER_DEAD:
 		status = "500 Internal Server Error";
 		break;
 	}
-	snprintf(head, sizeof(head), "HTTP/1.0 %s\r\nContent-Length: %llu\r\n\r\n", status,
-		 kind == SERVER_LONG   ? 1ull << 40
-		 : kind == SERVER_DRIP ? 1ull << 20
-				       : (unsigned long long)len);
+	if (kind == SERVER_ENDLESS)
+		snprintf(head, sizeof(head), "HTTP/1.0 200 OK\r\n\r\n");
+	else
+		snprintf(head, sizeof(head), "HTTP/1.0 %s\r\nContent-Length: %llu\r\n\r\n", status,
+			 kind == SERVER_LONG   ? 1ull << 40
+			 : kind == SERVER_DRIP ? 1ull << 20
+					       : (unsigned long long)len);
 	write_all(conn, head, strlen(head));
 	write_all(conn, body, len);
 	while (kind == SERVER_DRIP && write_all(conn, body, 1) == 0)
 		usleep(100000);
-	while (kind == SERVER_LONG && write_all(conn, body, sizeof(body)) == 0)
+	while ((kind == SERVER_LONG || kind == SERVER_ENDLESS) &&
+	       write_all(conn, body, sizeof(body)) == 0)
 		;
 }
 
@@ -143,7 +164,8 @@ static void fetcher_start(struct fixture *f, enum server kind)
 	struct test_spawner spawner = {.main = fetcher_main};
 	char url[256];
 
-	f->dir = test_dir_new();
+	if (!f->dir)
+		f->dir = test_dir_new();
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d", server_start(f, kind));
 	assert_int_equal(setenv("XDG_CACHE_HOME", f->dir, 1), 0);
 	assert_int_equal(setenv("DEBUGINFOD_URLS", url, 1), 0);
@@ -167,20 +189,23 @@ static void fixture_stop(struct fixture *f)
 	free(f->dir);
 }
 
-static struct fetcher_reply fetch(struct fixture *f, uint64_t tag)
+static struct fetcher_reply outcome(struct fixture *f, uint64_t tag)
 {
 	struct pollfd poller = {.fd = f->sock, .events = POLLIN};
 	struct fetcher_reply reply;
 
-	assert_int_equal(fetcher_ask(f->sock, tag, wanted_id, sizeof(wanted_id)), 0);
-	assert_int_equal(poll(&poller, 1, PATIENCE_NS / NS_PER_MSEC), 1);
-	assert_int_equal(fetcher_next(f->sock, &reply), 1);
-	while (reply.status == -EINPROGRESS) {
+	do {
 		assert_int_equal(poll(&poller, 1, PATIENCE_NS / NS_PER_MSEC), 1);
 		assert_int_equal(fetcher_next(f->sock, &reply), 1);
-	}
-	assert_true(reply.tag == tag);
+		assert_true(reply.tag == tag);
+	} while (reply.status == -EINPROGRESS);
 	return reply;
+}
+
+static struct fetcher_reply fetch(struct fixture *f, uint64_t tag)
+{
+	assert_int_equal(fetcher_ask(f->sock, tag, wanted_id, sizeof(wanted_id)), 0);
+	return outcome(f, tag);
 }
 
 static void assert_fetched(enum server kind, int status)
@@ -227,7 +252,8 @@ static void assert_refused(enum server kind)
 static void failing_servers_are_survived(void **state)
 {
 	(void)state;
-	assert_fetched(SERVER_ERROR, -ENOENT);
+	assert_fetched(SERVER_ERROR, -EREMOTEIO);
+	assert_fetched(SERVER_EMPTY, -ENOENT);
 	assert_fetched(SERVER_LONG, -EFBIG);
 	assert_fetched(SERVER_DEAD, -ECONNREFUSED);
 	assert_refused(SERVER_RESET);
@@ -260,6 +286,63 @@ static void a_download_is_told_of_and_cancelled(void **state)
 		assert_int_equal(reply.status, -ECANCELED);
 		assert_true(reply.tag == tag && reply.fd < 0);
 	}
+	fixture_stop(&f);
+}
+
+/* All at once, for each takes as long as it is given. */
+static void slow_servers_are_given_up(void **state)
+{
+	static const enum server kinds[] = {SERVER_HANG, SERVER_DRIP, SERVER_CIRCLE};
+	struct fixture fixtures[ARRAY_SIZE(kinds)] = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		fetcher_start(&fixtures[i], kinds[i]);
+		assert_int_equal(fetcher_ask(fixtures[i].sock, i, wanted_id, sizeof(wanted_id)), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct fetcher_reply reply = outcome(&fixtures[i], i);
+
+		/* Of a circle libcurl may have enough before that. */
+		if (kinds[i] == SERVER_CIRCLE)
+			assert_true(reply.status < 0 && reply.status != -ENOENT);
+		else
+			assert_int_equal(reply.status, -ETIME);
+		assert_true(reply.fd < 0);
+	}
+	for (size_t i = ARRAY_SIZE(kinds);
+	     i-- > 0;) /* later ones hold the connections of earlier ones */
+		fixture_stop(&fixtures[i]);
+}
+
+static uint64_t bytes_used(const char *path)
+{
+	struct statvfs fs;
+
+	assert_int_equal(statvfs(path, &fs), 0);
+	return (fs.f_blocks - fs.f_bfree) * fs.f_frsize;
+}
+
+/* A body without an end, on a disk that is small: others keep their room, and what came is gone. */
+static void a_disk_is_never_filled(void **state)
+{
+	struct fixture f = {0};
+	char size[64];
+	struct fetcher_reply reply;
+
+	(void)state;
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		skip();
+	f.dir = test_dir_new();
+	snprintf(size, sizeof(size), "size=%llu", FETCHER_FREE_MIN + (8ull << 20));
+	if (mount("none", f.dir, "tmpfs", 0, size) < 0)
+		skip();
+	fetcher_start(&f, SERVER_ENDLESS);
+	reply = fetch(&f, 7);
+	assert_int_equal(reply.status, -ENOSPC);
+	assert_true(reply.fd < 0);
+	assert_true(bytes_used(f.dir) < 1 << 20);
+	assert_int_equal(umount2(f.dir, MNT_DETACH), 0);
 	fixture_stop(&f);
 }
 
@@ -355,6 +438,8 @@ int main(void)
 		cmocka_unit_test(a_wrong_file_is_refused),
 		cmocka_unit_test(failing_servers_are_survived),
 		cmocka_unit_test(a_download_is_told_of_and_cancelled),
+		cmocka_unit_test(slow_servers_are_given_up),
+		cmocka_unit_test(a_disk_is_never_filled),
 		cmocka_unit_test(a_cache_without_a_home_is_temporary),
 		cmocka_unit_test(servers_are_chosen_with_care),
 		cmocka_unit_test(a_mad_fetcher_is_noticed),

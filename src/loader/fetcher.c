@@ -3,6 +3,8 @@
  * libdebuginfod's habits that are worked around here (0.188): it retries a
  * silent server, so the retries are off; MAXSIZE is not held without a
  * Content-Length, so the progress function counts, and RLIMIT_FSIZE is a second bound;
+ * a server may send it from one place to another for ever, so that is given up; a server that fails
+ * looks like one that does not have the file, so that what the library writes for people is read;
  * an error or a cancelled download is remembered as "there is none" for ten
  * minutes, so the cache is our own and made to forget that; an HTML page with
  * status 200 is taken for a debug file, so what comes is looked at. And it
@@ -27,10 +29,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #ifdef HAVE_DEBUGINFOD
@@ -176,9 +180,11 @@ bool fetch_cache_open(char *path, size_t size, int sock)
 
 #ifdef HAVE_DEBUGINFOD
 
-#define TIMEOUT_S "10"	/* without 100 KB */
-#define MAXTIME_S "120" /* of a whole download */
+#define TIMEOUT_S "10"		    /* without 100 KB */
+#define BEGIN_NS  (10 * NS_PER_SEC) /* until a server sends the file */
+#define MAXTIME_S "120"		    /* of a whole download */
 #define TELL_NS	  (NS_PER_SEC / 5)
+#define LOG_BYTES 16384 /* the end of what the library writes, with the answers of servers */
 
 /* What is used of libdebuginfod. */
 struct library {
@@ -187,6 +193,8 @@ struct library {
 	__typeof__(debuginfod_set_progressfn) *set_progressfn;
 	__typeof__(debuginfod_set_user_data) *set_user_data;
 	__typeof__(debuginfod_get_user_data) *get_user_data;
+	__typeof__(debuginfod_get_url) *get_url;
+	__typeof__(debuginfod_set_verbose_fd) *set_verbose_fd;
 	__typeof__(debuginfod_end) *end;
 };
 
@@ -203,6 +211,8 @@ static bool library_load(void)
 		{"debuginfod_set_progressfn", &library.set_progressfn},
 		{"debuginfod_set_user_data", &library.set_user_data},
 		{"debuginfod_get_user_data", &library.get_user_data},
+		{"debuginfod_get_url", &library.get_url},
+		{"debuginfod_set_verbose_fd", &library.set_verbose_fd},
 		{"debuginfod_end", &library.end},
 	};
 	void *handle = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL);
@@ -245,10 +255,11 @@ static bool environment_set(const char *cache)
 }
 
 struct download {
-	int sock;
+	int sock, log; /* LOG: a memory file, or -1 */
 	uint64_t tag;
+	uint64_t began_ns;
 	uint64_t told_ns; /* when the engine was told how far it is */
-	bool is_cancelled;
+	int stop;	  /* why it is given up, -errno, or 0 */
 };
 
 static void account(struct fetcher_message *message)
@@ -262,34 +273,53 @@ static void account(struct fetcher_message *message)
 	message->rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
 }
 
+static bool has_room(void)
+{
+	struct statvfs fs;
+
+	return statvfs(getenv("DEBUGINFOD_CACHE_PATH"), &fs) < 0 ||
+	       (uint64_t)fs.f_bavail * fs.f_frsize >= FETCHER_FREE_MIN;
+}
+
+static void tell(struct download *download, uint64_t done_bytes)
+{
+	struct fetcher_message message = {
+		.version = FETCHER_VERSION,
+		.tag = download->tag,
+		.status = -EINPROGRESS,
+		.done_bytes = done_bytes,
+	};
+
+	account(&message);
+	msg_send(download->sock, &message, sizeof(message), -1, MSG_DONTWAIT);
+}
+
 /*
- * Called a few times per second: tell how much there is; stop when it is too much, is cancelled, or
- * when the engine has gone.
+ * Called a few times per second, and more often with a fast server: tell how much there is, or give it up. Until
+ * a server sends the file, DONE is no number of bytes; TOTAL was compared with MAXSIZE.
  */
 static int progress(debuginfod_client *client, long done, long total)
 {
 	struct download *download = library.get_user_data(client);
 	struct pollfd poller = {.fd = download->sock, .events = POLLIN};
-	struct fetcher_message message = {
-		.version = FETCHER_VERSION,
-		.tag = download->tag,
-		.status = -EINPROGRESS,
-		.done_bytes = done > 0 ? (uint64_t)done : 0,
-	};
+	bool has_begun = library.get_url(client) != NULL;
+	uint64_t done_bytes = has_begun && done > 0 ? (uint64_t)done : 0, time_ns = now_ns();
+	bool is_due = time_ns - download->told_ns >= TELL_NS;
 
-	if (done > 0 && (uint64_t)done > FETCHER_BYTES_MAX)
-		return 1;
-	(void)total;		       /* MAXSIZE is compared with that */
-	if (poll(&poller, 1, 0) > 0) { /* nothing but a cancellation comes meanwhile, or the end */
-		download->is_cancelled = true;
-		return 1;
+	(void)total;
+	if (poll(&poller, 1, 0) > 0) /* nothing but a cancellation comes meanwhile, or the end */
+		download->stop = -ECANCELED;
+	else if (done_bytes > FETCHER_BYTES_MAX)
+		download->stop = -EFBIG;
+	else if (!has_begun && time_ns - download->began_ns > BEGIN_NS)
+		download->stop = -ETIME;
+	else if (is_due && !has_room())
+		download->stop = -ENOSPC;
+	if (download->stop == 0 && is_due) {
+		download->told_ns = time_ns;
+		tell(download, done_bytes);
 	}
-	if (now_ns() - download->told_ns < TELL_NS)
-		return 0;
-	download->told_ns = now_ns();
-	account(&message);
-	msg_send(download->sock, &message, sizeof(message), -1, MSG_DONTWAIT);
-	return 0;
+	return download->stop != 0;
 }
 
 /*
@@ -324,16 +354,38 @@ static bool is_wanted_file(int fd, const struct fetcher_message *request)
 	return is_wanted;
 }
 
+static void log_clear(int log)
+{
+	if (log >= 0 && ftruncate(log, 0) == 0)
+		lseek(log, 0, SEEK_SET);
+}
+
+/* Has no server said that it does not have the file? Lines of the log: "url 0 The requested URL returned error: 500". */
+static bool all_failed(int log)
+{
+	static const char not_there[] = "returned error: 404";
+	char text[LOG_BYTES];
+	struct stat st;
+	ssize_t n;
+
+	if (log < 0 || fstat(log, &st) < 0)
+		return false;
+	n = pread(log, text, sizeof(text), MAX(st.st_size - (off_t)sizeof(text), 0));
+	return n > 0 && !memmem(text, (size_t)n, not_there, strlen(not_there));
+}
+
 /* The debug file, or -errno. */
-static int fetch(debuginfod_client *client, const struct fetcher_message *request)
+static int fetch(debuginfod_client *client, const struct fetcher_message *request, int log)
 {
 	AUTO_FREE char *path = NULL;
-	int fd = library.find_debuginfo(client, request->build_id, request->build_id_bytes, &path);
+	int fd;
 
+	log_clear(log);
+	fd = library.find_debuginfo(client, request->build_id, request->build_id_bytes, &path);
 	if (fd < 0) {
 		cache_forget(getenv("DEBUGINFOD_CACHE_PATH"), request->build_id,
 			     request->build_id_bytes);
-		return fd;
+		return fd == -ENOENT && all_failed(log) ? -EREMOTEIO : fd;
 	}
 	if (is_wanted_file(fd, request))
 		return fd;
@@ -360,12 +412,16 @@ static int serve(struct download *download, debuginfod_client *client)
 			return 1;
 		if (message.build_id_bytes == 0) /* the cancellation of what was there already */
 			continue;
-		download->tag = message.tag;
-		download->is_cancelled = false;
+		*download = (struct download){
+			.sock = download->sock,
+			.log = download->log,
+			.tag = message.tag,
+			.began_ns = now_ns(),
+		};
 		if (client)
-			r = fetch(client, &message);
-		if (r < 0 && download->is_cancelled)
-			r = -ECANCELED;
+			r = fetch(client, &message, download->log);
+		if (r < 0 && download->stop)
+			r = download->stop;
 		message.status = r < 0 ? r : 0;
 		account(&message);
 		n = msg_send(download->sock, &message, sizeof(message), r, 0);
@@ -398,7 +454,7 @@ static bool enter_sandbox(const char *cache)
 
 int fetcher_main(int sock)
 {
-	struct download download = {.sock = sock};
+	struct download download = {.sock = sock, .log = -1};
 	debuginfod_client *client = NULL;
 	char cache[4096];
 	int status;
@@ -408,15 +464,20 @@ int fetcher_main(int sock)
 	if (fetch_cache_open(cache, sizeof(cache), sock) && environment_set(cache) &&
 	    library_load())
 		client = library.begin();
+	if (client)
+		download.log = memfd_create("fetcher", MFD_CLOEXEC);
 	if (client && !enter_sandbox(cache))
 		return 1;
 	if (client) {
+		if (download.log >= 0)
+			library.set_verbose_fd(client, download.log);
 		library.set_progressfn(client, progress);
 		library.set_user_data(client, &download);
 	}
 	status = serve(&download, client);
 	if (client)
 		library.end(client);
+	cleanup_close(&download.log);
 	return status;
 }
 

@@ -16,7 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FETCHER_BYTES_MAX (1ull << 30) /* of one debug file */
+#define FETCHER_BYTES_MAX (1ull << 30)	 /* of one debug file */
+#define FETCHER_FREE_MIN  (256ull << 20) /* bytes that others are left on the disk */
 
 /*
  * Serve requests on SOCK (SOCK_SEQPACKET) until its end. Runs in a process of
@@ -28,7 +29,11 @@ int fetcher_main(int sock);
 
 struct fetcher_reply {
 	uint64_t tag;
-	int status; /* 0 or -errno: -ENOENT no server has it, -ETIME too slow, -EFBIG, -EBADMSG not that file, -ECANCELED */
+	/*
+	 * 0 or -errno: -ENOENT no server has it, -EREMOTEIO they fail, -ETIME too slow, -EFBIG, -ENOSPC the disk is full, -EBADMSG
+	 * not that file, -ECANCELED
+	 */
+	int status;
 	uint64_t done_bytes; /* with -EINPROGRESS, which no one asked for: so much has come */
 	int fd; /* the debug file, owned by the receiver, or -1; verified again by the loader */
 	uint64_t cpu_ns, rss_bytes; /* of the fetcher so far */

@@ -80,6 +80,8 @@ static const char *outcome(int status)
 		return "not that file";
 	case -EFBIG:
 		return "too large";
+	case -ENOSPC:
+		return "the disk is full";
 	case -ETIME:
 	case -ETIMEDOUT:
 		return "too slow";
@@ -131,7 +133,7 @@ static void count_failure(struct resolver *s, int status)
 	uint64_t pause_ns = PAUSE_NS;
 
 	f->nr_failed++;
-	if (status == -EBADMSG || status == -EFBIG) /* it is the file */
+	if (status == -EBADMSG || status == -EFBIG || status == -ENOSPC) /* they are not to blame */
 		return;
 	f->nr_in_vain++;
 	if (f->nr_in_vain < IN_VAIN_MAX)
