@@ -304,7 +304,7 @@ static void choose_function(struct batch *b, const struct snapshot *snapshot, ui
 		b->is_name_late = snapshot->health.names_pending > 0;
 		return;
 	}
-	b->is_code_late = !a || a->key != key || a->state == SNAP_CODE_PENDING;
+	b->is_code_late = !a || a->key != key || a->state == SNAP_CODE_PENDING || a->awaits_source;
 	if (!a || a->key != key)
 		send_command(b, COMMAND_ANNOTATE, key);
 	if (b->is_code_late)

@@ -14,6 +14,122 @@
 
 /* --- tests ---------------------------------------------------------------------- */
 
+/* Ask for the source file PATH. The status; its content is TEXT if that is 0. */
+static int ask_source(const char *path, const char *text)
+{
+	struct broker_file_request request = {.kind = BROKER_SOURCE, .tag = 3};
+	AUTO_FREE char *data = NULL;
+	AUTO_CLOSE int fd = -1;
+	size_t len;
+	int r;
+
+	snprintf(request.path, sizeof(request.path), "%s", path);
+	r = ask_file(broker, &request, &fd);
+	if (r < 0)
+		return r;
+	assert_int_equal(read_all(fd, 4096, &data, &len), 0);
+	assert_string_equal(data, text);
+	return 0;
+}
+
+/* A file of UID with this MODE in the folder. */
+static const char *make_source(const char *name, uid_t uid, mode_t mode)
+{
+	static char path[128];
+	int fd;
+
+	in_folder(path, sizeof(path), name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write_all(fd, "text", 4), 0);
+	close(fd);
+	assert_int_equal(chmod(path, mode), 0);
+	if (geteuid() == 0)
+		assert_int_equal(chown(path, uid, (gid_t)-1), 0);
+	return path;
+}
+
+static void source_is_roots_or_the_users(void **state)
+{
+	const char *path;
+	char link[128];
+
+	(void)state;
+	assert_int_equal(ask_source(make_source("own.c", geteuid(), 0644), "text"), 0);
+	path = make_source("others.c", NOBODY, 0644);
+	if (geteuid() == 0)
+		assert_int_equal(ask_source(path, "text"), -EACCES);
+	assert_int_equal(ask_source(make_source("id_rsa", geteuid(), 0600), ""), -EINVAL);
+	path = make_source("secret.key", geteuid(), 0600);
+	assert_int_equal(ask_source(path, ""), -EINVAL);
+	/* It is the name of the file that counts, not that of a link to it. */
+	in_folder(link, sizeof(link), "link.c");
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(ask_source(link, ""), -EINVAL);
+	path = make_source("real.c", geteuid(), 0644);
+	in_folder(link, sizeof(link), "also.c");
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(ask_source(link, "text"), 0);
+}
+
+/* By sudo the broker reads what the user may, whatever else it may do itself. Exits with the test's number that fails. */
+static void read_source_as(const struct identity *who, const char *const paths[4])
+{
+	static const int expected[] = {0, 0, -EACCES, -EACCES};
+	struct broker_file_request request = {.kind = BROKER_SOURCE};
+
+	if (identity_keep_broker(who, NULL) < 0)
+		_exit(99);
+	for (int i = 0; i < 4; i++) {
+		int fd;
+
+		snprintf(request.path, sizeof(request.path), "%s", paths[i]);
+		fd = files_open_source(-1, &request, who);
+		if (MIN(fd, 0) != expected[i])
+			_exit(i + 1);
+	}
+	_exit(0);
+}
+
+static void source_is_read_as_the_user_of_sudo(void **state)
+{
+	const struct identity who = {.uid = 1, .gid = 1, .was_root = true, .by_sudo = true};
+	AUTO_FREE char *own = NULL, *roots = NULL, *hidden = NULL, *others = NULL;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	own = strdup(make_source("sudo-own.c", 1, 0600));
+	roots = strdup(make_source("sudo-root.c", 0, 0644));
+	hidden = strdup(make_source("sudo-hidden.c", 0, 0600));
+	others = strdup(make_source("sudo-others.c", NOBODY, 0644));
+	pid = fork();
+	if (pid == 0)
+		read_source_as(&who, (const char *const[]){own, roots, hidden, others});
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void what_is_no_source_file_is_refused(void **state)
+{
+	char path[128];
+
+	(void)state;
+	in_folder(path, sizeof(path), "fifo.c");
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(ask_source(path, ""), -EINVAL);
+	in_folder(path, sizeof(path), "folder.c");
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(ask_source(path, ""), -EINVAL);
+	assert_int_equal(ask_source("/no/such/file.c", ""), -ENOENT);
+	assert_int_equal(ask_source("relative.c", ""), -EINVAL);
+	assert_int_equal(ask_source("", ""), -EINVAL);
+	assert_int_equal(ask_source("/proc/version", ""), -EINVAL);
+}
+
 static void scan_tells_all_processes(void **state)
 {
 	pid_t sleeper = start_sleeper();
@@ -642,6 +758,9 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stat_is_parsed_whatever_the_name),
+		cmocka_unit_test(source_is_roots_or_the_users),
+		cmocka_unit_test(source_is_read_as_the_user_of_sudo),
+		cmocka_unit_test(what_is_no_source_file_is_refused),
 		cmocka_unit_test(scan_tells_all_processes),
 		cmocka_unit_test(tasks_and_maps_are_the_kernels),
 		cmocka_unit_test(mapped_file_is_the_right_one),

@@ -11,7 +11,10 @@ need jq gcc objdump strip tmux
 "$STACKTOP" -b --annotate=x --format=folded 2>&1 | grep -q libcapstone && skip "built without libcapstone"
 need_sampling
 
-gcc -O1 -g -o "$tmp/hot" "$top_srcdir/tests/targets/hot_loop.c" || skip "gcc cannot build here"
+mkdir "$tmp/source"
+cp "$top_srcdir/tests/targets/hot_loop.c" "$tmp/source/"
+(cd "$tmp" && gcc -O1 -g -o hot source/hot_loop.c) || skip "gcc cannot build here"
+division=$(grep -n ' / by' "$tmp/source/hot_loop.c" | cut -d: -f1)
 
 # run PROGRAM OPTION...: a block of it, in $tmp/out; the program runs as long as that takes.
 run()
@@ -53,10 +56,22 @@ check "nine of ten samples are in the loop, from $first to $last" \
 	'([.annotation.instructions[] | select(.address >= $first and .address <= $last) | .weight] | add) >
 		0.9 * .annotation.total' "$tmp/out"
 
+check "the division is of its source line" jq -e --argjson line "${division:-0}" \
+	'[.annotation.instructions[] | select(.text | test("div")) |
+		.line == $line and (.file | endswith("/source/hot_loop.c")) and (.source | test("/ by"))] | all and length > 0' "$tmp/out"
+
 run "$tmp/hot" --annotate=divide || fail "text: exit status $?: $(cat "$tmp/err")"
 check "text has a head, and marks the hottest once" \
 	awk '/^hot_divide in hot, .* of the window/ { head = 1 } /<-- hottest$/ { hot++ } END { exit !(head && hot == 1) }' "$tmp/out"
+check "its source stands between" grep -qE " hot_loop.c:$division  .*/ by" "$tmp/out"
 check "and the division" grep -qE ' [0-9a-f]+ .*div' "$tmp/out"
+
+# Text that is not root's own is not shown to root, by what link ever; file and line are.
+mv "$tmp/source/hot_loop.c" "$tmp/source/other.key"
+ln -s other.key "$tmp/source/hot_loop.c"
+run "$tmp/hot" --annotate=divide || fail "no text: exit status $?: $(cat "$tmp/err")"
+check "a line whose text is not to be had" grep -qE " hot_loop.c:$division\$" "$tmp/out"
+grep -q '/ by' "$tmp/out" && fail "text of a file that is not called like source"
 
 # Without symbols the function goes by where it begins, and its file may be gone.
 strip -o "$tmp/bare" "$tmp/hot"

@@ -21,6 +21,7 @@ __attribute__((noinline)) static int called(int n)
 	return n + 1;
 }
 
+static const uint32_t example_first = __LINE__ + 2;
 __attribute__((noinline)) int example(int n);
 __attribute__((noinline)) int example(int n)
 {
@@ -30,6 +31,7 @@ __attribute__((noinline)) int example(int n)
 		sum += i % 3 ? called(i) : n;
 	return sum;
 }
+static const uint32_t example_last = __LINE__ - 1;
 
 struct fixture {
 	struct test_spawner spawner;
@@ -141,6 +143,30 @@ static void is_what_objdump_says(void **state)
 	instructions_done(&in);
 }
 
+/* Each instruction is of a line of the function, and more than one line is. */
+static void has_its_lines(void **state)
+{
+	struct test_place place = test_place_of((const void *)(uintptr_t)example);
+	struct fixture *f = *state;
+	struct instructions in;
+	uint32_t least = UINT32_MAX, most = 0;
+
+#ifndef HAVE_CAPSTONE
+	skip();
+#endif
+	assert_int_equal(ask(f, place.path, place.off, &in), LOADER_OK);
+	assert_int_equal(in.nr_files, 1);
+	assert_non_null(strstr(in.text + in.files[0], "/tests/test_loader_code.c"));
+	for (uint32_t i = 0; i < in.nr; i++) {
+		assert_in_range(in.all[i].line, example_first, example_last);
+		assert_int_equal(in.all[i].file, 0);
+		least = MIN(least, in.all[i].line);
+		most = MAX(most, in.all[i].line);
+	}
+	assert_true(least < most);
+	instructions_done(&in);
+}
+
 /* A place that is not code, a file that is none, a question that makes no sense. */
 static void has_no_code(void **state)
 {
@@ -171,8 +197,12 @@ struct listing {
 static struct listing honest(void)
 {
 	return (struct listing){
-		.head = {.nr = NR_LIES, .text_bytes = 16, .vaddr = 0x1000},
-		.all = {{.off = 16, .target = UINT64_MAX, .text = 0, .bytes = 1},
+		.head = {.nr = NR_LIES,
+			 .text_bytes = 16,
+			 .vaddr = 0x1000,
+			 .nr_files = 1,
+			 .files = {1}},
+		.all = {{.off = 16, .target = UINT64_MAX, .text = 0, .bytes = 1, .line = 7},
 			{.off = 17, .target = 16, .text = 4, .bytes = 2}},
 		.text = "nop\0jmp \033]0;x\a",
 	};
@@ -196,6 +226,8 @@ static void lies_are_refused(void **state)
 	assert_int_equal(in.nr, NR_LIES);
 	assert_string_equal(in.text + in.all[0].text, "nop");
 	assert_null(strchr(in.text + in.all[1].text, '\033'));
+	assert_string_equal(in.text + in.files[in.all[0].file], "op");
+	assert_int_equal(in.all[0].line, 7);
 	instructions_done(&in);
 	l.head.nr = 3;
 	parse_is(&l, -EBADMSG);
@@ -220,12 +252,22 @@ static void lies_are_refused(void **state)
 	l = honest();
 	l.all[1].is_call = 2;
 	parse_is(&l, -EBADMSG);
+	l = honest();
+	l.all[0].file = 1;
+	parse_is(&l, -EBADMSG);
+	l = honest();
+	l.head.files[0] = 16;
+	parse_is(&l, -EBADMSG);
+	l = honest();
+	l.head.nr_files = LOADER_CODE_FILES_MAX + 1;
+	parse_is(&l, -EBADMSG);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(is_what_objdump_says, fixture_new, fixture_free),
+		cmocka_unit_test_setup_teardown(has_its_lines, fixture_new, fixture_free),
 		cmocka_unit_test_setup_teardown(has_no_code, fixture_new, fixture_free),
 		cmocka_unit_test(lies_are_refused),
 	};

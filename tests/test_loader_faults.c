@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "src/loader/elf_file.h"
+#include "src/loader/instructions.h"
 #include "src/loader/protocol.h"
 #include "src/loader/sandbox.h"
 #include "tests/loader_faults.h"
@@ -97,6 +98,55 @@ static void a_late_loader_is_replaced(void **state)
 	stop_in_request(f);
 	loader_tick(f->client, test_now(f->client) + LOADER_DEADLINE_NS);
 	assert_bad(f, LOADER_TIMED_OUT);
+}
+
+/* The listing comes without what has brought the loader down, and nobody asks for lines of the file again. */
+static void a_listing_that_fails_comes_without_lines(struct fixture *f, bool is_late)
+{
+	struct test_place place = test_place_of((const void *)known_function);
+	struct instructions in;
+	struct loader_reply reply;
+
+	test_warm_up(f->client);
+	test_add(f->client, BAD, "/proc/self/exe");
+	assert_int_equal(kill(f->spawner.pid, SIGSTOP), 0);
+	assert_int_equal(loader_request_code(f->client, BAD, place.off, place.off), 0);
+	loader_tick(f->client, test_now(f->client));
+	if (is_late) {
+		loader_tick(f->client, test_now(f->client) + LOADER_DEADLINE_NS);
+	} else {
+		assert_int_equal(kill(f->spawner.pid, SIGILL), 0);
+		assert_int_equal(kill(f->spawner.pid, SIGCONT), 0);
+	}
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.kind, LOADER_REPLY_CODE);
+#ifdef HAVE_CAPSTONE
+	assert_int_equal(reply.status, LOADER_OK);
+	assert_int_equal(instructions_take(reply.blob_fd, &in), 0);
+	close(reply.blob_fd);
+	assert_true(in.nr > 0);
+	for (uint32_t i = 0; i < in.nr; i++)
+		assert_int_equal(in.all[i].line, 0);
+	instructions_done(&in);
+#else
+	(void)in;
+	assert_int_equal(reply.status, LOADER_NOT_BUILT);
+#endif
+	assert_int_equal(loader_request_lines(f->client, BAD, &place.off, 1), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.status, is_late ? LOADER_TIMED_OUT : LOADER_CRASHED);
+	assert_string_equal(test_name(f->client, BAD, place.off).name, "known_function");
+	assert_int_equal(restarts_of(f), 1);
+}
+
+static void lines_that_crash_a_listing_are_left_out(void **state)
+{
+	a_listing_that_fails_comes_without_lines(*state, false);
+}
+
+static void lines_that_delay_a_listing_are_left_out(void **state)
+{
+	a_listing_that_fails_comes_without_lines(*state, true);
 }
 
 /* Mount the helper's file system on DIR. Its pid, or 0 where that is not possible. */
@@ -590,6 +640,8 @@ int main(void)
 		FAULT_TEST(a_killed_loader_is_replaced),
 		FAULT_TEST(a_file_that_crashes_the_loader_is_bad),
 		FAULT_TEST(a_late_loader_is_replaced),
+		FAULT_TEST(lines_that_crash_a_listing_are_left_out),
+		FAULT_TEST(lines_that_delay_a_listing_are_left_out),
 		FAULT_TEST(a_stuck_file_system_is_left_behind),
 		FAULT_TEST(a_loader_that_dies_idle_harms_no_file),
 		FAULT_TEST(a_debug_file_is_suspected_before_its_module),

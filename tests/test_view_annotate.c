@@ -31,7 +31,7 @@ static struct snapshot *snapshot_of(uint32_t nr)
 	memcpy(a->text, "nop", 4);
 	for (uint32_t i = 0; i < nr; i++) {
 		a->instructions[i].addr = 0x1000 + i;
-		a->instructions[i].target = SNAPSHOT_NONE;
+		a->instructions[i].target = a->instructions[i].source = SNAPSHOT_NONE;
 	}
 	return s;
 }
@@ -92,6 +92,38 @@ static void jumps_have_lines(void **state)
 	snapshot_free(s);
 }
 
+/* A line of source stands before its instructions, jumps go past it, and it has no numbers. */
+static void source_stands_between(void **state)
+{
+	struct snapshot *s = snapshot_of(3);
+	static const char text[] = "nop\0/src/a/loop.c\0sum += i;";
+	struct snap_annotation *a = snap_annotation_new(3, sizeof(text));
+	AUTO_FREE char *lines = NULL;
+
+	(void)state;
+	assert_non_null(a);
+	memcpy(a->text, text, sizeof(text));
+	memcpy(a->instructions, s->annotation->instructions, 3 * sizeof(*a->instructions));
+	free(s->annotation);
+	s->annotation = a;
+	a->state = SNAP_CODE_READY;
+	for (uint32_t i = 0; i < 3; i++) {
+		a->instructions[i].file = 4;
+		a->instructions[i].line = i < 2 ? 7 : 9;
+		a->instructions[i].source = i < 2 ? 18 : SNAPSHOT_NONE;
+	}
+	a->instructions[2].target = 0;
+	a->instructions[1].weight = a->total = 10;
+	a->instructions[1].samples = 1;
+	lines = rows_of(s);
+	assert_string_equal(lines, "|||   loop.c:7  sum += i;\n"
+				   "||1000|.> nop\n"
+				   "100.0|1|1001||  nop  <-- hottest\n"
+				   "||||  loop.c:9\n"
+				   "||1002|`- nop\n");
+	snapshot_free(s);
+}
+
 /* More jumps than there is room for are left out, however they cross; rows stay aligned. */
 static void many_jumps_are_bounded(void **state)
 {
@@ -134,6 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jumps_have_lines),
+		cmocka_unit_test(source_stands_between),
 		cmocka_unit_test(many_jumps_are_bounded),
 		cmocka_unit_test(what_is_missing_is_said),
 	};

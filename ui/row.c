@@ -91,6 +91,14 @@ static const struct snap_func *row_func(const struct ui *ui, const struct view_r
 	return row->func < ui->snapshot->nr_funcs ? &ui->snapshot->funcs[row->func] : NULL;
 }
 
+/* And no remark, and no line of source. */
+static bool is_instruction(const struct ui *ui, const struct view_row *row)
+{
+	const struct snap_annotation *a = ui->snapshot->annotation;
+
+	return a && row->item < a->nr_instructions;
+}
+
 static enum style cell_style(const struct ui *ui, const struct list *list,
 			     const struct view_row *row, enum view_column column)
 {
@@ -98,6 +106,8 @@ static enum style cell_style(const struct ui *ui, const struct list *list,
 
 	if (ui->here == VIEW_HEALTH)
 		return row->has_children ? STYLE_HEADER : STYLE_NORMAL;
+	if (row->is_code && column == COLUMN_FUNCTION)
+		return is_instruction(ui, row) ? STYLE_NORMAL : STYLE_DIM;
 	switch (column) {
 	case COLUMN_SELF:
 		return heat(row->self, list->view.total);

@@ -101,7 +101,8 @@ enum broker_file_kind {
 	BROKER_PERF_MAP, /* what PID tells of the code that it makes: /tmp/perf-PID.map of its own root */
 	BROKER_JITDUMP, /* the same: jit-PID.dump, which it has mapped executable in [start, end), of INO */
 	BROKER_KALLSYMS, /* /proc/kallsyms, open */
-	BROKER_PATH, /* for a recording, which has DEBUG, DEBUGLINK and KALLSYMS besides: the file PATH */
+	BROKER_PATH, /* for a recording, which has DEBUG, DEBUGLINK, SOURCE and KALLSYMS besides: the file PATH */
+	BROKER_SOURCE, /* the source file at PATH: root's or the user's own, which the user may read */
 };
 
 struct broker_process { /* an element of BROKER_SCAN's answer */
@@ -132,7 +133,10 @@ struct broker_file_request {
 	char name[256];		/* DEBUGLINK: one path component; refused with '/' or dots alone */
 	uint32_t nr_pieces;	/* CODE */
 	union {
-		/* PATH, DEBUGLINK of a recording: absolute, below the folder; MAPPED: where it was, or "" */
+		/*
+		 * PATH, SOURCE: absolute; DEBUGLINK: of a recording; all of these below its folder.
+		 * MAPPED: where it was, or ""
+		 */
 		char path[4096];
 		uint64_t pieces[BROKER_PIECES_MAX]; /* CODE: addresses */
 	};
@@ -148,7 +152,7 @@ struct broker_file_reply {
 	 */
 	int status;
 	int fd; /* owned by the receiver, or -1 */
-	/* of the opened file (MAPPED, DEBUG, DEBUGLINK): its identity */
+	/* of the opened file (MAPPED, DEBUG, DEBUGLINK, SOURCE): its identity */
 	uint64_t dev, ino, bytes;
 	int64_t mtime_ns;
 	uint32_t uid; /* MAPPED: the process's user, or the file's owner when it is gone */

@@ -98,12 +98,12 @@ static bool is_elf(int fd)
 	       memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
-/* Open what HELD (O_PATH) leads to. A descriptor, -EINVAL: no regular file, -ENOEXEC: no ELF, or -errno. */
-static int open_held(int held)
+/* Open what HELD (O_PATH) leads to. A descriptor, -EINVAL: no regular file, or -errno. */
+static int open_regular(int held)
 {
-	AUTO_CLOSE int fd = -1;
 	struct stat st;
 	char path[32];
+	int fd;
 
 	if (fstat(held, &st) < 0)
 		return -errno;
@@ -111,8 +111,16 @@ static int open_held(int held)
 		return -EINVAL;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", held);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The same; -ENOEXEC: no ELF. */
+static int open_held(int held)
+{
+	AUTO_CLOSE int fd = open_regular(held);
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	return is_elf(fd) ? steal_fd(&fd) : -ENOEXEC;
 }
 
@@ -532,4 +540,67 @@ int files_open_recorded(int root, const struct broker_file_request *request)
 		return open_path_debuglink(root, request);
 	return request->kind == BROKER_PATH && has_path(request) ? open_path(root, request->path)
 								 : -EINVAL;
+}
+
+/* --- source text --- */
+
+/* Is PATH, without links in it, called like source text? C++ calls some of its headers by a word alone. */
+static bool is_called_like_source(const char *path)
+{
+	static const char *const endings[] = {
+		"c",	 "h",	"cc",  "hh",  "cpp", "hpp", "cxx", "hxx", "c++", "h++",	 "C",
+		"H",	 "inl", "inc", "ipp", "tcc", "tpp", "icc", "def", "ixx", "cppm", "cu",
+		"cuh",	 "s",	"S",   "asm", "rs",  "go",  "d",   "di",  "zig", "nim",	 "v",
+		"swift", "m",	"mm",  "f",   "for", "f77", "f90", "f95", "f03", "f08",	 "F",
+		"F90",	 "adb", "ads", "pas", "pp",  "ml",  "hs",  "y",	  "l",	 "vala", "cr",
+	};
+	static const char headers[] = "/usr/include/";
+	const char *name = strrchr(path, '/'), *dot = name ? strrchr(name, '.') : NULL;
+
+	if (!dot)
+		return strncmp(path, headers, strlen(headers)) == 0;
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
+		if (strcmp(dot + 1, endings[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The path is a program's word: what it leads to must look like source by its own name, and be trusted. */
+static int open_source(int root, const struct broker_file_request *request, uid_t owner)
+{
+	AUTO_CLOSE int held = -1;
+	char link[32], path[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	held = root < 0
+		       ? open(request->path, O_PATH | O_CLOEXEC)
+		       : open_beneath(root, request->path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	if (held < 0)
+		return root < 0 ? -errno : held;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", held);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0 || fstat(held, &st) < 0)
+		return -errno;
+	path[n] = '\0';
+	if (!is_called_like_source(path) || is_made_up(held))
+		return -EINVAL;
+	return st.st_uid == 0 || st.st_uid == owner ? open_regular(held) : -EACCES;
+}
+
+int files_open_source(int root, const struct broker_file_request *request,
+		      const struct identity *who)
+{
+	bool is_root_itself = who->was_root && !who->by_sudo;
+	int r;
+
+	if (!has_path(request))
+		return -EINVAL;
+	if (is_root_itself)
+		return open_source(root, request, 0);
+	r = identity_files_as(who);
+	if (r == 0)
+		r = open_source(root, request, who->uid);
+	identity_files_as_self();
+	return r;
 }

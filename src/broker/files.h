@@ -25,6 +25,14 @@ int files_open_left(const struct broker_file_request *request, const struct iden
 /* Answer BROKER_PATH, BROKER_DEBUG and BROKER_DEBUGLINK of a recording, below the folder ROOT (a descriptor). */
 int files_open_recorded(int root, const struct broker_file_request *request);
 
+/*
+ * Answer BROKER_SOURCE: what is at the path, below ROOT (-1: in this machine's own root), if it is a regular file
+ * that is called like source text, root's or WHO's own, and WHO may read it; root itself (by no sudo) reads what
+ * is root's.
+ */
+int files_open_source(int root, const struct broker_file_request *request,
+		      const struct identity *who);
+
 /* --- for tests too --- */
 
 /*

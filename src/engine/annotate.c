@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One function by its instructions: these come once from the loader and stay,
- * the samples in them are the window's and are new with each snapshot.
+ * One function by its instructions: these come once from the loader and stay, as the source
+ * lines that they are from come once from their files; the samples in them are the window's and are new with
+ * each snapshot.
  */
 #include "config.h"
 
+#include "src/base/cleanup.h"
+#include "src/base/io.h"
 #include "src/engine/internal.h"
+#include "src/engine/source_lines.h"
 #include "src/loader/instructions.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TAG_SHIFT 32 /* of the annotation's number in the tag of a request for source */
 
 struct annotation {
 	uint64_t key;
@@ -20,6 +26,11 @@ struct annotation {
 	bool is_there;	 /* INSTRUCTIONS are */
 	const char *why; /* they never will be; else NULL */
 	struct instructions instructions;
+	uint32_t number; /* tells what was asked for it from what was for others */
+	/* source files: those that have been asked for, of those without an answer, and until when they are waited for */
+	uint32_t nr_asked, nr_awaited;
+	uint64_t source_until_ns;
+	struct source_lines lines;
 	struct profile_addresses addresses; /* of the last snapshot */
 };
 
@@ -31,6 +42,7 @@ void annotate_done(struct engine *engine)
 	if (!a)
 		return;
 	instructions_done(&a->instructions);
+	source_lines_done(&a->lines);
 	free(a->addresses.all);
 	free(a);
 }
@@ -44,9 +56,67 @@ void annotate_choose(struct engine *engine, uint64_t key)
 		return;
 	/* Without memory there is no annotation: main asks again. */
 	engine->annotation = calloc(1, sizeof(*engine->annotation));
-	if (engine->annotation)
-		engine->annotation->key = key;
+	if (!engine->annotation)
+		return;
+	engine->annotation->key = key;
+	engine->annotation->number = ++engine->nr_annotations;
 }
+
+/* --- source --- */
+
+/* Say which lines will be shown. Without memory there are none. */
+static void want_lines(struct annotation *a)
+{
+	const struct instructions *in = &a->instructions;
+	int r = 0;
+
+	for (uint32_t i = 0; i < in->nr && r == 0; i++)
+		if (in->all[i].line > 0)
+			r = source_lines_want(&a->lines, in->all[i].file, in->all[i].line);
+	if (r < 0)
+		source_lines_done(&a->lines);
+	source_lines_sort(&a->lines);
+	a->source_until_ns = now_ns() + RESOLVE_GIVE_UP_NS;
+}
+
+/* Ask for the files that have not been asked for, as far as the broker has room. */
+static void ask_source(struct engine *engine, struct annotation *a)
+{
+	const struct instructions *in = &a->instructions;
+
+	for (; a->nr_asked < in->nr_files; a->nr_asked++) {
+		int r = resolve_ask_source(engine->resolver, in->text + in->files[a->nr_asked],
+					   (uint64_t)a->number << TAG_SHIFT | a->nr_asked);
+
+		if (r == -EAGAIN)
+			return;
+		a->nr_awaited += r == 0;
+	}
+}
+
+/* Text that comes later than a file may hang is shown as well, but not waited for. */
+static bool awaits_source(const struct annotation *a)
+{
+	return (a->nr_asked < a->instructions.nr_files || a->nr_awaited > 0) &&
+	       now_ns() < a->source_until_ns;
+}
+
+void annotate_take_source(struct engine *engine, const struct broker_file_reply *reply)
+{
+	struct annotation *a = engine->annotation;
+	AUTO_FREE char *data = NULL;
+	size_t len;
+
+	if (!a || reply->tag >> TAG_SHIFT != a->number || a->nr_awaited == 0)
+		return;
+	a->nr_awaited--;
+	/* What cannot be read is shown by its file and line alone, as is what there is no memory for. */
+	if (reply->status == 0 && reply->bytes <= SOURCE_FILE_BYTES_MAX &&
+	    read_all(reply->fd, SOURCE_FILE_BYTES_MAX, &data, &len) == 0)
+		source_lines_fill(&a->lines, (uint32_t)reply->tag, data, len);
+}
+
+/* --- instructions --- */
 
 void annotate_take(struct engine *engine, uint32_t module, enum loader_status status,
 		   struct instructions *instructions)
@@ -68,6 +138,7 @@ void annotate_take(struct engine *engine, uint32_t module, enum loader_status st
 	a->instructions = *instructions;
 	*instructions = (struct instructions){0};
 	a->is_there = true;
+	want_lines(a);
 }
 
 static const char *why_not(const struct profile_func *func, int error)
@@ -124,8 +195,17 @@ static struct snap_instruction snap_of(const struct annotation *a, const struct 
 		.addr = from->off - in->all[0].off + in->vaddr,
 		.target = SNAPSHOT_NONE,
 		.text = from->text,
+		.source = SNAPSHOT_NONE,
 	};
+	uint32_t source = SOURCE_NONE;
 
+	if (from->line > 0) {
+		ret.file = in->files[from->file];
+		ret.line = from->line;
+		source = source_lines_find(&a->lines, from->file, from->line);
+	}
+	if (source != SOURCE_NONE) /* that text follows the instructions' */
+		ret.source = (uint32_t)in->text_bytes + source;
 	if (from->target == UINT64_MAX)
 		return ret;
 	if (!from->is_call)
@@ -146,6 +226,8 @@ static void fill(const struct annotation *a, struct snap_annotation *ret)
 		ret->instructions[i] = snap_of(a, &in->all[i]);
 	if (in->nr > 0)
 		memcpy(ret->text, in->text, in->text_bytes);
+	if (a->lines.text_bytes > 0)
+		memcpy(ret->text + in->text_bytes, a->lines.text, a->lines.text_bytes);
 	ret->is_cut = in->is_cut;
 	for (size_t i = 0; i < a->addresses.nr; i++) {
 		const struct profile_address *address = &a->addresses.all[i];
@@ -169,11 +251,14 @@ struct snap_annotation *annotate_snapshot(struct engine *engine)
 	if (profile_addresses(engine->profile, a->key, &a->addresses) < 0)
 		return NULL;
 	ask(engine, a);
-	ret = snap_annotation_new(a->instructions.nr, (uint32_t)a->instructions.text_bytes);
+	ask_source(engine, a);
+	ret = snap_annotation_new(a->instructions.nr,
+				  (uint32_t)(a->instructions.text_bytes + a->lines.text_bytes));
 	if (!ret)
 		return NULL;
 	ret->key = a->key;
 	ret->state = a->is_there ? SNAP_CODE_READY : a->why ? SNAP_CODE_NONE : SNAP_CODE_PENDING;
+	ret->awaits_source = awaits_source(a);
 	if (a->why)
 		snprintf(ret->why, sizeof(ret->why), "%s", a->why);
 	fill(a, ret);

@@ -75,6 +75,11 @@ static void code_came(void *context, uint32_t module, enum loader_status status,
 	annotate_take(context, module, status, instructions);
 }
 
+static void source_came(void *context, const struct broker_file_reply *reply)
+{
+	annotate_take_source(context, reply);
+}
+
 static void names_stale(void *context, uint32_t module)
 {
 	struct engine *engine = context;
@@ -148,6 +153,7 @@ static const struct resolve_ops ops = {
 	.memory_came = memory_came,
 	.name_came = name_came,
 	.code_came = code_came,
+	.source_came = source_came,
 	.names_stale = names_stale,
 	.next_unnamed = next_unnamed,
 	.line_came = line_came,

@@ -165,6 +165,7 @@ struct engine {
 	const struct run_mode *mode;
 	struct replay replay;
 	struct annotation *annotation; /* NULL: not asked for */
+	uint32_t nr_annotations;       /* so far */
 	struct samples *samples;       /* single ones, or NULL: not asked for */
 	bool needs_all_samples;	       /* now, and not when they have their names */
 	bool is_inlined;	       /* inlined functions are shown */
@@ -376,6 +377,8 @@ void annotate_done(struct engine *engine);
 /* What the resolver's code_came() brings. */
 void annotate_take(struct engine *engine, uint32_t module, enum loader_status status,
 		   struct instructions *instructions);
+/* What the resolver's source_came() brings. */
+void annotate_take_source(struct engine *engine, const struct broker_file_reply *reply);
 /* For a snapshot of now, NULL: no memory. Asks for what is missing. */
 struct snap_annotation *annotate_snapshot(struct engine *engine);
 

@@ -24,6 +24,7 @@ libengine_a_SOURCES = \
 	src/engine/sample_stack.c \
 	src/engine/single_samples.c src/engine/single_samples.h \
 	src/engine/snapshots.c \
+	src/engine/source_lines.c src/engine/source_lines.h \
 	src/engine/targets.c \
 	src/engine/throttle.c src/engine/throttle.h \
 	src/engine/wait.c
@@ -62,3 +63,8 @@ UNIT_TESTS += tests/test_engine_faults
 tests_test_engine_faults_SOURCES = tests/test_engine_faults.c
 tests_test_engine_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_faults_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_engine_source_lines
+tests_test_engine_source_lines_SOURCES = tests/test_engine_source_lines.c
+tests_test_engine_source_lines_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_source_lines_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)

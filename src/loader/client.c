@@ -268,7 +268,7 @@ int loader_request_names(struct loader_client *c, uint32_t module, const uint64_
 
 int loader_request_code(struct loader_client *c, uint32_t module, uint64_t off, uint64_t last)
 {
-	const uint64_t offs[] = {off, last};
+	const uint64_t offs[] = {off, last, 1};
 
 	return request_put(c, LOADER_REPLY_CODE, module, offs, ARRAY_SIZE(offs));
 }
@@ -437,12 +437,28 @@ static bool needs_symbols(const struct request *request)
 }
 
 /*
+ * A listing that fails for the fault STATUS: may it be asked for without lines? Then nobody asks for
+ * these any more; the names and the table of the file are not concerned.
+ */
+static bool request_without_lines(struct loader_module *module, struct request *request,
+				  enum loader_status status)
+{
+	if (request->kind != LOADER_REPLY_CODE || !request->offs[2])
+		return false;
+	request->offs[2] = 0;
+	module->bad_lines = status;
+	return true;
+}
+
+/*
  * The request that the loader died on: may it be asked again? If the module
  * has debug files, one of them may be at fault; they are forgotten first.
  */
-static bool request_may_retry(struct loader_module *module, const struct request *request,
-			      enum loader_end end)
+static bool request_may_retry(struct loader_module *module, struct request *request,
+			      enum loader_end end, enum loader_status status)
 {
+	if (end != END_KILLED && request_without_lines(module, request, status))
+		return true;
 	if (needs_symbols(request) && module->nr_debug > 0) {
 		loader_module_close_debug(module);
 		return true;
@@ -481,7 +497,7 @@ static void loader_fail(struct loader_client *c, enum loader_end end)
 	start_later(c);
 	if (!request)
 		return;
-	if (module && request_may_retry(module, request, end)) {
+	if (module && request_may_retry(module, request, end, status)) {
 		queue_put_back(&c->waiting, request);
 		return;
 	}
@@ -592,6 +608,8 @@ static void send_next(struct loader_client *c)
 		answer_here(c, request, module->bad_lines);
 		return;
 	}
+	if (request->kind == LOADER_REPLY_CODE && module->bad_lines != LOADER_OK)
+		request->offs[2] = 0;
 	if (needs_output(request)) {
 		output = output_new(c);
 		if (output < 0) {
@@ -684,6 +702,9 @@ static bool reply_is_late(struct loader_client *c, const struct protocol_reply *
 	module = loader_modules_find(&c->modules, request->module);
 	c->stats.put_back++;
 	request->cpu_max_ns = MAX(request->cpu_max_ns, LOADER_CPU_FIRST_NS) * 2;
+	if (request->cpu_max_ns >= LOADER_DEADLINE_NS && module &&
+	    request_without_lines(module, request, LOADER_TIMED_OUT))
+		request->cpu_max_ns = LOADER_CPU_FIRST_NS;
 	if (request->cpu_max_ns < LOADER_DEADLINE_NS) {
 		queue_put(&c->waiting, request);
 		return true;

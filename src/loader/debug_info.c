@@ -254,6 +254,7 @@ static void fill_call(Dwarf_Die *die, struct debug_frame *frame)
 static void fill_line(struct debug_info *info, struct debug_unit *unit, uint64_t addr,
 		      struct debug_frame *frame)
 {
+	Dwarf_Attribute attr;
 	Dwarf_Die die;
 	Dwarf_Line *line;
 	Dwarf_Lines *lines;
@@ -270,6 +271,7 @@ static void fill_line(struct debug_info *info, struct debug_unit *unit, uint64_t
 	if (!line)
 		return;
 	frame->file = dwarf_linesrc(line, NULL, NULL);
+	frame->folder = dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attr));
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
 		frame->line = (uint32_t)number;
 }
@@ -310,21 +312,40 @@ static int frames_of(struct debug_info *info, struct debug_func *func, uint64_t 
 	return (int)nr + 1;
 }
 
+/* The unit that has code at VADDR, in *RET, or NULL. 0 or -errno. */
+static int unit_at(struct debug_info *info, uint64_t vaddr, struct debug_unit **ret)
+{
+	int r = units_find(info);
+	const struct scope_range *range = r == 0 ? scope_ranges_at(&info->ranges, 0, vaddr) : NULL;
+
+	*ret = range ? &info->units[range->index] : NULL;
+	return r;
+}
+
+int debug_info_line(struct debug_info *info, uint64_t vaddr, struct debug_frame *frame)
+{
+	struct debug_unit *unit;
+	int r = unit_at(info, vaddr, &unit);
+
+	*frame = (struct debug_frame){0};
+	if (r < 0 || !unit)
+		return r;
+	fill_line(info, unit, vaddr, frame);
+	if (mapped_was_cut(&info->map) || mapped_was_cut(&info->other_map))
+		return -EBADMSG;
+	return frame->file && frame->line > 0;
+}
+
 int debug_info_at(struct debug_info *info, uint64_t vaddr,
 		  struct debug_frame frames[DEBUG_INFO_CHAIN_MAX])
 {
-	const struct scope_range *range;
 	struct debug_func *func;
 	struct debug_unit *unit;
-	int r = units_find(info);
+	int r = unit_at(info, vaddr, &unit);
 
 	memset(frames, 0, DEBUG_INFO_CHAIN_MAX * sizeof(*frames));
-	if (r < 0)
+	if (r < 0 || !unit)
 		return r;
-	range = scope_ranges_at(&info->ranges, 0, vaddr);
-	if (!range)
-		return 0;
-	unit = &info->units[range->index];
 	r = debug_unit_func(info, unit, vaddr, &func);
 	if (r == 0 && func)
 		r = frames_of(info, func, vaddr, frames);

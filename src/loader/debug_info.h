@@ -35,6 +35,8 @@ struct debug_frame {
 	/* Where in this function: of the innermost where the code is from, of others the call. */
 	const char *file; /* NULL: not known */
 	uint32_t line;	  /* 0: not known */
+	const char *
+		folder; /* of debug_info_line(): where FILE is, if it is relative; NULL: not known */
 	/* where the function is written */
 	const char *decl_file;
 	uint32_t decl_line;
@@ -64,6 +66,11 @@ struct debug_info *debug_info_free(struct debug_info *info);
  */
 int debug_info_at(struct debug_info *info, uint64_t vaddr,
 		  struct debug_frame frames[DEBUG_INFO_CHAIN_MAX]);
+
+/*
+ * The same for the line alone: 1 with FRAME's file and line, 0: not known.
+ */
+int debug_info_line(struct debug_info *info, uint64_t vaddr, struct debug_frame *frame);
 
 /* About how much memory it holds, without the mapped file. */
 size_t debug_info_bytes(const struct debug_info *info);

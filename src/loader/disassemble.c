@@ -29,12 +29,17 @@ struct listing {
 	const struct code_bytes *code;
 	const struct cache_entry *entry;
 	const struct cache_files *files;
+	struct lines_file *lines;
 	csh handle;
 	cs_insn *insn; /* room for one */
 	struct protocol_instruction *all;
 	size_t nr, cap;
 	char *text;
 	size_t nr_text, cap_text;
+	uint32_t nr_files, files_at[LOADER_CODE_FILES_MAX]; /* source files, in TEXT */
+	const char *last_file,
+		*last_folder; /* of debug information, which says the same again mostly */
+	uint16_t last;	      /* which of the files that is */
 };
 
 static bool mode_of(const struct elf_file *head, cs_arch *ret_arch, cs_mode *ret_mode)
@@ -100,17 +105,77 @@ static void name_target(const struct listing *l, uint64_t off, char *out, size_t
 	snprintf(out, size, " <%s>", name);
 }
 
-static int put(struct listing *l, struct protocol_instruction instruction, const char *text)
+/* Append TEXT, which is at *RET_AT then. 0 or -ENOMEM. */
+static int put_text(struct listing *l, const char *text, uint32_t *ret_at)
 {
 	size_t bytes = strnlen(text, LOADER_INSTRUCTION_BYTES_MAX - 1) + 1;
 
-	if (vec_reserve(&l->all, &l->cap, l->nr + 1, LOADER_INSTRUCTIONS_MAX) < 0 ||
-	    vec_reserve(&l->text, &l->cap_text, l->nr_text + bytes, LOADER_CODE_ANSWER_MAX) < 0)
+	if (vec_reserve(&l->text, &l->cap_text, l->nr_text + bytes, LOADER_CODE_ANSWER_MAX) < 0)
 		return -ENOMEM;
-	instruction.text = (uint32_t)l->nr_text;
+	*ret_at = (uint32_t)l->nr_text;
 	memcpy(l->text + l->nr_text, text, bytes - 1);
 	l->text[l->nr_text + bytes - 1] = '\0';
 	l->nr_text += bytes;
+	return 0;
+}
+
+/* The path of FRAME's file into OUT; false: there is no room for it. */
+static bool path_of(const struct debug_frame *frame, char *out, size_t size)
+{
+	bool is_below = frame->file[0] != '/' && frame->folder;
+	int n = snprintf(out, size, "%s%s%s", is_below ? frame->folder : "", is_below ? "/" : "",
+			 frame->file);
+
+	return n >= 0 && (size_t)n < size;
+}
+
+/* Which of the source files FRAME's is, in *RET. 0, -ENOMEM, or -ENOSPC: there is no room for one more. */
+static int find_file(struct listing *l, const struct debug_frame *frame, uint16_t *ret)
+{
+	char path[LOADER_INSTRUCTION_BYTES_MAX];
+	uint32_t i = 0;
+
+	if (frame->file != l->last_file || frame->folder != l->last_folder) {
+		if (!path_of(frame, path, sizeof(path)))
+			return -ENOSPC;
+		while (i < l->nr_files && strcmp(l->text + l->files_at[i], path) != 0)
+			i++;
+		if (i == LOADER_CODE_FILES_MAX)
+			return -ENOSPC;
+		if (i == l->nr_files && put_text(l, path, &l->files_at[i]) < 0)
+			return -ENOMEM;
+		l->nr_files = MAX(l->nr_files, i + 1);
+		l->last_file = frame->file;
+		l->last_folder = frame->folder;
+		l->last = (uint16_t)i;
+	}
+	*ret = l->last;
+	return 0;
+}
+
+/* Where the instruction is from. 0 or -errno; that it is not known is none. */
+static int put_line(struct listing *l, struct protocol_instruction *instruction)
+{
+	struct debug_frame frame;
+	int r = l->lines ? lines_at(l->lines, instruction->off, &frame) : 0;
+
+	if (r <= 0)
+		return r;
+	r = find_file(l, &frame, &instruction->file);
+	if (r == 0)
+		instruction->line = frame.line;
+	return r == -ENOSPC ? 0 : r;
+}
+
+static int put(struct listing *l, struct protocol_instruction instruction, const char *text)
+{
+	int r = put_line(l, &instruction);
+
+	if (r < 0)
+		return r;
+	if (vec_reserve(&l->all, &l->cap, l->nr + 1, LOADER_INSTRUCTIONS_MAX) < 0 ||
+	    put_text(l, text, &instruction.text) < 0)
+		return -ENOMEM;
 	l->all[l->nr++] = instruction;
 	return 0;
 }
@@ -183,17 +248,19 @@ static int list_all(struct listing *l)
 static int pack(const struct listing *l, void **ret, size_t *ret_len)
 {
 	const struct code_bytes *code = l->code;
-	const struct protocol_code head = {
+	struct protocol_code head = {
 		.nr = (uint32_t)l->nr,
 		.text_bytes = (uint32_t)l->nr_text,
 		.vaddr = code->vaddr,
 		.is_cut = code->is_cut || l->nr == LOADER_INSTRUCTIONS_MAX,
+		.nr_files = l->nr_files,
 	};
 	size_t fixed = l->nr * sizeof(*l->all);
 	char *block = malloc(sizeof(head) + fixed + l->nr_text);
 
 	if (!block)
 		return -ENOMEM;
+	memcpy(head.files, l->files_at, sizeof(head.files));
 	memcpy(block, &head, sizeof(head));
 	if (l->nr > 0) {
 		memcpy(block + sizeof(head), l->all, fixed);
@@ -205,9 +272,10 @@ static int pack(const struct listing *l, void **ret, size_t *ret_len)
 }
 
 int disassemble(const struct code_bytes *code, const struct cache_entry *entry,
-		const struct cache_files *files, void **ret, size_t *ret_len)
+		const struct cache_files *files, struct lines_file *lines, void **ret,
+		size_t *ret_len)
 {
-	struct listing l = {.code = code, .entry = entry, .files = files};
+	struct listing l = {.code = code, .entry = entry, .files = files, .lines = lines};
 	cs_arch arch;
 	cs_mode mode;
 	int r = -ENOMEM;
@@ -233,11 +301,13 @@ int disassemble(const struct code_bytes *code, const struct cache_entry *entry,
 #else
 
 int disassemble(const struct code_bytes *code, const struct cache_entry *entry,
-		const struct cache_files *files, void **ret, size_t *ret_len)
+		const struct cache_files *files, struct lines_file *lines, void **ret,
+		size_t *ret_len)
 {
 	(void)code;
 	(void)entry;
 	(void)files;
+	(void)lines;
 	(void)ret;
 	(void)ret_len;
 	return -ENOSYS;

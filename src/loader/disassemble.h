@@ -8,6 +8,7 @@
 #define ST_LOADER_DISASSEMBLE_H
 
 #include "src/loader/cache.h"
+#include "src/loader/lines.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,10 +23,11 @@ struct code_bytes {
 
 /*
  * Disassemble CODE into a heap block as struct protocol_code has it, owned by the caller. ENTRY (with symbols)
- * and FILES name what is called. 0, -ENOTSUP (another machine), -ENOSYS (built without libcapstone),
+ * and FILES name what is called, LINES (NULL: nothing) tells the source lines. 0, -ENOTSUP (another machine), -ENOSYS (built without libcapstone),
  * -ETIME, -ENOMEM.
  */
 int disassemble(const struct code_bytes *code, const struct cache_entry *entry,
-		const struct cache_files *files, void **ret, size_t *ret_len);
+		const struct cache_files *files, struct lines_file *lines, void **ret,
+		size_t *ret_len);
 
 #endif

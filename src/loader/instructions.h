@@ -14,15 +14,20 @@ struct instruction {
 	uint64_t off;	 /* in the file; each ends where the next one begins, or before that */
 	uint64_t target; /* file offset that it jumps to or calls; UINT64_MAX: none, or not known */
 	uint32_t text;	 /* offset in struct instructions.text */
+	uint32_t line;	 /* of its source, 0: not known */
+	uint16_t file;	 /* which one of struct instructions that is */
 	uint8_t bytes;
 	bool is_call;
 };
+
+#define INSTRUCTIONS_FILES_MAX 64u
 
 struct instructions {
 	struct instruction *all; /* by offset */
 	uint32_t nr;
 	char *text; /* sanitized, NUL-terminated strings */
 	size_t text_bytes;
+	uint32_t nr_files, files[INSTRUCTIONS_FILES_MAX]; /* source files: offsets in text */
 	uint64_t vaddr; /* address of the first one by the file itself */
 	bool is_cut;	/* the function is longer than what is disassembled */
 };

@@ -130,9 +130,7 @@ static int file_open(struct lines_file *file, const struct cache_files *files)
 	return r;
 }
 
-/* The file of KEY, open as FILES; opened anew if one of them has changed. */
-static struct lines_file *file_get(struct lines *lines, uint64_t key,
-				   const struct cache_files *files)
+struct lines_file *lines_get(struct lines *lines, uint64_t key, const struct cache_files *files)
 {
 	struct cache_stamp stamps[CACHE_FILES_MAX];
 	struct lines_file *file = NULL;
@@ -142,7 +140,7 @@ static struct lines_file *file_get(struct lines *lines, uint64_t key,
 		if (lines->files[i].key == key)
 			file = &lines->files[i];
 	if (!file || file->nr_files != files->nr ||
-	    memcmp(file->stamps, stamps, files->nr * sizeof(*stamps)) != 0) {
+	    memcmp(file->stamps, stamps, files->nr * sizeof(*stamps)) != 0) { /* opened anew */
 		if (!file)
 			file = oldest_of(lines);
 		file_forget(file);
@@ -153,6 +151,24 @@ static struct lines_file *file_get(struct lines *lines, uint64_t key,
 	}
 	file->last_use = ++lines->uses;
 	return file;
+}
+
+/* Another time there may be more time, or more memory: it is to be tried again. */
+static bool is_passing(int error)
+{
+	return error == -ETIME || error == -ENOMEM;
+}
+
+int lines_at(struct lines_file *file, uint64_t off, struct debug_frame *frame)
+{
+	uint64_t vaddr;
+	int r = file->error;
+
+	if (r == 0 && file->info && elf_file_vaddr_of(&file->head, off, &vaddr))
+		r = debug_info_line(file->info, vaddr, frame);
+	if (is_passing(file->error))
+		file_forget(file);
+	return r < 0 && !is_passing(r) ? 0 : r;
 }
 
 /* --- answers --- */
@@ -235,7 +251,7 @@ ssize_t lines_build(struct lines *lines, const struct cache_files *files,
 		    const struct protocol_request *request, void *out, size_t out_bytes,
 		    struct protocol_reply *reply)
 {
-	struct lines_file *file = file_get(lines, request->file_key, files);
+	struct lines_file *file = lines_get(lines, request->file_key, files);
 	size_t fixed = sizeof(struct protocol_lines) +
 		       LOADER_NAMES_MAX * sizeof(struct protocol_place) +
 		       LOADER_FRAMES_MAX * sizeof(struct protocol_frame);
@@ -245,8 +261,7 @@ ssize_t lines_build(struct lines *lines, const struct cache_files *files,
 	if (file->error < 0 && file->error != -ENOENT) {
 		int error = file->error;
 
-		/* Another time there may be more time, or more memory. */
-		if (error == -ETIME || error == -ENOMEM)
+		if (is_passing(error))
 			file_forget(file);
 		return error;
 	}

@@ -36,6 +36,17 @@ void lines_done(struct lines *lines);
 void lines_trim(struct lines *lines);
 
 /*
+ * The file that KEY names, open as FILES; good until the next call. What its debug information says of single
+ * places is asked of it by lines_at().
+ */
+struct lines_file *lines_get(struct lines *lines, uint64_t key, const struct cache_files *files);
+/*
+ * The line at the file offset OFF: 1 with FRAME's file and line, 0: it is not known; -ETIME, -ENOMEM: ask
+ * again.
+ */
+int lines_at(struct lines_file *file, uint64_t off, struct debug_frame *frame);
+
+/*
  * Say what is at REQUEST's offsets (at most LOADER_NAMES_MAX), of FILES. The answer goes to OUT,
  * which is aligned to 8 bytes; REPLY's build-id is that of another file that is needed. Its
  * length, -E2BIG if OUT_BYTES were too few for one, -ETIME, -ENOMEM, -ENOEXEC. A file without debug

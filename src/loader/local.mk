@@ -63,7 +63,7 @@ tests_test_loader_turns_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_loader_code
 tests_test_loader_code_SOURCES = tests/test_loader_code.c tests/loader_helpers.h
-tests_test_loader_code_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_loader_code_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -g
 tests_test_loader_code_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_loader_names

@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c38u /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c39u /* changes with every struct below */
 
 /* What a full table's file must have: it cannot be changed any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -35,6 +35,7 @@
 #define LOADER_INSTRUCTIONS_MAX	     65536
 #define LOADER_INSTRUCTION_BYTES_MAX 512 /* of its text, with its NUL */
 #define LOADER_CODE_ANSWER_MAX	     (32u << 20)
+#define LOADER_CODE_FILES_MAX	     64u   /* source files of a function */
 #define LOADER_FRAMES_MAX	     1024u /* in an answer to LINES */
 
 enum protocol_kind {
@@ -45,7 +46,8 @@ enum protocol_kind {
 	PROTOCOL_KERNEL_NAMES,
 	PROTOCOL_JIT,	    /* what has come to a perf map */
 	PROTOCOL_JIT_NAMES, /* from it */
-	PROTOCOL_CODE, /* offs: where a function begins, and the last place in it that was sampled */
+	/* offs: where a function begins, the last place in it that was sampled, and 1: with source lines, or 0 */
+	PROTOCOL_CODE,
 	PROTOCOL_LINES,
 	PROTOCOL_KIND_COUNT,
 };
@@ -127,7 +129,9 @@ struct protocol_code {
 	uint32_t text_bytes;
 	uint64_t vaddr; /* of the first instruction */
 	uint8_t is_cut; /* the function goes on after the last one */
-	uint8_t pad[7];
+	uint8_t pad[3];
+	uint32_t nr_files;
+	uint32_t files[LOADER_CODE_FILES_MAX]; /* source files: where in the text */
 };
 
 struct protocol_instruction {
@@ -136,11 +140,13 @@ struct protocol_instruction {
 	uint32_t text;
 	uint8_t bytes;
 	uint8_t is_call;
-	uint16_t pad;
+	uint16_t file; /* which of the files it is from, if LINE is not 0 */
+	uint32_t line;
+	uint32_t pad;
 };
 
-_Static_assert(sizeof(struct protocol_code) == 24, "code has padding");
-_Static_assert(sizeof(struct protocol_instruction) == 24, "instruction has padding");
+_Static_assert(sizeof(struct protocol_code) == 24 + 4 * LOADER_CODE_FILES_MAX, "code has padding");
+_Static_assert(sizeof(struct protocol_instruction) == 32, "instruction has padding");
 /*
  * The answer to LINES: this head, records of the first NR_PLACES offsets that were asked for (at least one; for
  * the others there was no room), frames, then text_bytes of NUL-terminated strings.

@@ -435,14 +435,19 @@ static int serve_code(struct loader_server *server)
 
 	if (!bytes)
 		return -ENOMEM;
-	if (server->request.nr_offs != 2 || last < off)
+	if (server->request.nr_offs != 3 || last < off)
 		return -EINVAL;
 	r = entry_need_symbols(server, entry, &files);
 	if (r == 0)
 		r = code_read(server->attached.file, &entry->head, code_length(entry, off, last),
 			      &code, bytes);
 	if (r == 0)
-		r = disassemble(&code, entry, &files, &listing, &len);
+		r = disassemble(
+			&code, entry, &files,
+			server->request.offs[2]
+				? lines_get(&server->lines, server->request.file_key, &files)
+				: NULL,
+			&listing, &len);
 	return r < 0 ? r : output_fill(server, listing, len);
 }
 

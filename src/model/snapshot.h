@@ -179,6 +179,8 @@ struct snap_instruction {
 	uint32_t
 		target; /* the instruction of this function that it jumps to, SNAPSHOT_NONE: none */
 	uint32_t text;
+	uint32_t file, line; /* of its source; LINE 0: not known */
+	uint32_t source;     /* the text of that line, SNAPSHOT_NONE: not to be had */
 };
 
 /*
@@ -195,7 +197,8 @@ struct snap_annotation {
 	uint64_t total; /* weight of the samples in it */
 	/* of those: at places that are none of these instructions */
 	uint64_t elsewhere;
-	bool is_cut; /* it goes on after the last one */
+	bool is_cut;	    /* it goes on after the last one */
+	bool awaits_source; /* text of source lines may still come */
 	struct snap_instruction *instructions;
 	uint32_t nr_instructions;
 	char *text; /* NUL-terminated strings at the offsets above */

@@ -547,6 +547,12 @@ static void put_instruction(struct json *json, const struct snap_annotation *a, 
 	json_string(json, "text", a->text + instruction->text);
 	json_u64(json, "weight", instruction->weight);
 	json_u64(json, "samples", instruction->samples);
+	json_string(json, "file", instruction->line ? a->text + instruction->file : "");
+	json_u64_or_null(json, "line", instruction->line > 0, instruction->line);
+	if (instruction->source == SNAPSHOT_NONE)
+		json_null(json, "source");
+	else
+		json_string(json, "source", a->text + instruction->source);
 	json_u64_or_null(json, "target", instruction->target < a->nr_instructions,
 			 instruction->target < a->nr_instructions
 				 ? a->instructions[instruction->target].addr

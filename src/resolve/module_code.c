@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The instructions of a function, asked of the loader once its file is there. */
+/* The instructions of a function, asked of the loader once its file is there; and the text that they are from. */
 #include "config.h"
 
 #include "src/base/cleanup.h"
@@ -7,6 +7,7 @@
 #include "src/resolve/resolver.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 int resolve_ask_code(struct resolver *s, uint32_t module, uint64_t off, uint64_t last)
 {
@@ -40,4 +41,14 @@ void resolve_take_code(struct resolver *s, const struct loader_reply *reply)
 		status = r == -ENOMEM ? LOADER_NO_MEMORY : LOADER_FAILED;
 	s->config.ops->code_came(s->config.context, reply->module, status, &instructions);
 	instructions_done(&instructions);
+}
+
+int resolve_ask_source(struct resolver *s, const char *path, uint64_t tag)
+{
+	struct broker_file_request request = {.kind = BROKER_SOURCE, .tag = tag};
+	int n = snprintf(request.path, sizeof(request.path), "%s", path);
+
+	if (path[0] != '/' || n >= (int)sizeof(request.path))
+		return -EINVAL;
+	return s->nr_asked >= ASKED_MAX ? -EAGAIN : resolve_ask(s, &request);
 }

@@ -21,6 +21,8 @@ static void take_reply(struct resolver *s, struct broker_file_reply *reply)
 
 	if (reply->kind == BROKER_CODE)
 		s->config.ops->memory_came(s->config.context, reply);
+	else if (reply->kind == BROKER_SOURCE)
+		s->config.ops->source_came(s->config.context, reply);
 	else if (reply->kind == BROKER_PERF_MAP || reply->kind == BROKER_JITDUMP)
 		resolve_jit_take_file(s, reply);
 	else if (is_module && (reply->kind == BROKER_MAPPED || reply->kind == BROKER_PATH))

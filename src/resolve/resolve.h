@@ -48,6 +48,8 @@ struct resolve_ops {
 	 */
 	void (*code_came)(void *context, uint32_t module, enum loader_status status,
 			  struct instructions *instructions);
+	/* The answer to resolve_ask_source(). */
+	void (*source_came)(void *context, const struct broker_file_reply *reply);
 	/* More is known of MODULE: all its names are to be asked for again. */
 	void (*names_stale)(void *context, uint32_t module);
 	/* At most MAX offsets of one module whose names have not been asked for. Returns how many. */
@@ -120,6 +122,11 @@ int resolve_ask_memory(struct resolver *resolver, const struct broker_file_reque
  * it cannot be opened any more; -ENOTSUP: it is no file; -EINVAL: OFF is UINT64_MAX, not known; -ENOMEM.
  */
 int resolve_ask_code(struct resolver *resolver, uint32_t module, uint64_t off, uint64_t last);
+/*
+ * Ask the broker for the source file at PATH: 0, and source_came() follows with TAG and perhaps a descriptor,
+ * which is closed after it; -EAGAIN: so much is asked of it; -EINVAL: no path to ask for; or -errno.
+ */
+int resolve_ask_source(struct resolver *resolver, const char *path, uint64_t tag);
 /* What the code that a process makes is called, in the frames of a stack. */
 struct resolve_jit {
 	uint32_t module;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Rows of instructions. All jumps to one place share a line; the shortest lines
+ * Rows of instructions, with a heading where those of another source line begin. All jumps to one place share a line; the shortest lines
  * stand next to the instructions, and those that find no lane are not drawn:
  *
  *	   ┌─ jmp 0x1140
@@ -41,8 +41,9 @@ static const struct snap_annotation *ready(const struct snapshot *s)
 	return a && a->state == SNAP_CODE_READY ? a : NULL;
 }
 
-/* Remarks come after the instructions, and each has a number of its own. */
+/* Remarks come after the instructions, and each has a number of its own; headings after these. */
 enum { REMARK_ELSEWHERE, REMARK_CUT, REMARK_COUNT };
+#define IS_HEADING (1ull << 63) /* in the key of a heading, that of its first instruction */
 
 static int add(struct view_scratch *w, uint32_t item, uint64_t key, uint64_t weight)
 {
@@ -55,6 +56,32 @@ static int add(struct view_scratch *w, uint32_t item, uint64_t key, uint64_t wei
 				   });
 }
 
+/* Is instruction I from another line than the one before it? */
+static bool has_heading(const struct snap_annotation *a, uint32_t i)
+{
+	const struct snap_instruction *all = a->instructions;
+
+	return all[i].line > 0 &&
+	       (i == 0 || all[i].line != all[i - 1].line || all[i].file != all[i - 1].file);
+}
+
+static int add_heading(struct view_scratch *w, const struct snap_annotation *a, uint32_t i)
+{
+	return add(w, a->nr_instructions + REMARK_COUNT + i,
+		   (a->instructions[i].addr + 1) ^ IS_HEADING, 0);
+}
+
+/* The first instruction of the line that ROW is the heading of, or NULL: it is none. */
+static const struct snap_instruction *heading_of(const struct snap_annotation *a,
+						 const struct view_row *row)
+{
+	uint32_t first = a->nr_instructions + REMARK_COUNT;
+
+	return row->item >= first && row->item - first < a->nr_instructions
+		       ? &a->instructions[row->item - first]
+		       : NULL;
+}
+
 int annotate_rows(struct view_scratch *w, const struct sibling *item)
 {
 	const struct snap_annotation *a = ready(w->snapshot);
@@ -63,9 +90,12 @@ int annotate_rows(struct view_scratch *w, const struct sibling *item)
 	(void)item;
 	if (!a)
 		return add(w, 0, 0, 0);
-	for (uint32_t i = 0; i < a->nr_instructions; i++)
+	for (uint32_t i = 0; i < a->nr_instructions; i++) {
+		if (has_heading(a, i) && add_heading(w, a, i) < 0)
+			return -ENOMEM;
 		if (add(w, i, a->instructions[i].addr + 1, a->instructions[i].weight) < 0)
 			return -ENOMEM;
+	}
 	if (a->elsewhere &&
 	    add(w, a->nr_instructions + REMARK_ELSEWHERE, UINT64_MAX, a->elsewhere) < 0)
 		return -ENOMEM;
@@ -80,12 +110,26 @@ const struct snap_instruction *annotate_instruction(const struct snapshot *s,
 	return a && row->item < a->nr_instructions ? &a->instructions[row->item] : NULL;
 }
 
+/* "loop.c:12  sum += i;", without the folders: these would leave no room. */
+static void heading_text(const struct snap_annotation *a, const struct snap_instruction *first,
+			 char *out, size_t size)
+{
+	const char *file = a->text + first->file, *base = strrchr(file, '/');
+	const char *source = first->source == SNAPSHOT_NONE ? "" : a->text + first->source;
+
+	snprintf(out, size, "%s:%" PRIu32 "%s%s", base ? base + 1 : file, first->line,
+		 *source ? "  " : "", source);
+}
+
 void annotate_text(const struct snapshot *s, const struct view_row *row, char *out, size_t size)
 {
 	const struct snap_instruction *instruction = annotate_instruction(s, row);
 	const struct snap_annotation *a = s->annotation;
+	const struct snap_instruction *heading = ready(s) ? heading_of(a, row) : NULL;
 
-	if (instruction)
+	if (heading)
+		heading_text(a, heading, out, size);
+	else if (instruction)
 		snprintf(out, size, "%s%s", a->text + instruction->text,
 			 row->guides & IS_HOTTEST ? "  <-- hottest" : "");
 	else if (!a)
@@ -131,6 +175,24 @@ struct line {
 	uint32_t target, first, last;
 };
 
+/* For each row the one that it jumps to, SNAPSHOT_NONE: it does not jump. AT has room for a row of each instruction. */
+static void find_targets(const struct view *view, const struct snap_annotation *a, uint32_t *at,
+			 uint32_t *targets)
+{
+	for (uint32_t i = 0; i < a->nr_instructions; i++)
+		at[i] = SNAPSHOT_NONE; /* it may be behind a limit of rows */
+	for (uint32_t i = 0; i < view->nr_rows; i++)
+		if (view->rows[i].item < a->nr_instructions)
+			at[view->rows[i].item] = i;
+	for (uint32_t i = 0; i < view->nr_rows; i++) {
+		uint32_t item = view->rows[i].item;
+		uint32_t to =
+			item < a->nr_instructions ? a->instructions[item].target : SNAPSHOT_NONE;
+
+		targets[i] = to < a->nr_instructions ? at[to] : SNAPSHOT_NONE;
+	}
+}
+
 static enum lane lane_of(const struct view_row *row, unsigned int lane)
 {
 	return (enum lane)(row->guides >> lane * LANE_BITS & ((1u << LANE_BITS) - 1));
@@ -152,14 +214,14 @@ static int compare_lines(const void *left, const void *right)
 }
 
 /* One line for each instruction that is jumped to, shortest first. Returns how many. */
-static uint32_t find_lines(const struct snap_annotation *a, uint32_t nr_rows, struct line *lines)
+static uint32_t find_lines(const uint32_t *targets, uint32_t nr_rows, struct line *lines)
 {
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < nr_rows; i++)
 		lines[i] = (struct line){.target = i, .first = i, .last = i};
 	for (uint32_t i = 0; i < nr_rows; i++) {
-		uint32_t target = a->instructions[i].target;
+		uint32_t target = targets[i];
 
 		if (target >= nr_rows)
 			continue;
@@ -181,11 +243,11 @@ static bool is_free(const struct view *view, const struct line *line, unsigned i
 	return true;
 }
 
-static void draw_line(struct view *view, const struct snap_annotation *a, const struct line *line,
+static void draw_line(struct view *view, const uint32_t *targets, const struct line *line,
 		      unsigned int lane)
 {
 	for (uint32_t i = line->first; i <= line->last; i++) {
-		bool is_end = i == line->target || a->instructions[i].target == line->target;
+		bool is_end = i == line->target || targets[i] == line->target;
 
 		set_lane(&view->rows[i], lane,
 			 i == line->first  ? LANE_TOP
@@ -196,7 +258,7 @@ static void draw_line(struct view *view, const struct snap_annotation *a, const 
 	view->rows[line->target].guides |= IS_TARGET;
 }
 
-static void draw_lines(struct view *view, const struct snap_annotation *a, const struct line *lines,
+static void draw_lines(struct view *view, const uint32_t *targets, const struct line *lines,
 		       uint32_t nr)
 {
 	unsigned int nr_lanes = 0;
@@ -210,31 +272,44 @@ static void draw_lines(struct view *view, const struct snap_annotation *a, const
 		steps += (uint64_t)(lines[i].last - lines[i].first) * (lane + 1);
 		if (lane == LANES)
 			continue;
-		draw_line(view, a, &lines[i], lane);
+		draw_line(view, targets, &lines[i], lane);
 		nr_lanes = MAX(nr_lanes, lane + 1);
 	}
 	for (uint32_t i = 0; i < view->nr_rows; i++)
 		view->rows[i].guides |= (uint64_t)nr_lanes << NR_SHIFT;
 }
 
+/* Without memory there are no lines: the targets are in the text. */
+static void draw_jumps(struct view *view, const struct snap_annotation *a)
+{
+	uint32_t nr = view->nr_rows;
+	struct line *lines = calloc(nr + 1ul, sizeof(*lines));
+	uint32_t *targets = calloc((size_t)nr + a->nr_instructions, sizeof(*targets));
+
+	if (lines && targets) {
+		find_targets(view, a, targets + nr, targets);
+		draw_lines(view, targets, lines, find_lines(targets, nr, lines));
+	}
+	free(lines);
+	free(targets);
+}
+
 void annotate_finish(struct view *view, const struct snapshot *s)
 {
 	const struct snap_annotation *a = ready(s);
-	uint32_t nr = a ? MIN(view->nr_rows, a->nr_instructions) : 0, hottest = 0;
-	struct line *lines;
+	uint32_t nr = a && a->nr_instructions > 0 ? view->nr_rows : 0, hottest = 0;
 
 	view->total = a ? a->total : 0;
 	for (uint32_t i = 0; i < view->nr_rows; i++)
 		view->rows[i].guides = 0;
 	for (uint32_t i = 1; i < nr; i++)
-		if (view->rows[i].self > view->rows[hottest].self)
+		if (view->rows[i].item < a->nr_instructions &&
+		    view->rows[i].self > view->rows[hottest].self)
 			hottest = i;
 	if (nr > 0 && view->rows[hottest].self > 0)
 		view->rows[hottest].guides |= IS_HOTTEST;
-	lines = calloc(nr + 1ul, sizeof(*lines));
-	if (lines && nr > 0) /* without memory there are no lines: the targets are in the text */
-		draw_lines(view, a, lines, find_lines(a, nr, lines));
-	free(lines);
+	if (nr > 0)
+		draw_jumps(view, a);
 }
 
 /* --- how they look --- */

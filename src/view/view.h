@@ -93,7 +93,7 @@ struct view_row {
 	/* is_last: no sibling follows at this depth */
 	bool has_children, is_open, is_chain, is_last;
 	uint64_t guides; /* bit n: at indent n (< 64) a line goes on downward */
-	/* health: which line it is (health.c); processes: which one; annotate: which instruction */
+	/* health: which line it is (health.c); processes: which one; annotate: which instruction, remark or heading */
 	uint32_t item;
 	bool is_code;	     /* annotate: guides are those of jumps */
 	uint32_t file, line; /* text of the snapshot; 0: not known, or several */

@@ -13,8 +13,11 @@
 
 static void check(const struct instructions *in)
 {
+	for (uint32_t i = 0; i < in->nr_files; i++)
+		use(strlen(in->text + in->files[i]));
 	for (uint32_t i = 0; i < in->nr; i++) {
 		use(strlen(in->text + in->all[i].text));
+		must(in->all[i].line == 0 || in->all[i].file < in->nr_files);
 		must(i == 0 || in->all[i].off >= in->all[i - 1].off + in->all[i - 1].bytes);
 	}
 }
@@ -39,7 +42,7 @@ static void fuzz_code(struct reader *in)
 	size_t len;
 
 	code.data = reader_bytes(in, code.len);
-	if (disassemble(&code, &entry, &files, &listing, &len) < 0)
+	if (disassemble(&code, &entry, &files, NULL, &listing, &len) < 0)
 		return;
 	must(instructions_parse(listing, len, &instructions) == 0);
 	check(&instructions);

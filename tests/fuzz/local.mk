@@ -12,6 +12,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz_proc \
 	tests/fuzz/fuzz_record \
 	tests/fuzz/fuzz_recording \
+	tests/fuzz/fuzz_source \
 	tests/fuzz/fuzz_table \
 	tests/fuzz/fuzz_text
 EXTRA_PROGRAMS += $(FUZZ_TARGETS) tests/fuzz/fuzz_seeds
@@ -53,6 +54,9 @@ tests_fuzz_fuzz_record_LDADD = $(LINK_PERF)
 tests_fuzz_fuzz_recording_SOURCES = tests/fuzz/fuzz_recording.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_recording_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_recording_LDADD = $(LINK_PERF)
+tests_fuzz_fuzz_source_SOURCES = tests/fuzz/fuzz_source.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_source_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_source_LDADD = $(LINK_ENGINE)
 tests_fuzz_fuzz_table_SOURCES = tests/fuzz/fuzz_table.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_table_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_table_LDADD = $(LINK_UNWIND)
