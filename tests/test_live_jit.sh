@@ -3,7 +3,7 @@
 #
 # Code that is made while a program runs, by those that make it: V8, HotSpot's
 # interpreter and second compiler with and without frame pointers, LuaJIT, PHP's opcache,
-# Ruby's YJIT. Stacks lead through it to the thread's root, and each of the
+# Ruby's YJIT; and a small JIT whose frames are told in a jitdump alone. Stacks lead through it to the thread's root, and each of the
 # calls that the program is known to have open is there; a stack
 # that does not get through ends as jit, in such code.
 
@@ -105,4 +105,17 @@ fi
 expect_through luajit _start 0 luajit t.lua
 expect_through php _start 0 php -d opcache.enable_cli=1 -d opcache.file_update_protection=0 -d opcache.jit_buffer_size=32M -d opcache.jit=tracing t.php
 ruby --yjit -e '' 2>/dev/null && expect_through ruby _start 0 ruby --yjit t.rb
+check "the small JIT is built" "$CC" -O1 -o "$tmp/small" "$top_srcdir/tests/targets/jit.c"
+expect_through 'frames that a jitdump tells' _start 0 ./small frames
+expect_untold()
+{
+	local nr complete jit
+	"$STACKTOP" --format=samples -n 300 -p "$1" >"$tmp/samples" 2>"$tmp/err" || why=$(cat "$tmp/err")
+	read -r nr complete jit _ < <(count_stacks _start 0)
+	[ "$nr" = 300 ] && [ "$complete" = 0 ] && [ "$jit" -ge 297 ] || why="of $nr $complete complete, $jit end as jit"
+}
+(cd "$tmp" && exec ./small untold) &
+test_pids="$test_pids $!"
+wait_for 60 is_warm $!
+look 'the same, not told' expect_untold $! && pass 'the same, not told'
 finish

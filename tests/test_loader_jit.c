@@ -5,6 +5,7 @@
 #include "src/base/util.h"
 #include "src/loader/jit_code.h"
 #include "src/loader/jit_text.h"
+#include "src/loader/jit_told.h"
 #include "src/loader/jitdump.h"
 #include "src/loader/perf_map.h"
 
@@ -26,7 +27,7 @@ static uint64_t at(uint16_t epoch, uint64_t addr)
 
 static void note(struct jit_code *code, uint64_t start, uint64_t bytes, const char *name)
 {
-	assert_true(jit_code_note(code, start, bytes, name, strlen(name)));
+	assert_true(jit_code_note(code, start, bytes, name, strlen(name), 0));
 }
 
 static const char *name_at(const struct jit_code *code, uint16_t epoch, uint64_t addr)
@@ -127,9 +128,9 @@ static void what_cannot_be_is_left_out(void **state)
 	struct jit_code *code = jit_code_new();
 
 	(void)state;
-	assert_false(jit_code_note(code, 0x1000, 0, "empty", 5));
-	assert_false(jit_code_note(code, 1ull << 47, 16, "kernel", 6));
-	assert_false(jit_code_note(code, 0x1000, 1ull << 40, "all", 3));
+	assert_false(jit_code_note(code, 0x1000, 0, "empty", 5, 0));
+	assert_false(jit_code_note(code, 1ull << 47, 16, "kernel", 6, 0));
+	assert_false(jit_code_note(code, 0x1000, 1ull << 40, "all", 3, 0));
 	assert_int_equal(jit_code_left_out(code), 3);
 	assert_false(jit_code_commit(code, 0, false));
 	jit_code_free(code);
@@ -399,6 +400,124 @@ static void a_damaged_dump_ends_there(void **state)
 	assert_string_equal(name_at(f->code, 0, 0x2000), "");
 }
 
+/* --- frames --- */
+
+/* Of 38 bytes of code: `push rbp; sub rsp, 32` and back at 32 and 36, beginning 72 bytes before the pointer to them. */
+static const uint8_t eh_frame[] = {
+	20, 0,	  0,	0,    0,    0,	  0,  0,    1,	'z', 'R',  0,	 1,  0x78, 16,
+	1,  0x1b, 12,	7,    8,    0x90, 1,  0,    0,	28,  0,	   0,	 0,  28,   0,
+	0,  0,	  0xb8, 0xff, 0xff, 0xff, 38, 0,    0,	0,   0,	   0x41, 14, 16,   0x86,
+	2,  0x44, 14,	48,   0x5f, 14,	  16, 0x41, 14, 8,   0xc6, 0,	 0,  0,	   0,
+};
+#define HEADER_BYTES 8
+
+/* A record that tells of the frames of the code that follows, BYTES of them, with a header behind it. */
+static void append_frames(struct map_file *f, const uint8_t *frames, uint64_t bytes)
+{
+	const struct {
+		uint32_t id, bytes;
+		uint64_t time_ns, data_bytes, header_bytes, mapped_bytes;
+	} record = {4, (uint32_t)(40 + bytes + HEADER_BYTES), 0, bytes + HEADER_BYTES, HEADER_BYTES,
+		    0};
+	const char header[HEADER_BYTES] = {0};
+
+	append_bytes(f, &record, sizeof(record));
+	append_bytes(f, frames, bytes);
+	append_bytes(f, header, sizeof(header));
+}
+
+static struct code_told told_at(const struct map_file *f, uint16_t epoch, uint64_t addr)
+{
+	struct code_told told = {.key = at(epoch, addr)};
+
+	assert_int_equal(jit_told_frames(f->code, f->fd, &told, 1), 0);
+	assert_int_equal(told.key, at(epoch, addr));
+	return told;
+}
+
+static void assert_cfa(const struct map_file *f, uint16_t epoch, uint64_t addr, int32_t cfa_off)
+{
+	struct code_told told = told_at(f, epoch, addr);
+
+	assert_int_equal(told.answer, cfa_off ? CODE_YES : CODE_NO);
+	assert_int_equal(told.cfa_off, cfa_off);
+	assert_int_equal(told.cfa_by_fp, 0);
+}
+
+static void frames_are_told(void **state)
+{
+	struct map_file *f = *state;
+	struct jitdump dump = {0};
+
+	begin_dump(f);
+	append_load(f, 90, 0x900, 40, "untold");
+	read_dump(f, &dump, 0);
+	assert_false(dump.has_frames);
+	append_frames(f, eh_frame, 0); /* by frame pointers: nothing is told */
+	append_load(f, 100, 0x1000, 38, "by frame pointers");
+	read_dump(f, &dump, 0);
+	assert_false(dump.has_frames);
+	append_frames(f, eh_frame, sizeof(eh_frame));
+	append_load(f, 110, 0x2000, 38, "told");
+	append_load(f, 120, 0x3000, 38, "untold");
+	read_dump(f, &dump, 0);
+	assert_true(dump.has_frames);
+	assert_cfa(f, 0, 0x900, 0);
+	assert_cfa(f, 0, 0x1000, 0);
+	assert_cfa(f, 0, 0x2000, 8);
+	assert_cfa(f, 0, 0x2001, 16);
+	assert_cfa(f, 0, 0x2005, 48);
+	assert_cfa(f, 0, 0x201f, 48);
+	assert_cfa(f, 0, 0x2025, 8);
+	assert_cfa(f, 0, 0x2026, 0);
+	assert_cfa(f, 0, 0x3000, 0);
+	assert_int_equal(told_at(f, 0, 0x2000).fp_how, CODE_FP_SAME);
+	assert_int_equal(told_at(f, 0, 0x2005).fp_how, CODE_FP_AT_CFA);
+	assert_int_equal(told_at(f, 0, 0x2005).fp_off, -16);
+
+	/* It moves, and code of which nothing is told comes to its place. */
+	append_move(f, 130, 0x2000, 0x4000, 38);
+	append_load(f, 140, 0x2000, 38, "another");
+	assert_true(read_dump(f, &dump, 0));
+	assert_cfa(f, 0, 0x2005, 48);
+	assert_cfa(f, 1, 0x2005, 0);
+	assert_cfa(f, 1, 0x4005, 48);
+}
+
+static void frames_that_cannot_be_are_not_told(void **state)
+{
+	uint8_t damaged[sizeof(eh_frame)];
+	struct map_file *f = *state;
+	struct jitdump dump = {0};
+	struct {
+		uint32_t id, bytes;
+		uint64_t time_ns, data_bytes, header_bytes, mapped_bytes;
+	} record = {4, sizeof(record), 0, 8, 0, 8};
+
+	begin_dump(f);
+	/* Its length is not in it; then a header that is larger than all. */
+	append_bytes(f, &record, sizeof(record));
+	append_load(f, 100, 0x1000, 38, "a");
+	record.data_bytes = 0;
+	record.header_bytes = 8;
+	append_bytes(f, &record, sizeof(record));
+	append_load(f, 100, 0x2000, 38, "b");
+	memcpy(damaged, eh_frame, sizeof(damaged));
+	damaged[8] = 99; /* the version */
+	append_frames(f, damaged, sizeof(damaged));
+	append_load(f, 100, 0x3000, 38, "c");
+	read_dump(f, &dump, 0);
+	for (uint64_t addr = 0x1000; addr <= 0x3000; addr += 0x1000)
+		assert_cfa(f, 0, addr, 0);
+	/* Somebody has shortened the file. */
+	append_frames(f, eh_frame, sizeof(eh_frame));
+	append_load(f, 110, 0x5000, 38, "d");
+	read_dump(f, &dump, 0);
+	assert_cfa(f, 0, 0x5000, 8);
+	assert_int_equal(ftruncate(f->fd, 100), 0);
+	assert_cfa(f, 0, 0x5000, 0);
+}
+
 /* --- names --- */
 
 static void names_are_written_as_people_know_them(void **state)
@@ -467,6 +586,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(half_a_record_waits_for_its_rest, map_setup,
 						map_teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_dump_ends_there, map_setup, map_teardown),
+		cmocka_unit_test_setup_teardown(frames_are_told, map_setup, map_teardown),
+		cmocka_unit_test_setup_teardown(frames_that_cannot_be_are_not_told, map_setup,
+						map_teardown),
 		cmocka_unit_test(names_are_written_as_people_know_them),
 	};
 

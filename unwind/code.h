@@ -2,8 +2,8 @@
 /*
  * Code that a process makes while it runs: its bytes, read from its memory in pieces as stacks
  * lead into them, and the rules that follow from the instructions (code_rules.c). x86-64 only.
- * Whoever made that code says nothing of its frames, so nothing is taken on trust: a rule is what
- * the function itself does to return, and what it returns to must come just after a call.
+ * Whoever made that code mostly says nothing of its frames, and nothing is taken on trust: a rule is what
+ * the function itself does to return, or what its maker tells, and what it returns to must come just after a call.
  *
  * Unwinding notes which pieces it lacks; the engine has them read, and unwinds again.
  */
@@ -54,14 +54,46 @@ uint32_t unwind_code_next(struct unwind_code *code, uint64_t time_ns, uint64_t *
  */
 void unwind_code_put(struct unwind_code *code, uint64_t addr, const uint8_t *bytes, uint32_t pages);
 
-/* --- for the walk --- */
-
 enum code_answer {
 	CODE_YES,
 	CODE_NO,
 	CODE_PENDING, /* bytes that are still to be read may say */
 	CODE_ROOT,    /* of a rule: this code has no caller */
 };
+
+/* --- what its maker tells of frames (code_told.c) --- */
+
+#define CODE_TOLD_MAX 8192u /* places of one process: then all are forgotten */
+
+enum code_fp { CODE_FP_SAME, CODE_FP_AT_CFA, CODE_FP_AT_FP, CODE_FP_LOST };
+
+/*
+ * At a place: the CFA is sp, or fp, plus CFA_OFF, the return address is just below it, and the caller's fp is
+ * FP_OFF from the CFA or from fp, if it is saved. As it passes between processes: nothing in it is trusted.
+ */
+struct code_told {
+	uint64_t key; /* the address, with its epoch above it */
+	int32_t cfa_off, fp_off;
+	uint8_t answer; /* enum code_answer: YES, NO, or ROOT */
+	uint8_t cfa_by_fp;
+	uint8_t fp_how; /* enum code_fp */
+	uint8_t pad[5];
+};
+
+/* What TABLE says of OFF, which is exact; RET's key stays as it is. */
+void code_told_of(const struct table *table, uint64_t off, struct code_told *ret);
+
+/* Does the process tell of frames, and what stands above the addresses of the stack that is unwound next? */
+void unwind_code_set_told(struct unwind_code *code, bool is_told, uint64_t above);
+/* Keys of places to ask about now, at most MAX. Each comes back with unwind_code_put_told(), */
+uint32_t unwind_code_next_told(struct unwind_code *code, uint64_t *keys, uint32_t max);
+/* or the last NR of them are asked about later. */
+void unwind_code_ask_later(struct unwind_code *code, uint32_t nr);
+void unwind_code_put_told(struct unwind_code *code, const struct code_told *told);
+/* More is told than before: places without an answer may have one now. */
+void unwind_code_tell_more(struct unwind_code *code);
+
+/* --- for the walk --- */
 
 /* Is PC where a call returns to? SPACE is the process's: nothing outside is asked for. */
 enum code_answer code_is_return(struct unwind_code *code, const struct unwind_space *space,
@@ -97,5 +129,8 @@ struct code_rule {
  */
 enum code_answer code_rule_at(struct unwind_code *code, const struct unwind_space *space,
 			      uint64_t pc, bool is_exact, struct code_rule *ret);
+/* The same for made code, as its maker tells. */
+enum code_answer code_rule_told(struct unwind_code *code, uint64_t pc, bool is_exact,
+				struct code_rule *ret);
 
 #endif

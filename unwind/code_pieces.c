@@ -60,6 +60,7 @@ struct unwind_code *unwind_code_free(struct unwind_code *code)
 	if (!code)
 		return NULL;
 	forget(code);
+	code_told_done(code);
 	u64map_done(&code->by_addr);
 	free(code->pieces);
 	free(code);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What code_pieces.c keeps, code_rules.c reads and code.c answers from; each calls only those
+ * What code_told.c and code_pieces.c keep, code_rules.c reads and code.c answers from; each calls only those
  * before it. Private to unwind/.
  */
 #ifndef ST_UNWIND_CODE_PIECES_H
@@ -31,6 +31,13 @@ struct remembered {
 	struct code_rule rule;
 };
 
+/* What its maker tells of a place. */
+struct told_place {
+	uint64_t key;
+	uint8_t answer; /* enum code_answer; PENDING: it is asked for, or will be */
+	struct code_rule rule;
+};
+
 struct unwind_code {
 	struct code_budget *budget;
 	struct u64map by_addr; /* index of the piece */
@@ -39,6 +46,11 @@ struct unwind_code {
 	uint32_t generation; /* of all bytes: what was found out before is not known any more */
 	uint64_t time_ns;    /* of the stack that is unwound now */
 	struct remembered rules[CODE_RULES];
+	bool is_told;	/* its maker tells of frames */
+	uint64_t above; /* what stands above the addresses of the stack that is unwound now */
+	struct u64map told_by_key;
+	struct told_place *told; /* in the order in which they were wanted */
+	size_t nr_told, cap_told, nr_told_asked;
 };
 
 /* --- code_pieces.c --- */
@@ -49,6 +61,10 @@ struct unwind_code {
  */
 size_t code_fetch(struct unwind_code *code, const struct unwind_space *space, uint64_t addr,
 		  uint8_t *to, size_t bytes, bool *ret_is_pending);
+
+/* --- code_told.c --- */
+
+void code_told_done(struct unwind_code *code);
 
 /* --- code_rules.c --- */
 

@@ -6,6 +6,7 @@ libunwind_st_a_SOURCES = \
 	unwind/cfi.c unwind/cfi.h \
 	unwind/cfi_parse.c unwind/cfi_parse.h \
 	unwind/code.c unwind/code.h unwind/code_pieces.c unwind/code_pieces.h unwind/code_rules.c \
+	unwind/code_told.c \
 	unwind/dwarf_op.h \
 	unwind/epilogue.c \
 	unwind/expr.c \

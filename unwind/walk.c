@@ -309,44 +309,71 @@ static int guess_by_code(struct walk *w, const struct unwind_module *module,
 	return WALK_ON;
 }
 
-/*
- * Code that nobody describes: by what it does to return, if that leads to a word after a call.
- * ELSE_END: nothing is known that way.
- */
-static int step_code(struct walk *w, const struct unwind_module *module, enum stack_end else_end)
+/* To the caller by RULE, if that leads to a word after a call; else NO_CFI or JIT, or another end. */
+static int step_by_code(struct walk *w, const struct unwind_module *module,
+			const struct code_rule *rule)
 {
 	struct unwind_cursor *c = &w->cursor;
 	struct step_guess guess;
-	struct code_rule rule;
-	uint64_t pc = c->regs[w->arch->pc_reg];
 	bool knows_fp = false;
-	int r;
+	int r = guess_by_code(w, module, rule, &guess, &knows_fp);
 
-	switch (code_rule_at(w->space->code, w->space, pc, c->is_exact, &rule)) {
-	case CODE_YES:
-		break;
-	case CODE_ROOT:
-		return end_at(w, STACK_END_ROOT, module);
-	case CODE_PENDING:
-		return end_at(w, STACK_END_PENDING, module);
-	default:
-		return end_at(w, else_end, module);
-	}
-	r = guess_by_code(w, module, &rule, &guess, &knows_fp);
 	if (r == WALK_ON)
 		r = check_guess(w, &guess);
-	if (r == (int)STACK_END_NO_CFI || r == (int)STACK_END_JIT)
-		return end_at(w,
-			      code_doubt(w->space->code, w->space, pc) == CODE_PENDING
-				      ? STACK_END_PENDING
-				      : else_end,
-			      module);
 	if (r != WALK_ON)
 		return r;
 	take_guess(w, &guess);
 	if (!knows_fp)
 		c->known &= ~(1ull << w->arch->fp_reg);
 	return WALK_ON;
+}
+
+static bool leads_nowhere(int r)
+{
+	return r == (int)STACK_END_NO_CFI || r == (int)STACK_END_JIT;
+}
+
+/* By what is ANSWERed: RULE, or why there is none; NO_CFI or JIT: that leads nowhere. */
+static int step_by_answer(struct walk *w, const struct unwind_module *module,
+			  enum code_answer answer, const struct code_rule *rule)
+{
+	switch (answer) {
+	case CODE_YES:
+		return step_by_code(w, module, rule);
+	case CODE_ROOT:
+		return end_at(w, STACK_END_ROOT, module);
+	case CODE_PENDING:
+		return end_at(w, STACK_END_PENDING, module);
+	default:
+		return (int)STACK_END_NO_CFI;
+	}
+}
+
+/*
+ * Code of which no file tells: by what it does to return, or by what its maker tells, if that leads to a
+ * word after a call. ELSE_END: nothing is known in either way.
+ */
+static int step_code(struct walk *w, const struct unwind_module *module, enum stack_end else_end)
+{
+	struct unwind_cursor *c = &w->cursor;
+	uint64_t pc = c->regs[w->arch->pc_reg];
+	struct code_rule rule, told;
+	enum code_answer answer = code_rule_at(w->space->code, w->space, pc, c->is_exact, &rule);
+	bool is_sure = answer != CODE_NO && !(answer == CODE_YES && rule.is_open);
+	int r = (int)STACK_END_NO_CFI;
+
+	if (is_sure)
+		r = step_by_answer(w, module, answer, &rule);
+	if (leads_nowhere(r) && is_made_code(w, module))
+		r = step_by_answer(w, module,
+				   code_rule_told(w->space->code, pc, c->is_exact, &told), &told);
+	if (leads_nowhere(r) && !is_sure)
+		r = step_by_answer(w, module, answer, &rule);
+	if (!leads_nowhere(r))
+		return r;
+	if (answer == CODE_YES && code_doubt(w->space->code, w->space, pc) == CODE_PENDING)
+		return end_at(w, STACK_END_PENDING, module);
+	return end_at(w, else_end, module);
 }
 
 /* No FDE covers the code at OFF: go on only by a step that the caller's code confirms. */

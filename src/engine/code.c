@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Code that processes make while they run, for the stacks that lead through it: what is known of it by
- * process (unwind/code.h), and the pieces of it that the broker reads. Only a process of which a
+ * process (unwind/code.h), the pieces of it that the broker reads, and what a jitdump tells. Only a process of which a
  * stack has ended there has any, and only so many processes at once.
  */
 #include "config.h"
@@ -12,6 +12,7 @@
 #include "src/base/util.h"
 #include "src/engine/internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -145,13 +146,37 @@ static void ask(struct engine *engine, struct code_process *p, uint64_t time_ns)
 	}
 }
 
+/* What the maker of P's code tells of places in it. */
+static void ask_told(struct engine *engine, struct code_process *p)
+{
+	uint64_t keys[LOADER_NAMES_MAX];
+	uint32_t nr;
+
+	while ((nr = unwind_code_next_told(p->code, keys, LOADER_NAMES_MAX)) > 0) {
+		int r = resolve_ask_frames(engine->resolver, p->index, keys, nr);
+
+		if (r == -EAGAIN) {
+			unwind_code_ask_later(p->code, nr);
+			return;
+		}
+		if (r == 0)
+			continue;
+		for (uint32_t i = 0; i < nr; i++)
+			unwind_code_put_told(
+				p->code, &(struct code_told){.key = keys[i], .answer = CODE_NO});
+		engine->tables_came = true;
+	}
+}
+
 void codes_step(struct engine *engine, uint64_t time_ns)
 {
 	struct codes *codes = engine->stacks.codes;
 
-	for (uint32_t i = 0; i < codes->nr_slots; i++)
+	for (uint32_t i = 0; i < codes->nr_slots; i++) {
 		if (codes->slots[i].nr_asked == 0)
 			ask(engine, &codes->slots[i], time_ns);
+		ask_told(engine, &codes->slots[i]);
+	}
 }
 
 void codes_refill(struct codes *codes)
@@ -183,4 +208,19 @@ void codes_take(struct engine *engine, const struct broker_file_reply *reply)
 		unwind_code_put(p->code, p->asked[i], codes->piece, is_read ? masks[i] : 0);
 	}
 	p->nr_asked = 0;
+}
+
+void codes_take_told(struct engine *engine, uint32_t index, const struct code_told *told,
+		     uint32_t nr)
+{
+	struct codes *codes = engine->stacks.codes;
+	struct code_process *p = codes ? find(codes, index) : NULL;
+
+	if (!p)
+		return;
+	engine->tables_came = true;
+	if (nr == 0)
+		unwind_code_tell_more(p->code);
+	for (uint32_t i = 0; i < nr; i++)
+		unwind_code_put_told(p->code, &told[i]);
 }

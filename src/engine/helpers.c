@@ -109,6 +109,11 @@ static void more_names(void *context, uint32_t module)
 	profile_rename_unnamed(engine->profile, module);
 }
 
+static void frames_came(void *context, uint32_t process, const struct code_told *told, uint32_t nr)
+{
+	codes_take_told(context, process, told, nr);
+}
+
 static void line_came(void *context, uint32_t module, const struct loader_place *place, bool later)
 {
 	struct engine *engine = context;
@@ -161,6 +166,7 @@ static const struct resolve_ops ops = {
 	.start_fetcher = start_fetcher,
 	.jit_began = jit_began,
 	.more_names = more_names,
+	.frames_came = frames_came,
 	.waiting = waiting,
 };
 

@@ -233,12 +233,15 @@ struct codes *codes_free(struct codes *codes);
 /* What is known of the code of process INDEX, a stack of which is of TIME_NS, or NULL; add makes it (NULL: no memory). */
 struct unwind_code *codes_of(struct codes *codes, uint32_t index, uint64_t time_ns);
 struct unwind_code *codes_add(struct codes *codes, uint32_t index, uint64_t time_ns);
-/* Ask the broker for what stacks lack. */
+/* Ask the broker and the loader for what stacks lack. */
 void codes_step(struct engine *engine, uint64_t time_ns);
 /* Another round: so much may be looked at again. */
 void codes_refill(struct codes *codes);
 /* The broker's answer. */
 void codes_take(struct engine *engine, const struct broker_file_reply *reply);
+/* The loader's on the code of process INDEX: see frames_came() of struct resolve_ops. */
+void codes_take_told(struct engine *engine, uint32_t index, const struct code_told *told,
+		     uint32_t nr);
 
 /* --- sample_stack.c --- */
 

@@ -331,8 +331,15 @@ static void unwind_live(struct stacks *s, const struct process *process,
 			struct unwind_result *ret)
 {
 	struct unwind_space space = *process_space(process);
+	uint64_t above = 0;
 
 	space.code = codes_of(s->codes, process->index, input->time_ns);
+	if (space.code && s->resolver) {
+		bool is_told =
+			resolve_jit_tells(s->resolver, process->index, input->time_ns, &above);
+
+		unwind_code_set_told(space.code, is_told, above);
+	}
 	unwind_dwarf(&space, &input->regs, stack, s->user, ret);
 	if (space.code || input->regs.machine != TABLE_MACHINE_X86_64 ||
 	    (ret->end != STACK_END_JIT && ret->end != STACK_END_NO_CFI))

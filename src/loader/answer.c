@@ -97,6 +97,14 @@ void answer_nothing(const struct request *request, enum loader_status status,
 	};
 	if (!answer_is_text(request->kind))
 		return;
+	if (request->kind == LOADER_REPLY_JIT_FRAMES) {
+		ret->told = names->told;
+		ret->nr_told = request->nr_offs;
+		for (uint32_t i = 0; i < request->nr_offs; i++)
+			names->told[i] =
+				(struct code_told){.key = request->offs[i], .answer = CODE_NO};
+		return;
+	}
 	if (request->kind == LOADER_REPLY_LINES) {
 		ret->places = names->places;
 		ret->nr_places = ret->nr_answered = request->nr_offs;
@@ -221,6 +229,19 @@ static int lines_take(const void *data, size_t len, struct answer_names *names, 
 	return 0;
 }
 
+/* The same for frames; what they say is checked where it is used. */
+static int frames_take(const struct request *request, const void *data, size_t len,
+		       struct answer_names *names)
+{
+	if (len != request->nr_offs * sizeof(*names->told))
+		return -EBADMSG;
+	memcpy(names->told, data, len);
+	for (uint32_t i = 0; i < request->nr_offs; i++)
+		if (names->told[i].key != request->offs[i])
+			return -EBADMSG;
+	return 0;
+}
+
 /* Is FD, of at most MAX bytes, cut to BYTES and beyond any change? */
 static int output_check(int fd, uint64_t bytes, uint64_t max)
 {
@@ -249,6 +270,8 @@ static int names_copy(const struct request *request, uint64_t bytes, struct answ
 	memcpy(names->copy, names->shared, bytes);
 	if (request->kind == LOADER_REPLY_LINES)
 		return lines_take(names->copy, bytes, names, &ret->nr_answered);
+	if (request->kind == LOADER_REPLY_JIT_FRAMES)
+		return frames_take(request, names->copy, bytes, names);
 	return names_take(request, names->copy, bytes, names);
 }
 
@@ -278,6 +301,7 @@ int answer_take(const struct request *request, const struct protocol_reply *mess
 		.left_out = message->jit_left_out,
 		.has_changed = message->jit_has_changed != 0,
 		.is_late = message->jit_is_late != 0,
+		.has_frames = message->jit_has_frames != 0,
 		.changed_ns = message->jit_changed_ns,
 	};
 	if (request->kind == LOADER_REPLY_JIT)

@@ -25,10 +25,11 @@ struct request {
 	uint64_t offs[];
 };
 
-/* Is such an answer text in the file that all names share? */
+/* Is such an answer in the file that all names share? */
 static inline bool answer_is_text(enum loader_reply_kind kind)
 {
-	return kind == LOADER_REPLY_NAMES || kind == LOADER_REPLY_LINES;
+	return kind == LOADER_REPLY_NAMES || kind == LOADER_REPLY_LINES ||
+	       kind == LOADER_REPLY_JIT_FRAMES;
 }
 
 /* The names, or the lines, of one answer, in memory of our own. */
@@ -36,6 +37,7 @@ struct answer_names {
 	struct loader_name all[LOADER_NAMES_MAX];
 	struct loader_place places[LOADER_NAMES_MAX];
 	struct loader_frame frames[LOADER_FRAMES_MAX];
+	struct code_told told[LOADER_NAMES_MAX];
 	char *text;
 	const void *shared; /* what the present loader fills, or NULL */
 	size_t shared_bytes;

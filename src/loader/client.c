@@ -259,6 +259,13 @@ int loader_request_jit(struct loader_client *c, uint32_t module, uint16_t epoch)
 	return request_put(c, LOADER_REPLY_JIT, module, &at, 1);
 }
 
+int loader_request_jit_frames(struct loader_client *c, uint32_t module, const uint64_t *offs,
+			      uint32_t nr)
+{
+	assert(nr <= LOADER_NAMES_MAX);
+	return request_put(c, LOADER_REPLY_JIT_FRAMES, module, offs, nr);
+}
+
 int loader_request_names(struct loader_client *c, uint32_t module, const uint64_t *offs,
 			 uint32_t nr)
 {
@@ -530,6 +537,8 @@ static enum protocol_kind protocol_kind_of(const struct loader_module *module,
 		return PROTOCOL_RETURN_ADDRS;
 	case LOADER_REPLY_JIT:
 		return PROTOCOL_JIT;
+	case LOADER_REPLY_JIT_FRAMES:
+		return PROTOCOL_JIT_FRAMES;
 	case LOADER_REPLY_CODE:
 		return PROTOCOL_CODE;
 	case LOADER_REPLY_LINES:

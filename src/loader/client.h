@@ -12,6 +12,8 @@
 #ifndef ST_LOADER_CLIENT_H
 #define ST_LOADER_CLIENT_H
 
+#include "unwind/code.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -73,6 +75,7 @@ enum loader_reply_kind {
 	LOADER_REPLY_NAMES,
 	LOADER_REPLY_LINES,
 	LOADER_REPLY_JIT,
+	LOADER_REPLY_JIT_FRAMES,
 	LOADER_REPLY_CODE,
 };
 
@@ -83,6 +86,7 @@ struct loader_jit {
 	bool has_changed; /* code stands where other code stood, or is gone: another epoch begins */
 	uint64_t changed_ns; /* since when (CLOCK_MONOTONIC), if the file tells; else 0 */
 	bool is_late;	     /* there is more of it than may be read at once */
+	bool has_frames;     /* it tells what frames look like */
 };
 
 struct loader_name {
@@ -130,6 +134,9 @@ struct loader_reply {
 	const struct loader_name *names;
 	uint32_t nr_names;
 	struct loader_jit jit; /* JIT */
+	/* JIT_FRAMES: one for each offset, whatever the status; valid as names are */
+	const struct code_told *told;
+	uint32_t nr_told;
 	/* LINES: one for each offset; of those from NR_ANSWERED on ask again: there was no room */
 	const struct loader_place *places;
 	uint32_t nr_places, nr_answered;
@@ -174,6 +181,9 @@ int loader_request_table(struct loader_client *client, uint32_t module);
 int loader_request_return_addrs(struct loader_client *client, uint32_t module);
 /* Read on in the perf map of MODULE: what is told now is of EPOCH. */
 int loader_request_jit(struct loader_client *client, uint32_t module, uint16_t epoch);
+/* What the frames at OFFS, which are those of names, look like; at most LOADER_NAMES_MAX. */
+int loader_request_jit_frames(struct loader_client *client, uint32_t module, const uint64_t *offs,
+			      uint32_t nr);
 /* OFFS: file offsets (already minus 1 for return addresses), at most LOADER_NAMES_MAX, copied. */
 int loader_request_names(struct loader_client *client, uint32_t module, const uint64_t *offs,
 			 uint32_t nr);

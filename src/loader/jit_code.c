@@ -2,7 +2,7 @@
 /*
  * Two sorted arrays: the code that is there, in which nothing overlaps, and what was there before, as much of
  * it as may still be asked for. Names are one text without an index: half a million of them take what
- * their bytes take.
+ * their bytes take. Behind the name of code with a record stands that.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@
 
 struct piece {
 	uint64_t start; /* and above it the epoch since which it is there */
-	uint32_t bytes;
+	uint32_t bytes : 31, has_record : 1;
 	uint32_t name; /* in the text; a later one is of a newer piece */
 };
 
@@ -85,9 +85,25 @@ struct jit_code *jit_code_free(struct jit_code *code)
 
 /* --- room for text --- */
 
+/* What PIECE takes of TEXT. */
+static size_t text_bytes(const char *text, const struct piece *piece)
+{
+	return strlen(text + piece->name) + 1 + (piece->has_record ? sizeof(uint64_t) : 0);
+}
+
+static uint64_t record_of(const char *text, const struct piece *piece)
+{
+	uint64_t record = 0;
+
+	if (piece->has_record)
+		memcpy(&record, text + piece->name + strlen(text + piece->name) + 1,
+		       sizeof(record));
+	return record;
+}
+
 static void move_text(char *to, size_t *nr, const char *from, struct piece *piece)
 {
-	size_t bytes = strlen(from + piece->name) + 1;
+	size_t bytes = text_bytes(from, piece);
 
 	memcpy(to + *nr, from + piece->name, bytes);
 	piece->name = (uint32_t)*nr;
@@ -119,7 +135,7 @@ static void collect(struct jit_code *code)
 /* The name of PIECE is not needed any more. */
 static void drop_text(struct jit_code *code, const struct piece *piece)
 {
-	code->unused += strlen(code->text + piece->name) + 1;
+	code->unused += text_bytes(code->text, piece);
 }
 
 static bool has_room(struct jit_code *code, size_t bytes)
@@ -135,19 +151,29 @@ static bool has_room(struct jit_code *code, size_t bytes)
 	       vec_reserve(&code->noted, &code->cap_noted, code->nr_noted + 1, JIT_PIECES_MAX) == 0;
 }
 
+static void put_text(struct jit_code *code, const void *data, size_t bytes)
+{
+	memcpy(code->text + code->nr_text, data, bytes);
+	code->nr_text += bytes;
+}
+
 bool jit_code_note(struct jit_code *code, uint64_t start, uint64_t bytes, const char *name,
-		   size_t len)
+		   size_t len, uint64_t record)
 {
 	len = MIN(strnlen(name, len), (size_t)JIT_NAME_MAX);
-	if (start >= ADDR_MAX || bytes == 0 || bytes > PIECE_MAX || !has_room(code, len + 1)) {
+	if (start >= ADDR_MAX || bytes == 0 || bytes > PIECE_MAX ||
+	    !has_room(code, len + 1 + sizeof(record))) {
 		code->left_out++;
 		return false;
 	}
-	code->noted[code->nr_noted++] = (struct piece){
-		.start = start, .bytes = (uint32_t)bytes, .name = (uint32_t)code->nr_text};
-	memcpy(code->text + code->nr_text, name, len);
-	code->text[code->nr_text + len] = '\0';
-	code->nr_text += len + 1;
+	code->noted[code->nr_noted++] = (struct piece){.start = start,
+						       .bytes = (uint32_t)bytes & INT32_MAX,
+						       .has_record = record != 0,
+						       .name = (uint32_t)code->nr_text};
+	put_text(code, name, len);
+	put_text(code, "", 1);
+	if (record)
+		put_text(code, &record, sizeof(record));
 	return true;
 }
 
@@ -173,15 +199,17 @@ bool jit_code_note_move(struct jit_code *code, uint64_t from, uint64_t to, uint6
 {
 	const struct piece *piece = find_noted(code, from);
 	char name[JIT_NAME_MAX + 1];
+	uint64_t record;
 
 	if (!piece)
 		piece = find_live(code, from);
 	if (!piece)
 		return false;
 	snprintf(name, sizeof(name), "%s", code->text + piece->name);
+	record = record_of(code->text, piece);
 	/* What stays behind is no code any more: a piece without a name. */
-	return jit_code_note(code, from, bytes, "", 0) &&
-	       jit_code_note(code, to, bytes, name, strlen(name));
+	return jit_code_note(code, from, bytes, "", 0, 0) &&
+	       jit_code_note(code, to, bytes, name, strlen(name), record);
 }
 
 bool jit_code_replaces(const struct jit_code *code, uint64_t start, uint64_t bytes,
@@ -276,7 +304,7 @@ static bool is_same(const struct jit_code *code, const struct piece *a, const st
 
 /*
  * The live pieces from *AT on that NEW overlaps are gone; those before it are kept in OUT. NEW
- * becomes what is there already, if it is the same.
+ * is there since then, if it is the same; what is told of it is the newest.
  */
 static bool replace(struct jit_code *code, struct piece *new, size_t *at, struct piece *out,
 		    size_t *nr_out, uint16_t epoch, bool is_all)
@@ -290,8 +318,8 @@ static bool replace(struct jit_code *code, struct piece *new, size_t *at, struct
 		if (is_before && !is_all) {
 			out[(*nr_out)++] = *old;
 		} else if (!is_before && is_same(code, old, new)) {
-			drop_text(code, new);
-			*new = *old;
+			drop_text(code, old);
+			new->start = old->start;
 		} else {
 			bury(code, old, (uint16_t)(epoch + 1));
 			has_gone = true;
@@ -391,6 +419,8 @@ bool jit_code_find(const struct jit_code *code, uint64_t off, struct jit_place *
 	ret->from = is_gone ? off : above | addr_of(piece);
 	ret->last = is_gone ? off : above | (end_of(piece) - 1);
 	ret->name = code->text + piece->name;
+	ret->start = addr_of(piece);
+	ret->record = record_of(code->text, piece);
 	return true;
 }
 

@@ -31,13 +31,14 @@ struct jit_code *jit_code_new(void); /* NULL: no memory */
 struct jit_code *jit_code_free(struct jit_code *code);
 
 /*
- * Note that BYTES at START are called NAME (LEN bytes). It counts from the next commit on, of which the
+ * Note that BYTES at START are called NAME (LEN bytes), and where RECORD is not 0, that more is told of them
+ * there. It counts from the next commit on, of which the
  * last that was noted for a place wins. False: that cannot be, or there is no room; counted.
  */
 bool jit_code_note(struct jit_code *code, uint64_t start, uint64_t bytes, const char *name,
-		   size_t len);
+		   size_t len, uint64_t record);
 /*
- * Note that the code at FROM, BYTES of it, is now at TO and has the same name there. False as above, or
+ * Note that the code at FROM, BYTES of it, is now at TO and has the same name and record there. False as above, or
  * there is no code with a name at FROM.
  */
 bool jit_code_note_move(struct jit_code *code, uint64_t from, uint64_t to, uint64_t bytes);
@@ -53,6 +54,8 @@ bool jit_code_commit(struct jit_code *code, uint16_t epoch, bool is_all);
 struct jit_place {
 	uint64_t from, last; /* offsets of its epoch for which the same holds */
 	const char *name;    /* as it was told, not sanitized; valid until something is noted */
+	uint64_t start;	     /* address of its first byte */
+	uint64_t record;     /* as it was noted */
 };
 /* The code at OFF (see JIT_EPOCH_SHIFT). False: none is known. */
 bool jit_code_find(const struct jit_code *code, uint64_t off, struct jit_place *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Records of a jitdump: see jitdump.h. Code bytes are passed over: only names are wanted. */
+/* Records of a jitdump: see jitdump.h. Code bytes are passed over. */
 #include "config.h"
 
 #include "src/loader/jitdump.h"
@@ -18,7 +18,9 @@
 #define FILE_BYTES_MAX (4ull << 30)
 #define RECORDS_ONCE   (1u << 17)
 
-enum { RECORD_LOAD = 0, RECORD_MOVE = 1 };
+#define TOLD_MAX 4u /* records before the one of the code that they are of */
+
+enum { RECORD_LOAD = 0, RECORD_MOVE = 1, RECORD_DEBUG = 2, RECORD_UNWINDING = 4 };
 
 struct dump_head {
 	uint32_t magic, version, bytes, machine, pad, pid;
@@ -42,7 +44,18 @@ struct record_move {
 	uint32_t pid, tid;
 	uint64_t vma, old_addr, new_addr, code_bytes, index;
 };
-_Static_assert(sizeof(struct record_load) == 56 && sizeof(struct record_move) == 64,
+
+struct record_debug {
+	struct record_head head;
+	uint64_t addr, nr; /* then the entries */
+};
+
+struct record_unwinding {
+	struct record_head head;
+	uint64_t bytes, header_bytes, mapped_bytes; /* then .eh_frame, then .eh_frame_hdr */
+};
+_Static_assert(sizeof(struct record_load) == 56 && sizeof(struct record_move) == 64 &&
+		       sizeof(struct record_debug) == 32 && sizeof(struct record_unwinding) == 40,
 	       "as they are written");
 
 /* All of BYTES at AT. */
@@ -72,14 +85,68 @@ static void note_change(struct jitdump *dump, uint64_t time_ns)
 		dump->changed_ns = time_ns;
 }
 
+/* The bytes of .eh_frame in the record of BYTES at AT; 0: it has none. */
+static uint64_t frames_of(int fd, uint64_t at, uint32_t bytes)
+{
+	struct record_unwinding record;
+
+	if (bytes < sizeof(record) || !read_whole(fd, &record, sizeof(record), at) ||
+	    record.bytes > bytes - sizeof(record) || record.header_bytes > record.bytes)
+		return 0;
+	return record.bytes - record.header_bytes;
+}
+
+/* The record of BYTES at AT tells of the next code. */
+static void take_told(struct jitdump *dump, int fd, uint64_t at, const struct record_head *head)
+{
+	bool has_frames = head->id == RECORD_UNWINDING && frames_of(fd, at, head->bytes) > 0;
+
+	/* Without them it says only that its frames have frame pointers. */
+	if (head->id == RECORD_UNWINDING && !has_frames)
+		return;
+	dump->has_frames |= has_frames;
+	if (!dump->told_at)
+		dump->told_at = at;
+}
+
+bool jitdump_load_at(int fd, uint64_t record, struct jitdump_load *ret)
+{
+	*ret = (struct jitdump_load){0};
+	for (unsigned int i = 0; i <= TOLD_MAX; i++) {
+		struct record_load load;
+		struct record_head *head = &load.head;
+
+		if (!read_whole(fd, head, sizeof(*head), record) || head->bytes < sizeof(*head))
+			return false;
+		if (head->id == RECORD_LOAD) {
+			if (!read_whole(fd, &load, sizeof(load), record))
+				return false;
+			ret->addr = load.addr;
+			ret->bytes = load.code_bytes;
+			return true;
+		}
+		if (head->id == RECORD_UNWINDING) {
+			ret->frames_at = record + sizeof(struct record_unwinding);
+			ret->frames_bytes = frames_of(fd, record, head->bytes);
+		} else if (head->id == RECORD_DEBUG && head->bytes > sizeof(struct record_debug)) {
+			ret->lines_at = record + sizeof(struct record_debug);
+			ret->lines_bytes = head->bytes - sizeof(struct record_debug);
+		}
+		record += head->bytes;
+	}
+	return false;
+}
+
 /* The record of BYTES at AT: code was put somewhere. */
 static void take_load(struct jitdump *dump, int fd, uint64_t at, uint32_t bytes,
 		      struct jit_code *code)
 {
+	uint64_t told_at = dump->told_at;
 	struct record_load record;
 	char name[JIT_NAME_MAX];
 	size_t len;
 
+	dump->told_at = 0;
 	if (bytes <= sizeof(record) || !read_whole(fd, &record, sizeof(record), at))
 		return;
 	len = MIN(bytes - sizeof(record), sizeof(name));
@@ -87,7 +154,7 @@ static void take_load(struct jitdump *dump, int fd, uint64_t at, uint32_t bytes,
 		return;
 	if (jit_code_replaces(code, record.addr, record.code_bytes, name, len))
 		note_change(dump, record.head.time_ns);
-	jit_code_note(code, record.addr, record.code_bytes, name, len);
+	jit_code_note(code, record.addr, record.code_bytes, name, len, told_at);
 }
 
 static void take_move(struct jitdump *dump, int fd, uint64_t at, uint32_t bytes,
@@ -122,6 +189,8 @@ static int read_on(struct jitdump *dump, int fd, struct jit_code *code, uint64_t
 			take_load(dump, fd, dump->done, head.bytes, code);
 		else if (head.id == RECORD_MOVE)
 			take_move(dump, fd, dump->done, head.bytes, code);
+		else if (head.id == RECORD_DEBUG || head.id == RECORD_UNWINDING)
+			take_told(dump, fd, dump->done, &head);
 		dump->done += head.bytes;
 	}
 	return 0;

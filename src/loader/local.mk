@@ -17,6 +17,7 @@ libloader_a_SOURCES = \
 	src/loader/instructions.c src/loader/instructions.h \
 	src/loader/jit_code.c src/loader/jit_code.h \
 	src/loader/jit_text.c src/loader/jit_text.h \
+	src/loader/jit_told.c src/loader/jit_told.h \
 	src/loader/jitdump.c src/loader/jitdump.h \
 	src/loader/kallsyms.c src/loader/kallsyms.h \
 	src/loader/name_rank.c src/loader/name_rank.h \

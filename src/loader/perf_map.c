@@ -55,7 +55,7 @@ static void take_line(const char *line, const char *end, struct jit_code *code)
 	while (line < end && (end[-1] == '\r' || end[-1] == ' '))
 		end--;
 	if (line < end)
-		jit_code_note(code, start, bytes, line, (size_t)(end - line));
+		jit_code_note(code, start, bytes, line, (size_t)(end - line), 0);
 }
 
 /* All whole lines of TEXT. Returns how many bytes they are. */

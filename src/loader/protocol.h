@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c39u /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c3au /* changes with every struct below */
 
 /* What a full table's file must have: it cannot be changed any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -46,6 +46,7 @@ enum protocol_kind {
 	PROTOCOL_KERNEL_NAMES,
 	PROTOCOL_JIT,	    /* what has come to a perf map */
 	PROTOCOL_JIT_NAMES, /* from it */
+	PROTOCOL_JIT_FRAMES,
 	/* offs: where a function begins, the last place in it that was sampled, and 1: with source lines, or 0 */
 	PROTOCOL_CODE,
 	PROTOCOL_LINES,
@@ -102,7 +103,7 @@ struct protocol_reply {
 	uint8_t is_refused; /* a part of the file, unpacked, is too large to be honest */
 	uint8_t pad2;
 	uint32_t jit_count; /* JIT: pieces of code with a name */
-	uint8_t jit_has_changed, jit_is_late, pad3[2];
+	uint8_t jit_has_changed, jit_is_late, jit_has_frames, pad3;
 	uint64_t jit_left_out, jit_changed_ns;
 	char debuglink[256];
 };
@@ -165,6 +166,8 @@ struct protocol_frame {
 	uint32_t line, decl_line;
 };
 
+/* The answer to JIT_FRAMES: a struct code_told for each offset. */
+_Static_assert(sizeof(struct code_told) == 24, "told has padding");
 _Static_assert(sizeof(struct protocol_lines) == 16, "lines has padding");
 _Static_assert(sizeof(struct protocol_place) == 16, "place has padding");
 _Static_assert(sizeof(struct protocol_frame) == 20, "frame has padding");

@@ -13,6 +13,7 @@
 #include "src/loader/cache.h"
 #include "src/loader/disassemble.h"
 #include "src/loader/elf_file.h"
+#include "src/loader/jit_told.h"
 #include "src/loader/lines.h"
 #include "src/loader/mapped.h"
 #include "src/loader/protocol.h"
@@ -349,7 +350,26 @@ static int serve_jit(struct loader_server *server, uint16_t epoch)
 	reply->jit_has_changed = has_changed;
 	reply->jit_changed_ns = is_dump ? entry->jitdump.changed_ns : 0;
 	reply->jit_is_late = is_dump ? entry->jitdump.is_late : entry->perf_map.is_late;
+	reply->jit_has_frames = is_dump && entry->jitdump.has_frames;
 	return 0;
+}
+
+static int serve_jit_frames(struct loader_server *server)
+{
+	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
+	uint32_t nr = server->request.nr_offs;
+	struct code_told *told = server->names;
+	int r = entry->jit_code ? 0 : serve_jit(server, 0);
+
+	if (r < 0)
+		return r;
+	if (server->names_bytes < nr * sizeof(*told))
+		return -E2BIG;
+	for (uint32_t i = 0; i < nr; i++)
+		told[i] = (struct code_told){.key = server->request.offs[i]};
+	r = jit_told_frames(entry->jit_code, server->attached.file, told, nr);
+	server->reply.output_bytes = nr * sizeof(*told);
+	return r;
 }
 
 static int names_load(struct loader_server *server, struct cache_entry *entry,
@@ -492,6 +512,8 @@ static int serve_kind(struct loader_server *server)
 		return server->attached.output < 0 ? -EINVAL : serve_code(server);
 	case PROTOCOL_LINES:
 		return server->names ? serve_lines(server) : -EINVAL;
+	case PROTOCOL_JIT_FRAMES:
+		return server->names ? serve_jit_frames(server) : -EINVAL;
 	case PROTOCOL_JIT:
 		return server->request.nr_offs == 1
 			       ? serve_jit(server, (uint16_t)server->request.offs[0])

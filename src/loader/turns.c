@@ -66,7 +66,7 @@ static enum turn turn_of(const struct request *request)
 {
 	if (request->cpu_max_ns > LOADER_CPU_FIRST_NS)
 		return TURN_LATE;
-	if (!answer_is_text(request->kind))
+	if (!answer_is_text(request->kind) || request->kind == LOADER_REPLY_JIT_FRAMES)
 		return TURN_TABLES;
 	return request->module == LOADER_KERNEL ? TURN_KERNEL : TURN_NAMES;
 }

@@ -54,9 +54,31 @@ static struct jit *choose(struct resolver *s, uint64_t time_ns)
 	return time_ns < oldest->used_ns + KEEP_NS ? NULL : oldest;
 }
 
+/* Put the place of the jitdump that PROCESS has mapped into REQUEST. False: it has none. */
+static bool find_dump(const struct process *process, struct broker_file_request *request)
+{
+	const struct unwind_space *space = process_space(process);
+
+	for (const struct unwind_map *map = unwind_map_from(space, 0); map;
+	     map = unwind_map_from(space, map->end)) {
+		const struct module *module = (const struct module *)map->module;
+
+		if (!module || module->unwind.id < PROC_MODULE_FIRST ||
+		    !resolve_is_jitdump(module->name))
+			continue;
+		request->kind = BROKER_JITDUMP;
+		request->start = map->start;
+		request->end = map->end;
+		request->ino = module->ino;
+		return true;
+	}
+	return false;
+}
+
 static struct jit *jit_new(struct resolver *s, const struct process *process, uint64_t time_ns)
 {
 	struct jit *jit = choose(s, time_ns);
+	struct broker_file_request dump;
 	uint32_t slot, module;
 	struct file *file;
 
@@ -82,6 +104,7 @@ static struct jit *jit_new(struct resolver *s, const struct process *process, ui
 		.epoch = (uint16_t)(jit->epoch + 1),
 		.first_epoch = (uint16_t)(jit->epoch + 1),
 		.status = -EAGAIN,
+		.may_tell = find_dump(process, &dump),
 	};
 	s->config.ops->jit_began(s->config.context, module, jit->runtime);
 	return jit;
@@ -124,25 +147,12 @@ static void have_none(struct resolver *s, const struct jit *jit)
 		resolve_settle(s, module, FILE_FAILED);
 }
 
-/* Put the place of the jitdump that PROCESS has mapped into REQUEST. False: it has none. */
-static bool find_dump(const struct process *process, struct broker_file_request *request)
+/* It is known now whether JIT tells what frames look like. */
+static void settle_frames(struct resolver *s, struct jit *jit)
 {
-	const struct unwind_space *space = process_space(process);
-
-	for (const struct unwind_map *map = unwind_map_from(space, 0); map;
-	     map = unwind_map_from(space, map->end)) {
-		const struct module *module = (const struct module *)map->module;
-
-		if (!module || module->unwind.id < PROC_MODULE_FIRST ||
-		    !resolve_is_jitdump(module->name))
-			continue;
-		request->kind = BROKER_JITDUMP;
-		request->start = map->start;
-		request->end = map->end;
-		request->ino = module->ino;
-		return true;
-	}
-	return false;
+	if (jit->may_tell || jit->has_frames)
+		s->config.ops->frames_came(s->config.context, jit->process, NULL, 0);
+	jit->may_tell = false;
 }
 
 static void ask_map(struct resolver *s, struct jit *jit)
@@ -157,20 +167,26 @@ static void ask_map(struct resolver *s, struct jit *jit)
 
 	if (jit->is_dump)
 		jit->is_dump = find_dump(process, &request);
+	if (!jit->is_dump && jit->nr_tries > 0) /* it is not there any more */
+		settle_frames(s, jit);
 	jit->next_look_ns = s->now_ns + (jit->is_dump ? LOOK_DUMP_NS : LOOK_NS);
 	jit->looked_ns = s->now_ns;
 	jit->recent = jit->recent / 2 + jit->nr_stacks;
 	jit->nr_stacks = 0;
 	jit->is_asked = !process->is_dead && resolve_ask(s, &request) == 0;
-	if (!jit->is_asked)
+	if (!jit->is_asked) {
 		have_none(s, jit);
+		settle_frames(s, jit);
+	}
 }
 
 static void read_on(struct resolver *s, struct jit *jit)
 {
 	jit->is_reading = loader_request_jit(s->loader, module_of(s, jit), jit->epoch) == 0;
-	if (!jit->is_reading)
+	if (!jit->is_reading) {
 		have_none(s, jit);
+		settle_frames(s, jit);
+	}
 }
 
 static bool is_read(const struct jit *jit, const struct broker_file_reply *reply)
@@ -193,6 +209,10 @@ void resolve_jit_take_file(struct resolver *s, struct broker_file_reply *reply)
 		jit->nr_tries++;
 		jit->is_dump = reply->kind == BROKER_PERF_MAP;
 	}
+	if (jit->may_tell && jit->is_dump) /* stacks wait for it */
+		jit->next_look_ns = s->now_ns;
+	else if (jit->may_tell && (reply->status < 0 || reply->kind == BROKER_PERF_MAP))
+		settle_frames(s, jit);
 	if (reply->status < 0)
 		have_none(s, jit);
 	if (reply->status < 0 || is_read(jit, reply))
@@ -203,6 +223,7 @@ void resolve_jit_take_file(struct resolver *s, struct broker_file_reply *reply)
 	jit->mtime_ns = reply->mtime_ns;
 	if (loader_add_jit(s->loader, module_of(s, jit), steal_fd(&reply->fd), jit->has_file) < 0) {
 		have_none(s, jit);
+		settle_frames(s, jit);
 		return;
 	}
 	jit->has_file = true;
@@ -217,6 +238,7 @@ void resolve_jit_take_names(struct resolver *s, const struct loader_reply *reply
 	if (reply->status != LOADER_OK) {
 		jit->has_file = false; /* it is taken anew at the next look */
 		have_none(s, jit);
+		settle_frames(s, jit);
 		return;
 	}
 	if (s->files[reply->module].state != FILE_DONE)
@@ -225,10 +247,46 @@ void resolve_jit_take_names(struct resolver *s, const struct loader_reply *reply
 	if (reply->jit.has_changed)
 		jit->changed_ns = reply->jit.changed_ns ? reply->jit.changed_ns : s->now_ns;
 	jit->is_stale |= reply->jit.has_changed || reply->jit.count != jit->count;
+	jit->has_frames = reply->jit.has_frames;
+	settle_frames(s, jit);
 	jit->count = reply->jit.count;
 	jit->left_out = reply->jit.left_out;
 	if (reply->jit.is_late)
 		read_on(s, jit);
+}
+
+/* --- frames --- */
+
+bool resolve_jit_tells(const struct resolver *s, uint32_t index, uint64_t time_ns,
+		       uint64_t *ret_above)
+{
+	uint32_t slot = u64map_get(&s->jits.by_process, index);
+	const struct jit *jit = slot == U64MAP_NONE ? NULL : &s->jits.all[slot];
+
+	if (!jit || (!jit->has_frames && !jit->may_tell))
+		return false;
+	*ret_above = (uint64_t)epoch_of(jit, time_ns) << JIT_EPOCH_SHIFT;
+	return true;
+}
+
+int resolve_ask_frames(struct resolver *s, uint32_t index, const uint64_t *keys, uint32_t nr)
+{
+	uint32_t slot = u64map_get(&s->jits.by_process, index);
+
+	if (slot == U64MAP_NONE)
+		return -ENOENT;
+	if (s->jits.all[slot].may_tell)
+		return -EAGAIN;
+	return loader_request_jit_frames(s->loader, PROC_MODULE_JIT_FIRST + slot, keys, nr);
+}
+
+void resolve_jit_take_frames(struct resolver *s, const struct loader_reply *reply)
+{
+	const struct jit *jit = &s->jits.all[reply->module - PROC_MODULE_JIT_FIRST];
+
+	if (reply->nr_told > 0)
+		s->config.ops->frames_came(s->config.context, jit->process, reply->told,
+					   reply->nr_told);
 }
 
 uint32_t resolve_jit_known(const struct resolver *s, uint32_t module, uint64_t *offs, uint32_t nr)

@@ -65,6 +65,9 @@ static void take_loader(struct resolver *s)
 		case LOADER_REPLY_JIT:
 			resolve_jit_take_names(s, &reply);
 			break;
+		case LOADER_REPLY_JIT_FRAMES:
+			resolve_jit_take_frames(s, &reply);
+			break;
 		case LOADER_REPLY_CODE:
 			resolve_take_code(s, &reply);
 			break;

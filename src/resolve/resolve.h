@@ -68,6 +68,12 @@ struct resolve_ops {
 	void (*jit_began)(void *context, uint32_t module, enum runtime runtime);
 	/* There are more names for MODULE: frames without one are to be asked for again. */
 	void (*more_names)(void *context, uint32_t module);
+	/*
+	 * What the frames at NR places look like in the code that PROCESS (its index) makes, as
+	 * resolve_ask_frames() asked. NR 0: more is told than before.
+	 */
+	void (*frames_came)(void *context, uint32_t process, const struct code_told *told,
+			    uint32_t nr);
 	/* The first scan waits for an answer: work that cannot wait is done meanwhile. */
 	void (*waiting)(void *context);
 };
@@ -139,6 +145,19 @@ struct resolve_jit {
  */
 bool resolve_jit_of(struct resolver *resolver, const struct process *process, uint64_t time_ns,
 		    struct resolve_jit *ret);
+
+/*
+ * Does process INDEX tell what the frames of its made code look like, or may it? Then *RET_ABOVE is what stands above the
+ * addresses in a stack of TIME_NS.
+ */
+bool resolve_jit_tells(const struct resolver *resolver, uint32_t index, uint64_t time_ns,
+		       uint64_t *ret_above);
+/*
+ * Ask it about NR such places, at most LOADER_NAMES_MAX. 0, and frames_came() follows; -EAGAIN: it is not known
+ * yet whether it tells, and frames_came() says when it is; or another -errno: it does not.
+ */
+int resolve_ask_frames(struct resolver *resolver, uint32_t index, const uint64_t *keys,
+		       uint32_t nr);
 
 /* A process with made code in recent stacks. */
 struct resolve_jit_process {

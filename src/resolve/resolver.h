@@ -111,6 +111,8 @@ struct jit {
 	uint32_t count;	      /* names */
 	uint32_t nr_nameless; /* frames that have none, since it was read last */
 	uint64_t left_out;
+	bool has_frames; /* the dump tells what frames look like */
+	bool may_tell;	 /* there is a dump, which has not been read yet */
 };
 
 struct jits {
@@ -213,6 +215,7 @@ void resolve_jit_step(struct resolver *s);
 /* The broker's answer to BROKER_PERF_MAP; the loader's, when it has read on. */
 void resolve_jit_take_file(struct resolver *s, struct broker_file_reply *reply);
 void resolve_jit_take_names(struct resolver *s, const struct loader_reply *reply);
+void resolve_jit_take_frames(struct resolver *s, const struct loader_reply *reply);
 /*
  * Of NR offsets of MODULE those that the process it is now has made code at; they come first. The others are
  * of a process before it. Returns how many.

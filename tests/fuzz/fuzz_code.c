@@ -2,7 +2,8 @@
 /*
  * Code that nobody describes, as a target may write it, and a stack that leads through it.
  *
- *	u8 flags (1: of a file), u8 pages that are there; rip, rbp, the stack; the rest is code
+ *	u8 flags (1: of a file; 2: its maker tells of frames, 2 bits what, 1 bit of what, 2 bits of fp),
+ *	u8 pages that are there; rip, rbp, the stack; the rest is code
  */
 #include "config.h"
 
@@ -40,13 +41,34 @@ static void bring(struct unwind_code *code, uint64_t time_ns, const uint8_t *byt
 	}
 }
 
+/* What is asked of its maker, by FLAGS and numbers of WORDS. */
+static void tell(struct unwind_code *code, uint8_t flags, const uint64_t *words)
+{
+	uint64_t keys[8];
+	uint32_t nr = unwind_code_next_told(code, keys, ARRAY_SIZE(keys));
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct code_told told = {
+			.key = keys[i],
+			.answer = flags >> 2 & 3,
+			.cfa_by_fp = flags >> 4 & 1,
+			.fp_how = flags >> 5 & 3,
+			.cfa_off = (int32_t)words[i],
+			.fp_off = (int32_t)(words[i] >> 32),
+		};
+
+		unwind_code_put_told(code, &told);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 	static struct code_budget budget;
 	static uint8_t bytes[CODE_BYTES];
 	struct reader in = reader_of(data, size);
-	struct unwind_module module = {.state = STACK_END_JIT, .has_table = reader_u8(&in) & 1};
+	uint8_t flags = reader_u8(&in);
+	struct unwind_module module = {.state = STACK_END_JIT, .has_table = flags & 1};
 	struct unwind_map map = {CODE_ADDR, CODE_ADDR + CODE_BYTES, 0, &module};
 	struct unwind_space space = {.maps = &map, .nr_maps = 1};
 	uint64_t words[STACK_WORDS];
@@ -68,6 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	budget.pieces_left = 2;
 	space.code = unwind_code_new(&budget);
 	must(space.code);
+	unwind_code_set_told(space.code, flags & 2, 1ull << 48);
 	for (uint64_t time_ns = 1; time_ns < 10; time_ns++) {
 		unwind_code_set_time(space.code, time_ns);
 		/* Of a file only what its code says is asked: it has no table here. */
@@ -79,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			must(result.bytes_used <= sizeof(words));
 		}
 		bring(space.code, time_ns, bytes, pages);
+		tell(space.code, flags, words);
 	}
 	must(budget.insns_left <= INSNS_MAX);
 	unwind_code_free(space.code);

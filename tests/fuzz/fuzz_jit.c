@@ -7,6 +7,7 @@
 
 #include "src/loader/jit_code.h"
 #include "src/loader/jit_text.h"
+#include "src/loader/jit_told.h"
 #include "src/loader/jitdump.h"
 #include "src/loader/perf_map.h"
 #include "tests/fuzz/fuzz.h"
@@ -15,8 +16,10 @@
 
 enum { WRITES_ANEW = 1, IS_DUMP = 2 };
 
-static void look_up(const struct jit_code *code)
+static void look_up(const struct jit_code *code, int fd)
 {
+	struct code_told told[512];
+
 	for (uint64_t i = 0; i < 512; i++) {
 		uint64_t off = (i & 3) << JIT_EPOCH_SHIFT | (i >> 2) * 0x101;
 		struct jit_place place;
@@ -28,6 +31,9 @@ static void look_up(const struct jit_code *code)
 		jit_text(place.name, name, sizeof(name));
 		use(strlen(name));
 	}
+	for (uint64_t i = 0; i < 512; i++)
+		told[i] = (struct code_told){.key = (i & 3) << JIT_EPOCH_SHIFT | (i >> 2) * 0x41};
+	use((uint64_t)jit_told_frames(code, fd, told, 512));
 }
 
 static void put(int fd, const uint8_t *data, size_t len, bool is_anew)
@@ -63,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		else
 			must(perf_map_read(&map, fd, code, epoch, &has_changed) == 0);
 		epoch = (uint16_t)(epoch + has_changed);
-		look_up(code);
+		look_up(code, fd);
 		put(fd, data + 1 + first, len - 1 - first, data[0] & WRITES_ANEW);
 	}
 	close(fd);
