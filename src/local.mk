@@ -5,6 +5,7 @@ libmain_a_SOURCES = \
 	src/batch.c src/batch.h \
 	src/bundle.c src/bundle.h \
 	src/cgroup.c src/cgroup.h \
+	src/choose.c src/choose.h \
 	src/completion.c src/completion.h \
 	src/input.c src/input.h \
 	src/launch.c src/launch.h \
@@ -12,6 +13,7 @@ libmain_a_SOURCES = \
 	src/output.c src/output.h \
 	src/process.c src/process.h \
 	src/report_writer.c src/report_writer.h \
+	src/running.c src/running.h \
 	src/session.c src/session.h \
 	src/settings.c src/settings.h \
 	src/symbol.c src/symbol.h \
@@ -50,6 +52,11 @@ UNIT_TESTS += tests/test_main_settings
 tests_test_main_settings_SOURCES = tests/test_main_settings.c
 tests_test_main_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_main_settings_LDADD = libmain.a $(LINK_BROKER) $(LINK_OUT) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_main_running
+tests_test_main_running_SOURCES = tests/test_main_running.c
+tests_test_main_running_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_main_running_LDADD = libmain.a $(LINK_BASE) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_main_cgroup
 tests_test_main_cgroup_SOURCES = tests/test_main_cgroup.c

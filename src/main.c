@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "src/broker/identity.h"
+#include "src/choose.h"
 #include "src/completion.h"
 #include "src/options.h"
 #include "src/session.h"
@@ -90,6 +91,33 @@ static int parse(int argc, char **argv, struct settings *settings, struct option
 	return options_parse(argc, argv, &defaults, ret, err);
 }
 
+/* -p without a number. False: there is no target, and *RET_STATUS is what comes of it. */
+static bool choose_target(struct options *options, int *ret_status, struct err *err)
+{
+	pid_t pid = 0;
+
+	if (!options->asks_pid)
+		return true;
+	*ret_status = STATUS_USAGE;
+	if (session_is_batch(options)) {
+		err_set(err, -EINVAL,
+			"-p: PID[,...] is missing: a menu of processes is for a screen");
+		return false;
+	}
+	*ret_status = choose_process(options->no_color, &pid, err);
+	if (pid == 0)
+		return false;
+	options->pids = malloc(sizeof(*options->pids));
+	if (!options->pids) {
+		*ret_status = STATUS_FAILURE;
+		err_set(err, -ENOMEM, "no memory");
+		return false;
+	}
+	options->pids[0] = pid;
+	options->nr_pids = 1;
+	return true;
+}
+
 static int run(int argc, char **argv)
 {
 	struct err err = {0};
@@ -119,7 +147,8 @@ static int run(int argc, char **argv)
 		completion_print(options.shell, stdout);
 		status = flush_output();
 	} else {
-		status = session_run(&options, say, &err);
+		if (choose_target(&options, &status, &err))
+			status = session_run(&options, say, &err);
 		say_err(&err);
 	}
 	options_done(&options);

@@ -257,7 +257,9 @@ static const char *shell_name_of(int shell)
 }
 
 static const struct spec specs[] = {
-	{'p', "pid", "PID[,...]", "these processes, all their threads and children",
+	{'p', "pid", "PID[,...]",
+	 "these processes, all their threads and children; without a number, as the last word: a menu of "
+	 "processes",
 	 "What to profile (default: all CPUs)",
 	 IDS(pids, nr_pids, "a process id or a list of them, like 12,34", 1, PID_MAX, false)},
 	{'t', "tid", "TID[,...]", "these threads and what they create", NULL,
@@ -462,6 +464,9 @@ static int parse_words(int argc, char **argv, struct options *o, struct err *err
 		answer = getopt_long(argc, argv, tables.letters, tables.names, NULL);
 		if (answer == -1)
 			return 0;
+		o->asks_pid = answer == ':' && optopt == 'p';
+		if (o->asks_pid)
+			return 0; /* there are no more words */
 		if (answer == '?' || answer == ':')
 			return refuse(answer, argv[MIN(word, argc - 1)], err);
 		given = (struct given){spec_of(answer), option, optarg};
@@ -504,12 +509,18 @@ static int check_recording(const struct options *o, struct err *err)
 		bool is_given;
 		const char *name;
 	} others[] = {
-		{o->nr_pids > 0, "-p"},	       {o->nr_tids > 0, "-t"},
-		{o->user != NULL, "-u"},       {o->cgroup != NULL, "--cgroup"},
-		{o->nr_cpus > 0, "-C"},	       {o->freq_given, "-F"},
-		{o->period_given, "-c"},       {o->mode_given, "--call-graph"},
-		{o->window_given, "--window"}, {o->budget_given, "--budget"},
-		{o->nr_whens > 0, "--when"},   {o->command != NULL, "a command"},
+		{o->nr_pids > 0 || o->asks_pid, "-p"},
+		{o->nr_tids > 0, "-t"},
+		{o->user != NULL, "-u"},
+		{o->cgroup != NULL, "--cgroup"},
+		{o->nr_cpus > 0, "-C"},
+		{o->freq_given, "-F"},
+		{o->period_given, "-c"},
+		{o->mode_given, "--call-graph"},
+		{o->window_given, "--window"},
+		{o->budget_given, "--budget"},
+		{o->nr_whens > 0, "--when"},
+		{o->command != NULL, "a command"},
 	};
 
 	if (!o->input)
@@ -532,7 +543,7 @@ static int check_targets(const struct options *o, struct err *err)
 		bool is_given;
 		const char *name;
 	} targets[] = {
-		{o->nr_pids > 0, "-p"},
+		{o->nr_pids > 0 || o->asks_pid, "-p"},
 		{o->nr_tids > 0, "-t"},
 		{o->user != NULL, "-u"},
 		{o->cgroup != NULL, "--cgroup"},
@@ -578,6 +589,10 @@ static int check_together(const struct options *o, struct err *err)
 	r = check_targets(o, err);
 	if (r < 0)
 		return r;
+	if (o->asks_pid && (o->nr_pids || o->batch))
+		return err_set(err, -EINVAL,
+			       "-p: PID[,...] is missing: a menu of processes is for a screen%s",
+			       o->batch ? "" : ", and instead of a list");
 	if (o->freq_given && o->period_given)
 		return err_set(err, -EINVAL, "-F and -c exclude each other: choose one");
 	if (o->format == OPTIONS_PPROF && o->count > 1)

@@ -37,6 +37,7 @@ struct options {
 
 	pid_t *pids, *tids; /* sorted, each once */
 	uint32_t nr_pids, nr_tids;
+	bool asks_pid;	    /* -p alone: a menu is to be shown */
 	const char *cgroup; /* as typed, or NULL */
 	const char *user;   /* name or number, or NULL */
 	int *cpus;	    /* sorted, each once; none given: NULL */

@@ -18,6 +18,7 @@ SCRIPT_TESTS += \
 	tests/test_live_go.sh \
 	tests/test_live_health.sh \
 	tests/test_live_jit.sh \
+	tests/test_live_menu.sh \
 	tests/test_live_names.sh \
 	tests/test_live_i386.sh \
 	tests/test_live_overload.sh \

@@ -77,6 +77,21 @@ static void targets_are_sorted_lists(void **state)
 	options_done(&o);
 }
 
+static void a_menu_is_asked_for_by_an_option_without_its_number(void **state)
+{
+	struct options o;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse("-d 1 -p", &o, &err), 0);
+	assert_true(o.asks_pid);
+	assert_int_equal(o.delay_ns, 1000000000);
+	options_done(&o);
+	assert_int_equal(parse("-p 1", &o, &err), 0);
+	assert_false(o.asks_pid);
+	options_done(&o);
+}
+
 static void a_command_keeps_its_own_options(void **state)
 {
 	struct options o;
@@ -253,7 +268,11 @@ static void every_refusal_names_the_word_and_what_is_right(void **state)
 		{"--c 1", "'--c'", "ambiguous"},
 		{"--batch=3", "'--batch=3'", "no argument"},
 		{"--no-color=3", "'--no-color=3'", "no argument"},
-		{"-p", "-p", "PID[,...] is missing"},
+		{"-p 1 -p", "-p", "PID[,...] is missing"},
+		{"-b -p", "-p", "PID[,...] is missing: a menu of processes is for a screen"},
+		{"-t", "-t", "TID[,...] is missing"},
+		{"-t 1 -p", "-p and -t", "choose one"},
+		{"-i x --pid", "-p", "a recording is shown as it was made"},
 		{"--window", "--window", "SECONDS is missing"},
 		{"make", "'make'", "stacktop -- make"},
 		{"-b make", "'make'", "stacktop -- make"},
@@ -299,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_defaults_are_those_of_the_manual),
 		cmocka_unit_test(targets_are_sorted_lists),
+		cmocka_unit_test(a_menu_is_asked_for_by_an_option_without_its_number),
 		cmocka_unit_test(a_command_keeps_its_own_options),
 		cmocka_unit_test(numbers_and_modes_are_read),
 		cmocka_unit_test(servers_may_be_named),

@@ -10,6 +10,7 @@ libui_a_SOURCES = \
 	ui/keys.c ui/keys.h \
 	ui/layout.c \
 	ui/list.c ui/list.h \
+	ui/menu.c ui/menu.h \
 	ui/narrow.c \
 	ui/past.c \
 	ui/progress.c \

@@ -24,6 +24,7 @@ static const struct {
 	[PROMPT_NONE] = {"", ""},
 	[PROMPT_SEARCH] = {"/", "/"},
 	[PROMPT_FILTER] = {"\\", "\\ (o:object p:process c:container !without) "},
+	[PROMPT_PROCESS] = {"process: ", "process: "},
 	[PROMPT_SAVE] = {"write to: ", "write to (.txt .json .folded): "},
 };
 
