@@ -359,6 +359,8 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 		watch_take(b->config->watch, snapshot);
 	choose_function(b, snapshot, time_ns);
 	narrow.folds_recursion = folds_recursion(b->config);
+	narrow.merges_names = b->config->options->names == VIEW_NAMES_MERGED &&
+			      b->config->options->format == OPTIONS_TEXT && !b->config->bundle;
 	if (narrow_snapshot(snapshot, &narrow) < 0)
 		b->is_short = true;
 	b->lost = snapshot->health.lost + snapshot->health.lost_samples;

@@ -313,8 +313,9 @@ static const struct spec specs[] = {
 	 NULL, NAME(view, view_name), SETTING},
 	{0, "sort", "COLUMN", "self, total, name or object (default self)", NULL,
 	 NAME(sort, view_sort_name), SETTING},
-	{0, "names", "FORM", "short (without arguments), full or mangled (default short)", NULL,
-	 NAME(names, view_names_name), ALSO(names_given), SETTING},
+	{0, "names", "FORM",
+	 "short (without arguments), full, mangled, or merged: short, and those of one name are one (default short)",
+	 NULL, NAME(names, view_names_name), ALSO(names_given), SETTING},
 	{0, "inline", NULL,
 	 "show inlined functions as frames of their own, with files and lines, as far as debug "
 	 "information tells (key i)",

@@ -31,6 +31,7 @@ SCRIPT_TESTS += \
 	tests/test_live_settings.sh \
 	tests/test_live_stitch.sh \
 	tests/test_live_storms.sh \
+	tests/test_live_templates.sh \
 	tests/test_live_user.sh \
 	tests/test_live_when.sh \
 	tests/test_live_write.sh \

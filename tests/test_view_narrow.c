@@ -511,6 +511,99 @@ static void any_stacks_are_folded(void **state)
 	}
 }
 
+/* --- one short name --- */
+
+/* Functions 1 and 4 are named alike but for their arguments; so is 2, in another object. */
+static struct snapshot *snapshot_of_templates(const struct stack *stacks, uint32_t nr)
+{
+	struct snapshot *s = snapshot_of(stacks, nr);
+
+	s->funcs[1].name = s->funcs[2].name = add_text(s, "sort<int*>");
+	s->funcs[4].name = add_text(s, "void sort<long*>(long*)");
+	s->funcs[4].object = s->funcs[1].object;
+	s->funcs[1].line = 7;
+	s->funcs[4].line = 8;
+	for (uint32_t i = 0; i < NR_FUNCS; i++)
+		s->funcs[i].is_named = true;
+	return s;
+}
+
+/* All zero: there is none. */
+static struct snap_func func_named(const struct snapshot *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->nr_funcs; i++)
+		if (strcmp(snapshot_text(s, s->funcs[i].name), name) == 0)
+			return s->funcs[i];
+	return (struct snap_func){0};
+}
+
+static void functions_of_one_short_name_become_one(void **state)
+{
+	static const struct stack stacks[] = {
+		{0, 2, {0, 1}, 10},    {1, 2, {0, 4}, 5},    {0, 3, {0, 1, 4}, 20},
+		{0, 3, {0, 4, 7}, 40}, {0, 3, {0, 1, 7}, 2}, {0, 2, {0, 2}, 100},
+	};
+	struct narrow narrow = {.merges_names = true};
+	struct snapshot *s = snapshot_of_templates(stacks, ARRAY_SIZE(stacks));
+	struct snap_func sort;
+	uint64_t key, before;
+
+	(void)state;
+	before = s->funcs[4].key;
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	sort = func_named(s, "sort<...>");
+	assert_int_equal(sort.nr_merged, 2);
+	assert_int_equal(sort.self, 35);
+	assert_int_equal(sort.total, 77); /* a stack through both counts once */
+	assert_int_equal(sort.nr_processes, 2);
+	assert_int_equal(sort.line, 0); /* they are at different ones */
+	assert_int_equal(func_named(s, "sort<int*>").total, 100);
+	assert_int_equal(s->total, 177);
+	/* main, sort, qsort, sort in sort, and the other object's */
+	assert_int_equal(s->nr_nodes, 1 + 5);
+	key = sort.key;
+	snapshot_free(s);
+
+	/* Narrowed to it, or to one of those that it is. */
+	narrow.nr = 1;
+	narrow.steps[0] = (struct narrow_step){.kind = NARROW_ONLY, .func_key = key};
+	s = snapshot_of_templates(stacks, ARRAY_SIZE(stacks));
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_int_equal(s->total, 77);
+	assert_int_equal(func_named(s, "sort<...>").key, key);
+	snapshot_free(s);
+	narrow.merges_names = false;
+	s = snapshot_of_templates(stacks, ARRAY_SIZE(stacks));
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_int_equal(s->total, 77);
+	assert_int_equal(func_named(s, "sort<...>").key, 0);
+	snapshot_free(s);
+	narrow = (struct narrow){.merges_names = true, .folds_recursion = true, .nr = 1};
+	narrow.steps[0] = (struct narrow_step){.kind = NARROW_ONLY, .func_key = before};
+	s = snapshot_of_templates(stacks, ARRAY_SIZE(stacks));
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_int_equal(s->total, 65);
+	assert_int_equal(s->nr_nodes, 1 + 3); /* sort in sort is recursion */
+	snapshot_free(s);
+}
+
+/* What has no name is no function of that name; one alone stays what it is. */
+static void what_is_alone_stays_as_it_is(void **state)
+{
+	static const struct stack stacks[] = {{0, 2, {0, 1}, 10}, {0, 2, {0, 8}, 5}};
+	const struct narrow narrow = {.merges_names = true};
+	struct snapshot *s = snapshot_of_templates(stacks, ARRAY_SIZE(stacks));
+	uint64_t key = s->funcs[1].key, node_key = s->nodes[2].key;
+
+	(void)state;
+	s->funcs[8].is_named = false;
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_int_equal(func_named(s, "sort<int*>").key, key);
+	assert_int_equal(s->nodes[2].key, node_key);
+	assert_true(func_named(s, "sort<int*>").nr_merged < 2);
+	snapshot_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -519,6 +612,8 @@ int main(void)
 		cmocka_unit_test(it_says_so),
 		cmocka_unit_test(functions_are_hidden),
 		cmocka_unit_test(cycles_become_one),
+		cmocka_unit_test(functions_of_one_short_name_become_one),
+		cmocka_unit_test(what_is_alone_stays_as_it_is),
 		cmocka_unit_test(any_stacks_are_folded),
 	};
 

@@ -34,11 +34,15 @@ static void cycle_names(struct ui *ui)
 		[VIEW_NAMES_SHORT] = "names: short, without arguments",
 		[VIEW_NAMES_FULL] = "names: in full (Right scrolls)",
 		[VIEW_NAMES_MANGLED] = "names: as their files have them",
+		[VIEW_NAMES_MERGED] = "names: short, and functions of one short name are one",
 	};
+	bool was_merged = ui->names == VIEW_NAMES_MERGED;
 
 	ui->names = (ui->names + 1) % VIEW_NAMES_COUNT;
 	ui->is_stale = true;
 	ui_say(ui, false, "%s", said[ui->names]);
+	if (was_merged || ui->names == VIEW_NAMES_MERGED)
+		ui_ask(ui);
 }
 
 static bool is_recording(const struct ui *ui)

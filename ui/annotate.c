@@ -33,6 +33,10 @@ void annotate_open(struct ui *ui)
 		ui_say(ui, false, "no function is under the cursor");
 		return;
 	}
+	if (ui->snapshot->funcs[row->func].nr_merged > 1) {
+		ui_say(ui, false, "it is several functions: x shows each of them");
+		return;
+	}
 	ui->code.back = ui->here;
 	ui->code.nr_callers = 0;
 	choose(ui, ui->snapshot->funcs[row->func].key);

@@ -9,6 +9,7 @@ void compare_take(struct ui *ui, struct snapshot *snapshot)
 {
 	const struct snapshot *then = ui->compare.snapshot;
 	bool fits = then && ui->compare.folds_recursion == ui->narrow.folds_recursion &&
+		    ui->compare.merges_names == (ui->names == VIEW_NAMES_MERGED) &&
 		    baseline_fits(ui->compare.baseline, snapshot);
 
 	snapshot->baseline_wall_ns = fits ? view_window_end_ns(then) : 0;
@@ -49,6 +50,7 @@ void compare_toggle(struct ui *ui)
 	}
 	ui->compare.snapshot = ui->snapshot;
 	ui->compare.folds_recursion = ui->narrow.folds_recursion;
+	ui->compare.merges_names = ui->names == VIEW_NAMES_MERGED;
 	compare_take(ui, ui->snapshot);
 	ui->is_stale = true;
 	view_baseline(ui->snapshot, when, sizeof(when));

@@ -133,6 +133,7 @@ void narrow_take(struct ui *ui, struct snapshot *snapshot)
 {
 	struct narrow narrow = ui->narrow;
 
+	narrow.merges_names = ui->names == VIEW_NAMES_MERGED;
 	/* What is typed counts as it is typed. */
 	if (ui->prompt.kind == PROMPT_FILTER && narrow.nr < NARROW_STEPS_MAX &&
 	    narrow_typed(ui->prompt.text, &narrow.steps[narrow.nr]))

@@ -169,7 +169,8 @@ static void fit_name(const struct ui *ui, const struct view_row *row, const char
 	const struct snap_func *func = row_func(ui, row);
 	char fitted[CELL_TEXT_MAX];
 
-	if (ui->names == VIEW_NAMES_SHORT && func && func->is_named && ui->here != VIEW_HEALTH) {
+	if ((ui->names == VIEW_NAMES_SHORT || ui->names == VIEW_NAMES_MERGED) && func &&
+	    func->is_named && ui->here != VIEW_HEALTH) {
 		short_name_fit(name, width, ui->screen.ascii ? ".." : "…", fitted, sizeof(fitted));
 		name = fitted;
 	}

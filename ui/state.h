@@ -96,7 +96,7 @@ struct ui {
 	struct {
 		struct baseline *baseline;
 		struct snapshot *snapshot; /* perhaps that of the screen still */
-		bool folds_recursion;
+		bool folds_recursion, merges_names;
 	} compare;
 
 	bool has_strip;	   /* past.c */

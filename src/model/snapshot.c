@@ -38,6 +38,7 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
 	free(snapshot->shares);
 	free(snapshot->processes);
 	free(snapshot->containers);
+	free(snapshot->own_text);
 	free(snapshot->block);
 	free(snapshot);
 	return NULL;

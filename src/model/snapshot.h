@@ -32,6 +32,7 @@ struct snap_func {
 	bool is_kernel;
 	bool is_inlined; /* into others: it has no code of its own, and its name says "(inlined)" */
 	bool is_named;	 /* false: name is a fallback (object+offset, or object alone) */
+	uint32_t nr_merged; /* it is so many of one short name (src/view/merge.h); 0 or 1: one */
 };
 
 /*
@@ -239,7 +240,8 @@ struct snapshot {
 	struct snap_share *shares; /* each (process, node) once, in no order */
 	uint32_t nr_shares;
 
-	void *block; /* the allocation that holds funcs, nodes and text */
+	void *block;	/* the allocation that holds funcs, nodes and text */
+	char *own_text; /* another one of its text, or NULL */
 };
 
 /*

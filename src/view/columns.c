@@ -83,6 +83,14 @@ static void put_short(const char *name, bool is_inlined, const char *mark, char 
 		snprintf(out + len, size - len, "%s", inlined);
 }
 
+/* How many functions it is. */
+static void put_count(uint32_t nr, char *out, size_t size)
+{
+	size_t len = strlen(out);
+
+	snprintf(out + len, size - len, " (%" PRIu32 " merged)", nr);
+}
+
 const char *view_func_name(const struct snapshot *snapshot, uint32_t func, enum view_names names,
 			   bool ascii, char *out, size_t size)
 {
@@ -91,11 +99,13 @@ const char *view_func_name(const struct snapshot *snapshot, uint32_t func, enum 
 	assert(func < snapshot->nr_funcs && size > 0);
 	if (f->mangled && names == VIEW_NAMES_MANGLED)
 		rows_text(snapshot_text(snapshot, f->mangled), out, size);
-	else if (f->is_named && names == VIEW_NAMES_SHORT)
+	else if (f->is_named && (names == VIEW_NAMES_SHORT || names == VIEW_NAMES_MERGED))
 		put_short(snapshot_text(snapshot, f->name), f->is_inlined, ascii ? ".." : "…", out,
 			  size);
 	else
 		rows_text(snapshot_text(snapshot, f->name), out, size);
+	if (f->nr_merged > 1)
+		put_count(f->nr_merged, out, size);
 	return out;
 }
 

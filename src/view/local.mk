@@ -10,6 +10,7 @@ libview_a_SOURCES = \
 	src/view/functions.c \
 	src/view/header.c \
 	src/view/health.c src/view/health.h \
+	src/view/merge.c src/view/merge.h \
 	src/view/narrow.c src/view/narrow.h \
 	src/view/collapse.c src/view/collapse.h \
 	src/view/pattern.c src/view/pattern.h \

@@ -9,6 +9,7 @@
 
 #include "src/base/util.h"
 #include "src/view/collapse.h"
+#include "src/view/merge.h"
 #include "src/view/pattern.h"
 
 #include <assert.h>
@@ -64,6 +65,7 @@ struct work {
 	uint32_t asked, wanted; /* bits that are looked at in stacks; of those that stay */
 	uint32_t hides;		/* bits that functions have which are hidden */
 	uint32_t *map, *order;	/* nodes: their new numbers; by weight */
+	uint64_t *keys;		/* of functions, if they were merged */
 };
 
 static void work_done(struct work *w)
@@ -73,6 +75,7 @@ static void work_done(struct work *w)
 	free(w->nodes);
 	free(w->map);
 	free(w->order);
+	free(w->keys);
 }
 
 static int work_init(struct work *w, struct snapshot *s)
@@ -84,8 +87,12 @@ static int work_init(struct work *w, struct snapshot *s)
 		.nodes = calloc(s->nr_nodes, sizeof(*w->nodes)),
 		.map = calloc(s->nr_nodes, sizeof(*w->map)),
 		.order = calloc(s->nr_nodes, sizeof(*w->order)),
+		.keys = calloc(s->nr_funcs + 1ul, sizeof(*w->keys)),
 	};
-	return w->funcs && w->processes && w->nodes && w->map && w->order ? 0 : -ENOMEM;
+	if (!w->funcs || !w->processes || !w->nodes || !w->map || !w->order || !w->keys)
+		return -ENOMEM;
+	merge_keys(s, w->keys);
+	return 0;
 }
 
 static const char *subject_text(const struct snapshot *s, enum subject subject, uint32_t i)
@@ -122,7 +129,7 @@ static void find_text(struct work *w, const char *text, uint32_t bit)
 static void find_func(struct work *w, uint64_t key, uint32_t bit)
 {
 	for (uint32_t i = 0; i < w->s->nr_funcs; i++)
-		if (w->s->funcs[i].key == key)
+		if (w->s->funcs[i].key == key || w->keys[i] == key)
 			w->funcs[i] |= bit;
 }
 
@@ -242,6 +249,19 @@ static int collapse(struct work *w, bool folds_recursion)
 	add_totals(s);
 	compact_nodes(w);
 	return 0;
+}
+
+/* Functions of one short name become one, which is hidden if one of them is. */
+static int merge(struct work *w)
+{
+	struct snapshot *s = w->s;
+	uint32_t *of = calloc(s->nr_funcs + 1ul, sizeof(*of));
+	int r = of ? merge_functions(s, w->keys, of) : -ENOMEM;
+
+	for (uint32_t i = 0; i < s->nr_funcs && r == 0; i++)
+		w->funcs[of[i]] |= w->funcs[i];
+	free(of);
+	return r;
 }
 
 static int by_total(const void *left, const void *right, void *context)
@@ -390,7 +410,7 @@ int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
 	int r = 0;
 
 	assert(narrow->nr <= NARROW_STEPS_MAX);
-	if (narrow->nr == 0 && !narrow->folds_recursion)
+	if (narrow->nr == 0 && !narrow->folds_recursion && !narrow->merges_names)
 		return 0;
 	if (work_init(&w, s) < 0) {
 		work_done(&w);
@@ -400,7 +420,9 @@ int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
 	keep_shares(&w);
 	add_totals(s);
 	compact_nodes(&w);
-	if (narrow->folds_recursion || w.hides)
+	if (narrow->merges_names)
+		r = merge(&w);
+	if (r == 0 && (narrow->folds_recursion || narrow->merges_names || w.hides))
 		r = collapse(&w, narrow->folds_recursion);
 	link_nodes(&w);
 	sum_funcs(&w);

@@ -23,8 +23,9 @@ enum narrow_kind {
 
 struct narrow_step {
 	enum narrow_kind kind;
-	uint64_t func_key; /* stacks through this function; 0: by TEXT */
-	uint32_t process;  /* of this one (snap_process.index), plus 1; 0: of any */
+	uint64_t
+		func_key; /* stacks through this function, or those merged with this key; 0: by TEXT */
+	uint32_t process; /* of this one (snap_process.index), plus 1; 0: of any */
 	char text
 		[NARROW_TEXT_MAX]; /* the function's or process's name; or what was typed, see narrow_typed() */
 };
@@ -33,6 +34,7 @@ struct narrow {
 	uint32_t nr;
 	struct narrow_step steps[NARROW_STEPS_MAX]; /* all of them hold */
 	bool folds_recursion;			    /* collapse.h; of what they leave */
+	bool merges_names; /* merge.h; the same, and recursion is of merged ones */
 };
 
 /*

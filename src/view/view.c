@@ -24,7 +24,7 @@
 
 static const char *const sort_names[] = {"self", "total", "name", "object"};
 _Static_assert(ARRAY_SIZE(sort_names) == VIEW_SORT_CHANGE, "all orders that need nothing");
-static const char *const names_names[] = {"short", "full", "mangled"};
+static const char *const names_names[] = {"short", "full", "mangled", "merged"};
 _Static_assert(ARRAY_SIZE(names_names) == VIEW_NAMES_COUNT, "all forms");
 
 const char *view_name(int kind)

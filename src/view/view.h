@@ -33,7 +33,13 @@ enum view_sort {
 };
 
 /* How functions are called: without their arguments, as demangled, as their file has them. */
-enum view_names { VIEW_NAMES_SHORT, VIEW_NAMES_FULL, VIEW_NAMES_MANGLED, VIEW_NAMES_COUNT };
+enum view_names {
+	VIEW_NAMES_SHORT,
+	VIEW_NAMES_FULL,
+	VIEW_NAMES_MANGLED,
+	VIEW_NAMES_MERGED, /* short, of snapshots in which those of one name are one (narrow.h) */
+	VIEW_NAMES_COUNT
+};
 
 /* "functions", "callers", "tree", "health", "processes": as --view takes it. NULL: no view that it takes. */
 const char *view_name(int kind);
@@ -43,7 +49,7 @@ const char *view_sort_name(int sort);
 bool view_is_tree(enum view_kind kind);
 /* Its rows can be sorted as is asked for. */
 bool view_has_order(enum view_kind kind);
-/* "short", "full", "mangled", as --names takes it. NULL above the last enum view_names. */
+/* "short", "full", "mangled", "merged", as --names takes it. NULL above the last enum view_names. */
 const char *view_names_name(int names);
 const char *view_title(enum view_kind kind); /* "Functions", "Callers", "Call tree", "Health" */
 
