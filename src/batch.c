@@ -33,7 +33,7 @@
 /* The last block waits so long for names and unwind tables that are on their way, and is asked for so often. */
 #define SETTLE_MAX_NS  (2 * NS_PER_SEC)
 #define SETTLE_STEP_NS (20 * NS_PER_MSEC)
-/* A block without the function that --annotate means is worth nothing: its wait is longer. */
+/* A block without the function that is asked for is worth nothing: its wait is longer. */
 #define CODE_MAX_NS (10 * NS_PER_SEC)
 /* Between looks for the instructions of a function. */
 #define CODE_STEP_NS (100 * NS_PER_MSEC)
@@ -61,7 +61,8 @@ struct batch {
 	bool is_done;
 	int signal;		      /* that ends us, 0: none */
 	uint64_t lost, dropped;	      /* so far */
-	struct err annotate_err;      /* why --annotate has nothing to show so far */
+	struct err function_err;      /* why there is nothing to show of the function so far */
+	uint64_t function_key;	      /* that --butterfly means */
 	uint64_t code_until_ns;	      /* they are waited for, 0: not yet */
 	bool has_block;		      /* one was written */
 	bool is_code_late;	      /* instructions of the function may still come */
@@ -106,6 +107,7 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 		.limit = (uint32_t)o->limit,
 		.opens_all = is_tree,
 		.min_pct = is_tree ? o->min_pct : 0,
+		.middle = b->function_key,
 	};
 	int r;
 
@@ -163,7 +165,7 @@ static void start_closing(struct batch *b)
 
 static void put_block(struct batch *b, const struct snapshot *snapshot)
 {
-	if (b->config->options->annotate && b->annotate_err.code < 0) {
+	if (b->function_err.code < 0) {
 		b->nr_blocks++;
 		b->is_done |= b->nr_blocks == b->config->options->count;
 		return;
@@ -287,23 +289,28 @@ static void take_samples(struct batch *b, const struct snapshot *snapshot, uint6
 }
 
 /*
- * Which function --annotate means is only known from what was sampled, and may become another one: it is
- * asked for as soon as it is known, while its file can be read.
+ * Which function --annotate and --butterfly mean is only known from what was sampled, and may become another one.
+ * Its instructions are asked for as soon as it is known, while its file can be read.
  */
 static void choose_function(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
 {
 	const struct snap_annotation *a = snapshot->annotation;
-	const char *word = b->config->options->annotate;
+	const struct options *o = b->config->options;
+	const char *word = o->annotate ? o->annotate : o->butterfly;
 	uint64_t key = 0;
 
-	b->annotate_err = (struct err){0};
+	b->function_err = (struct err){0};
 	b->is_code_late = b->is_name_late = false;
 	if (!word)
 		return;
-	if (symbol_find(snapshot, "--annotate", word, &key, &b->annotate_err) < 0) {
+	if (symbol_find(snapshot, o->annotate ? "--annotate" : "--butterfly", word, &key,
+			&b->function_err) < 0) {
 		b->is_name_late = snapshot->health.names_pending > 0;
 		return;
 	}
+	b->function_key = key;
+	if (!o->annotate)
+		return;
 	b->is_code_late = !a || a->key != key || a->state == SNAP_CODE_PENDING || a->awaits_source;
 	if (!a || a->key != key)
 		send_command(b, COMMAND_ANNOTATE, key);
@@ -580,8 +587,8 @@ static int finish(struct batch *b, struct err *err)
 	}
 	if (b->is_short)
 		err_set(err, -ENOMEM, "out of memory: the output ends here");
-	if (b->annotate_err.code < 0 && !b->has_block) {
-		*err = b->annotate_err;
+	if (b->function_err.code < 0 && !b->has_block) {
+		*err = b->function_err;
 		return b->config->launch ? MAX(wait_for_command(b, err), 1) : 1;
 	}
 	if (b->config->launch)
@@ -594,9 +601,10 @@ static int finish(struct batch *b, struct err *err)
 int batch_run(const struct batch_config *config, struct channel *channel, struct err *err)
 {
 	uint64_t time_ns = now_ns();
-	/* Which function is to be annotated is looked for early as well. */
+	/* Which function is meant is looked for early as well. */
 	bool looks_often = config->options->nr_pids || config->options->nr_tids ||
-			   config->options->user || config->options->annotate || config->watch;
+			   config->options->user || config->options->annotate ||
+			   config->options->butterfly || config->watch;
 	struct batch batch = {
 		.config = config,
 		.channel = channel,

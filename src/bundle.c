@@ -66,6 +66,8 @@ static const struct {
 	{"functions.txt", "functions, as on the screen", VIEW_FUNCTIONS, put_text},
 	{"callers.txt", "who calls them", VIEW_CALLERS, put_text},
 	{"tree.txt", "the call tree", VIEW_TREE, put_text},
+	{"butterfly.txt", "callers and callees of the function with most self weight",
+	 VIEW_BUTTERFLY, put_text},
 	{"health.txt", "what was lost, where stacks end, what it cost", VIEW_HEALTH, put_text},
 	{"processes.txt", "the processes, the busiest first", VIEW_PROCESSES, put_text},
 	{"functions.json", "machine, settings, health and functions (docs/JSON)", VIEW_FUNCTIONS,

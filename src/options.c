@@ -309,8 +309,9 @@ static const struct spec specs[] = {
 
 	{'d', "delay", "SECONDS", "between two refreshes (default 2)", "What to show",
 	 SECONDS(delay_ns, DELAY_MIN_NS, DELAY_MAX_NS), ALSO(delay_given), SETTING},
-	{0, "view", "VIEW", "functions, callers, tree, health or processes (default functions)",
-	 NULL, NAME(view, view_name), SETTING},
+	{0, "view", "VIEW",
+	 "functions, callers, tree, butterfly, processes or health (default functions)", NULL,
+	 NAME(view, view_name), SETTING},
 	{0, "sort", "COLUMN", "self, total, name or object (default self)", NULL,
 	 NAME(sort, view_sort_name), SETTING},
 	{0, "names", "FORM",
@@ -337,6 +338,9 @@ static const struct spec specs[] = {
 	 "the instructions of one function, with the samples in each: the one with this name, or the only "
 	 "one with it in its name; implies -b",
 	 NULL, TEXT(annotate, "the name of a function"), ALSO(batch)},
+	{0, "butterfly", "SYMBOL",
+	 "the callers and callees of one function, which is named in the same way; implies -b",
+	 NULL, TEXT(butterfly, "the name of a function"), ALSO(batch)},
 	{0, "limit", "ROWS", "at most so many rows in a block (default all)", NULL,
 	 NUMBER(limit, 1, LIMIT_MAX)},
 	{0, "min-percent", "PERCENT",
@@ -564,19 +568,26 @@ static int check_targets(const struct options *o, struct err *err)
 	return 0;
 }
 
-/* --annotate is a view of its own, in the formats that have a place for it. */
-static int check_annotate(struct options *o, struct err *err)
+/* Each is a view of its own, in the formats that have a place for it. */
+static int check_function(struct options *o, struct err *err)
 {
-	if (!o->annotate)
+	const char *option = o->annotate ? "--annotate" : "--butterfly";
+
+	if (!o->annotate && !o->butterfly)
 		return 0;
-	if (!HAS_DISASSEMBLER)
+	if (o->annotate && o->butterfly)
+		return err_set(err, -EINVAL,
+			       "--annotate and --butterfly exclude each other: choose one");
+	if (o->annotate && !HAS_DISASSEMBLER)
 		return err_set(err, -EINVAL,
 			       "--annotate: this stacktop was built without libcapstone");
 	if (o->format != OPTIONS_TEXT && o->format != OPTIONS_JSON)
 		return err_set(err, -EINVAL,
-			       "--annotate and --format=%s exclude each other: use text or json",
+			       "%s and --format=%s exclude each other: use text or json", option,
 			       format_name_of((int)o->format));
-	if (o->format == OPTIONS_TEXT)
+	if (o->butterfly)
+		o->view = VIEW_BUTTERFLY;
+	else if (o->format == OPTIONS_TEXT)
 		o->view = VIEW_ANNOTATE;
 	return 0;
 }
@@ -676,7 +687,7 @@ int options_parse(int argc, char **argv, const struct options *defaults, struct 
 	if ((ret->format == OPTIONS_PPROF || ret->bundle) && ret->count == 0)
 		ret->count = 1;
 	if (r == 0)
-		r = check_annotate(ret, err);
+		r = check_function(ret, err);
 	return r < 0 ? r : check_together(ret, err);
 }
 

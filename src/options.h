@@ -59,7 +59,8 @@ struct options {
 	uint64_t delay_ns, window_ns;
 	enum view_kind view;
 	enum view_sort sort;
-	const char *annotate; /* the function whose instructions are shown, or NULL */
+	const char *annotate;  /* the function whose instructions are shown, or NULL */
+	const char *butterfly; /* the function whose callers and callees are shown, or NULL */
 	enum view_names names;
 	uint64_t limit; /* rows, 0: all */
 	double min_pct; /* of the trees of batch mode: what is less is not shown */

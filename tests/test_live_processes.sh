@@ -293,7 +293,7 @@ for name in stacktop-guard stacktop-guard2; do
 	wait_for 20 member "$term_pid" $name >"$tmp/guard" || fail "no $name"
 	guards="${guards:+$guards|}$name $(head -n 1 "$tmp/guard"):"
 done
-key 4
+key 7
 see 'How stacks end'
 see 'What they end in|Processes'
 has "$guards" && fail "$guards in the profile"

@@ -16,7 +16,7 @@ status=0
 (while :; do /bin/true; done) &
 busy=$!
 "$STACKTOP" --format=json -n 2 -d 0.5 >"$dir/out" || exit 1
-for view in callers tree; do
+for view in callers tree butterfly; do
 	"$STACKTOP" --format=json -n 1 -d 0.5 --view=$view --min-percent=0 >"$dir/$view" || exit 1
 done
 kill $busy
@@ -28,8 +28,8 @@ lines=$(wc -l <"$dir/out")
 }
 
 # Every field, once: those of documents, health, functions and nodes.
-jq -r '[keys_unsorted, (.health | keys_unsorted), (.functions, .callers | .[0]? // {} | keys_unsorted), (.tree // {} | keys_unsorted)]
-	| flatten | .[]' "$dir/out" "$dir/callers" "$dir/tree" | sort -u >"$dir/written"
+jq -r '[keys_unsorted, (.health | keys_unsorted), (.functions, .callers | .[0]? // {} | keys_unsorted), (.tree // {}, .butterfly // {} | keys_unsorted)]
+	| flatten | .[]' "$dir/out" "$dir/callers" "$dir/tree" "$dir/butterfly" | sort -u >"$dir/written"
 sed -n '/^Machine and settings/,/^Example/p' "$top_srcdir/docs/JSON" | grep -oE '[a-z][a-z_]*' |
 	sort -u >"$dir/words"
 missing=$(comm -23 "$dir/written" "$dir/words")
@@ -57,6 +57,8 @@ expect()
 expect "the tree holds all weight" '.tree.total == .total' tree
 expect "a tree is no list of functions" 'has("functions") | not' tree
 expect "functions are no tree" 'has("tree") | not'
+expect "callees and the function itself have its total" \
+	'.butterfly | .total == .self + ([.callees[] | select(.level == 0) | .total] | add // 0)' butterfly
 expect "callers have what ends in the first ones" '.total == ([.callers[] | select(.level == 0) | .self] | add)' callers
 expect "parts of a node do not exceed it" \
 	'[.tree | recurse(.children[]?) | .total >= .self + ([.children[]?.total] | add // 0) - 0.001] | all' tree

@@ -18,16 +18,51 @@ views() {
 	key Tab
 	see 'what it calls'
 	key Tab
+	see 'callers, the function'
+	key Tab
 	see_not 'what it calls'
+	key Tab
 	see 'How stacks end'
 	key Tab
 	see_not 'How stacks end'
 	key Tab
+	see callers
+	key 1
+	cursor_on leaf_70
+}
+
+# The function under the cursor, then the one that Enter chooses, and back; narrowed like any view.
+butterfly() {
+	key Down
+	cursor_on leaf_20
+	key 4
+	cursor_on leaf_20
+	see '[callers]'
+	key Up
+	cursor_on work
+	key Enter
+	cursor_on work
+	see leaf_70
+	see main
+	key Down
+	cursor_on leaf_70
+	key o
+	see 'only leaf_70'
+	see_not leaf_20
+	# What was done last is undone first.
+	key BSpace
+	see_not 'only leaf_70'
+	see leaf_20
+	key BSpace
+	cursor_on leaf_20
+	key Escape
+	key 1
+	key Escape
 	cursor_on leaf_70
 }
 
 health() {
-	key 4
+	key 7
 	see 'How stacks end'
 	see '99.0%   complete'
 	# A narrow screen has no room for remarks.
@@ -472,7 +507,7 @@ unknown() {
 	see FROZEN
 	some_snapshots 2
 	before=$(screen)
-	key p c i A 7 y F5 M-y C-t
+	key p c i A 8 y F5 M-y C-t
 	some_snapshots 2
 	after=$(screen)
 	[ "$before" = "$after" ] || fail "an unknown key changed the screen"
@@ -523,6 +558,7 @@ for size in 80x24 200x50 40x10; do
 	engine_keys
 	past
 	flame
+	butterfly
 	narrowing
 	writing
 	helping

@@ -295,6 +295,105 @@ static void known_tree(void **state)
 	snapshot_free(s);
 }
 
+/* The stacks that src/view/butterfly.c has as its example, and some without parse. */
+static struct snapshot *recursive(void)
+{
+	struct snapshot *s = snapshot_of(8, 16);
+	uint32_t main_func = add_func(s, "main", "prog"), parse = add_func(s, "parse", "prog");
+	uint32_t eval = add_func(s, "eval", "prog"), read = add_func(s, "read", "libc.so.6");
+	uint32_t draw = add_func(s, "draw", "prog");
+	uint32_t in_main = add_node(s, 0, main_func, 7), outer = add_node(s, in_main, parse, 0);
+	uint32_t inner;
+
+	add_node(s, outer, read, 20);
+	inner = add_node(s, add_node(s, outer, eval, 0), parse, 30);
+	add_node(s, inner, read, 5);
+	add_node(s, add_node(s, 0, draw, 0), parse, 10);
+	finish(s);
+	return s;
+}
+
+static void check_row(const struct view *v, const struct snapshot *s, uint32_t row,
+		      const char *name, uint32_t level, uint64_t self, uint64_t total)
+{
+	assert_string_equal(name_of(v, s, row), name);
+	assert_int_equal(v->rows[row].level, level);
+	assert_int_equal(v->rows[row].self, self);
+	assert_int_equal(v->rows[row].total, total);
+}
+
+static void recursion_counts_once_each_way(void **state)
+{
+	struct snapshot *s = recursive();
+	struct view_query query = {.kind = VIEW_BUTTERFLY, .sort = VIEW_SORT_TOTAL};
+	struct view v = {0};
+
+	(void)state;
+	query.middle = s->funcs[1].key;
+	build(&v, s, query);
+	assert_int_equal(v.nr_rows, 5);
+	check_row(&v, s, 0, "[callers]", 0, 0, 65);
+	check_row(&v, s, 1, "main", 1, 0, 55);
+	check_row(&v, s, 2, "draw", 1, 0, 10);
+	check_row(&v, s, 3, "parse", 0, 40, 65);
+	check_row(&v, s, 4, "read", 1, 25, 25);
+	/* Upward from a callee the recursion is there as it was. */
+	query.middle = s->funcs[3].key;
+	query.opens_all = true;
+	build(&v, s, query);
+	assert_int_equal(v.nr_rows, 7);
+	check_row(&v, s, 1, "parse", 1, 0, 25);
+	check_row(&v, s, 2, "main", 2, 0, 20);
+	check_row(&v, s, 3, "eval", 2, 0, 5);
+	check_row(&v, s, 6, "read", 0, 25, 25);
+	/* Without a name it is the one with most of its own; a name that is not there has no rows. */
+	query.middle = 0;
+	build(&v, s, query);
+	check_row(&v, s, v.nr_rows - 2, "parse", 0, 40, 65);
+	query.middle = 4711;
+	build(&v, s, query);
+	assert_int_equal(v.nr_rows, 0);
+	view_done(&v);
+	snapshot_free(s);
+}
+
+/* Of any function of any tree: what callers have, and callees with the function itself, is its total. */
+static void both_wings_hold_the_total(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		struct snapshot *s = random_tree(400);
+		struct view v = {0};
+
+		for (uint32_t f = 0; f < s->nr_funcs; f++) {
+			uint64_t callers = 0, callees = 0;
+			uint32_t at = 1;
+
+			build(&v, s,
+			      (struct view_query){.kind = VIEW_BUTTERFLY,
+						  .middle = s->funcs[f].key,
+						  .min_pct = round % 2 ? 0 : 2});
+			assert_int_equal(v.nr_rows > 0, s->funcs[f].total > 0);
+			for (; at < v.nr_rows && v.rows[at].level; at++)
+				callers += v.rows[at].total;
+			if (v.nr_rows == 0)
+				continue;
+			for (uint32_t i = at + 1; i < v.nr_rows; i++)
+				callees += v.rows[i].total;
+			assert_int_equal(v.rows[0].total, s->funcs[f].total);
+			assert_int_equal(v.rows[at].total, s->funcs[f].total);
+			assert_int_equal(v.rows[at].self, s->funcs[f].self);
+			assert_int_equal(callees + v.rows[at].self, s->funcs[f].total);
+			for (uint32_t n = 1; n < s->nr_nodes; n++)
+				if (s->nodes[n].parent == 0 && s->nodes[n].func == f)
+					callers += s->nodes[n].total;
+			assert_int_equal(callers, s->funcs[f].total);
+		}
+		view_done(&v);
+		snapshot_free(s);
+	}
+}
+
 /* A name is cut at its beginning too: the count is not a part of it. */
 static void repeats_stand_before_the_name(void **state)
 {
@@ -677,6 +776,8 @@ int main(void)
 		cmocka_unit_test(known_functions),
 		cmocka_unit_test(known_callers),
 		cmocka_unit_test(known_tree),
+		cmocka_unit_test(recursion_counts_once_each_way),
+		cmocka_unit_test(both_wings_hold_the_total),
 		cmocka_unit_test(repeats_stand_before_the_name),
 		cmocka_unit_test(sums_hold_for_any_tree),
 		cmocka_unit_test(callers_divide_their_row),

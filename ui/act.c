@@ -152,6 +152,16 @@ static void act_on_engine(struct ui *ui, enum request request)
 	}
 }
 
+static void show_next(struct ui *ui)
+{
+	enum view_kind next = (ui->here + 1) % VIEW_TABS;
+
+	if (next == VIEW_BUTTERFLY)
+		butterfly_open(ui);
+	else
+		ui_show(ui, next);
+}
+
 static void act_on_screen(struct ui *ui, enum request request)
 {
 	switch (request) {
@@ -164,6 +174,9 @@ static void act_on_screen(struct ui *ui, enum request request)
 	case REQUEST_VIEW_TREE:
 		ui_show(ui, VIEW_TREE);
 		break;
+	case REQUEST_VIEW_BUTTERFLY:
+		butterfly_open(ui);
+		break;
 	case REQUEST_VIEW_HEALTH:
 		ui_show(ui, VIEW_HEALTH);
 		break;
@@ -174,7 +187,7 @@ static void act_on_screen(struct ui *ui, enum request request)
 		flame_open(ui);
 		break;
 	case REQUEST_VIEW_NEXT:
-		ui_show(ui, (ui->here + 1) % VIEW_TABS);
+		show_next(ui);
 		break;
 	case REQUEST_ANNOTATE:
 		if (ui->snapshot)

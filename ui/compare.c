@@ -26,7 +26,7 @@ void compare_forget(struct ui *ui)
 		ui->snapshot->baseline_wall_ns = 0;
 	for (int i = 0; i < VIEW_COUNT; i++)
 		if (ui->sorts[i] == VIEW_SORT_CHANGE)
-			ui->sorts[i] = i == VIEW_TREE ? VIEW_SORT_TOTAL : VIEW_SORT_SELF;
+			ui->sorts[i] = view_first_sort(i);
 	ui->is_stale = true;
 }
 

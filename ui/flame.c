@@ -134,10 +134,13 @@ void flame_draw(struct ui *ui, int line, int nr)
 	}
 }
 
-uint32_t flame_chosen(struct ui *ui)
+uint32_t ui_chosen(struct ui *ui)
 {
 	const struct flame_state *f = &ui->flame;
+	const struct view_row *row = list_row(ui_list(ui));
 
+	if (!f->is_shown)
+		return row ? row->func : SNAPSHOT_NONE;
 	return build(ui) ? ui->snapshot->nodes[f->flame.cells[f->cursor].node].func : SNAPSHOT_NONE;
 }
 

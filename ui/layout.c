@@ -153,8 +153,8 @@ static int notes_width(const struct note *notes, size_t nr)
 #define TAB_COUNT (VIEW_TABS + 1)
 
 /* As the keys 1, 2 ... have them. */
-static const int tabs[] = {VIEW_FUNCTIONS, VIEW_CALLERS, VIEW_TREE,
-			   VIEW_HEALTH,	   TAB_FLAME,	 VIEW_PROCESSES};
+static const int tabs[] = {VIEW_FUNCTIONS, VIEW_CALLERS,   VIEW_TREE,  VIEW_BUTTERFLY,
+			   TAB_FLAME,	   VIEW_PROCESSES, VIEW_HEALTH};
 _Static_assert(ARRAY_SIZE(tabs) == TAB_COUNT, "every view has a tab");
 
 static bool tab_is_here(const struct ui *ui, int tab)
@@ -172,7 +172,7 @@ static void tab_text(const struct ui *ui, int tab, bool is_short, char *out, siz
 	if (is_short && !tab_is_here(ui, tab))
 		snprintf(out, size, " %d", tab + 1);
 	else
-		snprintf(out, size, " %d %s ", tab + 1, title);
+		snprintf(out, size, " %d %s", tab + 1, title);
 }
 
 static int tabs_width(const struct ui *ui, bool is_short)
@@ -204,7 +204,9 @@ static void draw_tabs(struct ui *ui, int line)
 	struct screen *screen = &ui->screen;
 	struct note notes[NOTES_MAX];
 	size_t nr = make_notes(ui, notes);
-	bool is_short = tabs_width(ui, false) + notes_width(notes, nr) > screen->columns;
+	/* The names of the views are worth more than the last note, which says where the cursor is. */
+	size_t nr_worth = nr && notes[nr - 1].style == STYLE_DIM ? nr - 1 : nr;
+	bool is_short = tabs_width(ui, false) + notes_width(notes, nr_worth) > screen->columns;
 	char text[TABS_TEXT_MAX];
 	int column = 0;
 
@@ -310,6 +312,8 @@ static const char *why_empty(const struct ui *ui)
 
 	if (s && s->recording.is_recording)
 		return s->recording.is_reading ? "reading ..." : "no samples of this event";
+	if (ui->here == VIEW_BUTTERFLY && s && s->total)
+		return "no stack of this picture has this function";
 	if (s && s->narrowed[0])
 		return "no stack is left: Backspace takes the last step back";
 	return ui->now_ns - ui->awaiting_since_ns < COLLECTING_NS ? "collecting ..."

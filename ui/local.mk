@@ -2,6 +2,7 @@ noinst_LIBRARIES += libui.a
 libui_a_SOURCES = \
 	ui/act.c \
 	ui/annotate.c \
+	ui/butterfly.c \
 	ui/compare.c ui/draw.c ui/draw.h \
 	ui/events.c \
 	ui/flame.c \

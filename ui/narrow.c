@@ -26,20 +26,10 @@ static void add_step(struct ui *ui, const struct narrow_step *step)
 	again(ui);
 }
 
-/* The function under the cursor, SNAPSHOT_NONE: there is none. */
-static uint32_t chosen(struct ui *ui)
-{
-	const struct view_row *row = list_row(ui_list(ui));
-
-	if (ui->flame.is_shown)
-		return flame_chosen(ui);
-	return row ? row->func : SNAPSHOT_NONE;
-}
-
 static void add_chosen(struct ui *ui, enum narrow_kind kind)
 {
 	struct narrow_step step = {.kind = kind};
-	uint32_t func = chosen(ui);
+	uint32_t func = ui_chosen(ui);
 
 	if (func == SNAPSHOT_NONE) {
 		ui_say(ui, false, "put the cursor on a function first");

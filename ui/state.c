@@ -73,14 +73,21 @@ struct view_query ui_query(const struct ui *ui, const struct fold *fold)
 		.baseline = ui->snapshot && ui->snapshot->baseline_wall_ns ? ui->compare.baseline
 									   : NULL,
 		.fold = fold,
+		.middle = ui->middle.key,
 	};
 }
 
 void ui_build(struct ui *ui)
 {
 	struct list *list = ui_list(ui);
-	struct view_query query = ui_query(ui, list->fold);
-	bool is_ready = !query.baseline || baseline_prepare(query.baseline, &query) == 0;
+	struct view_query query;
+	bool is_ready;
+
+	/* It stays the one that it was when it was shown first. */
+	if (ui->here == VIEW_BUTTERFLY && ui->snapshot && !ui->middle.key)
+		ui->middle.key = butterfly_hottest(ui->snapshot, ui->hide_kernel);
+	query = ui_query(ui, list->fold);
+	is_ready = !query.baseline || baseline_prepare(query.baseline, &query) == 0;
 
 	ui->is_stale = false;
 	ui->is_dirty = true;

@@ -88,6 +88,15 @@ struct ui {
 		enum view_kind back; /* where it was opened */
 		bool is_new;
 	} code;
+	/* The function of the butterfly, 0: the hottest as soon as there is one; and those that led to it. */
+	struct {
+		uint64_t key;
+		struct middle {
+			uint64_t key;
+			uint32_t nr_steps; /* of narrowing, when it was left */
+		} before[16];
+		uint32_t nr_before;
+	} middle;
 	struct narrow narrow;
 	char narrowed
 		[MESSAGE_TEXT_MAX]; /* of the snapshot: what it is narrowed to, "": it is not */
@@ -172,6 +181,12 @@ bool annotate_escape(struct ui *ui);
 void annotate_built(struct ui *ui);
 void annotate_draw_title(struct ui *ui, int line);
 
+/* --- butterfly.c --- */
+
+/* Show callers and callees of the function under the cursor. */
+void butterfly_open(struct ui *ui);
+bool butterfly_request(struct ui *ui, enum request request);
+
 /* --- write.c --- */
 
 /* Render the view and ask for a name, offering that of a bundle or of a text; write it; hear how it went. */
@@ -188,8 +203,8 @@ void write_forget(struct ui *ui);
 /* --- flame.c --- */
 
 void flame_open(struct ui *ui);
-/* The function under its cursor, SNAPSHOT_NONE: there is none. */
-uint32_t flame_chosen(struct ui *ui);
+/* The function under the cursor, on the graph or in the list; SNAPSHOT_NONE: there is none. */
+uint32_t ui_chosen(struct ui *ui);
 /* While it is shown; false: not a request of it. */
 bool flame_request(struct ui *ui, enum request request);
 /* Draw it on NR lines from LINE on. */

@@ -276,7 +276,6 @@ static int ui_init(struct ui *ui, const struct ui_config *config, struct channel
 		.status = -1,
 		.here = config->view,
 		.names = config->names,
-		.sorts = {config->sort, config->sort, config->sort, config->sort},
 		.now_ns = now_ns(),
 		.is_dirty = true,
 	};
@@ -288,12 +287,10 @@ static int ui_init(struct ui *ui, const struct ui_config *config, struct channel
 	if (config->notice)
 		ui_say(ui, true, "%s", config->notice);
 	ui_await_samples(ui);
-	/* Down a call tree one looks for the heavy branches, whatever they do themselves. */
-	if (config->sort == VIEW_SORT_SELF)
-		ui->sorts[VIEW_TREE] = VIEW_SORT_TOTAL;
 	for (int i = 0; i < VIEW_COUNT; i++) {
 		int ret = list_init(&ui->lists[i]);
 
+		ui->sorts[i] = config->sort == VIEW_SORT_SELF ? view_first_sort(i) : config->sort;
 		if (ret < 0)
 			return ret;
 	}

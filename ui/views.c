@@ -67,6 +67,7 @@ static const struct ui_view views[VIEW_COUNT] = {
 	[VIEW_FUNCTIONS] = {"function", functions_request},
 	[VIEW_CALLERS] = {"function, below it its callers", tree_request},
 	[VIEW_TREE] = {"function, below it what it calls", tree_request},
+	[VIEW_BUTTERFLY] = {"callers, the function, what it calls", butterfly_request},
 	[VIEW_HEALTH] = {"what", tree_request},
 	[VIEW_PROCESSES] = {"process", processes_request},
 	[VIEW_ANNOTATE] = {"instruction", annotate_request},

@@ -538,6 +538,51 @@ static int put_tree(struct json *json, const struct snapshot *s, const struct vi
 	return r;
 }
 
+/* The rows of the view from AT on up to the next head, as an array. Returns where that is. */
+static uint32_t put_side(struct json *json, const struct snapshot *s, const struct view *view,
+			 uint32_t at, const char *key)
+{
+	json_open(json, key, '[');
+	for (; at < view->nr_rows && view->rows[at].level > 0; at++) {
+		const struct view_row *row = &view->rows[at];
+
+		json_open(json, NULL, '{');
+		put_func(json, s, row->func, "[other]");
+		json_u64(json, "level", row->level - 1);
+		json_u64(json, "self", row->self);
+		json_u64(json, "total", row->total);
+		if (row->repeats > 1)
+			json_u64(json, "repeats", row->repeats);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	return at;
+}
+
+static int put_butterfly(struct json *json, const struct snapshot *s,
+			 const struct view_query *query)
+{
+	struct view view = {0};
+	int r = view_build(&view, s, query);
+	uint32_t at;
+
+	if (r < 0 || view.nr_rows == 0) {
+		json_null(json, "butterfly");
+	} else {
+		json_open(json, "butterfly", '{');
+		at = put_side(json, s, &view, 1, "callers");
+		if (at < view.nr_rows) {
+			put_func(json, s, view.rows[at].func, "[all]");
+			json_u64(json, "self", view.rows[at].self);
+			json_u64(json, "total", view.rows[at].total);
+		}
+		put_side(json, s, &view, at + 1, "callees");
+		json_close(json, '}');
+	}
+	view_done(&view);
+	return r;
+}
+
 static void put_instruction(struct json *json, const struct snap_annotation *a, uint32_t at)
 {
 	const struct snap_instruction *instruction = &a->instructions[at];
@@ -625,6 +670,8 @@ static int put_view(struct json *json, const struct snapshot *s, const struct vi
 		return put_rows(json, s, &all, "callers", put_caller);
 	case VIEW_TREE:
 		return put_tree(json, s, query);
+	case VIEW_BUTTERFLY:
+		return put_butterfly(json, s, &all);
 	case VIEW_PROCESSES:
 		return put_processes(json, s, query);
 	default:

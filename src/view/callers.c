@@ -32,29 +32,34 @@ static bool has_callers(const struct view_scratch *w, uint32_t first, uint32_t e
 }
 
 /* Paths from FIRST on, ordered by function, become siblings: one for each function. */
-static int group_paths(struct view_scratch *w, uint32_t first, uint64_t parent_key)
+static int group_paths(struct view_scratch *w, uint32_t first, uint64_t parent_key, bool is_upward)
 {
+	bool has_self = !is_upward || w->query->kind == VIEW_CALLERS;
 	uint32_t end;
 
 	for (; first < w->nr_paths; first = end) {
 		uint32_t func = w->paths[first].func;
 		uint32_t repeats = 0;
-		uint64_t weight = 0;
+		uint64_t weight = 0, self = 0;
 
 		for (end = first; end < w->nr_paths && w->paths[end].func == func; end++) {
 			weight += w->paths[end].weight;
+			self += is_upward ? w->paths[end].weight
+					  : w->nodes[w->paths[end].node].self;
 			repeats = MAX(repeats, w->nodes[w->paths[end].node].repeats);
 		}
 		if (rows_add_sibling(w,
 				     (struct sibling){
 					     .key = parent_key + rows_func_key(w->snapshot, func),
-					     .self = weight,
+					     .self = has_self ? self : 0,
 					     .total = weight,
 					     .func = func,
 					     .first = first,
 					     .end = end,
 					     .repeats = repeats,
-					     .has_children = has_callers(w, first, end),
+					     .is_upward = is_upward,
+					     .has_children = is_upward ? has_callers(w, first, end)
+								       : weight > self,
 				     }) < 0)
 			return -ENOMEM;
 	}
@@ -73,6 +78,14 @@ static void join_paths(struct view_scratch *w, uint32_t first)
 			w->paths[nr++] = w->paths[i];
 	}
 	w->nr_paths = nr;
+}
+
+int rows_group_paths(struct view_scratch *w, uint32_t first, uint64_t parent_key, bool is_upward)
+{
+	if (w->nr_paths - first > 1)
+		qsort(w->paths + first, w->nr_paths - first, sizeof(*w->paths), compare_paths);
+	join_paths(w, first);
+	return group_paths(w, first, parent_key, is_upward);
 }
 
 /* All nodes where stacks end, ordered by function with a counting sort. */
@@ -109,7 +122,7 @@ int rows_callers(struct view_scratch *w, const struct sibling *item)
 	uint32_t first = (uint32_t)w->nr_paths;
 
 	if (!item)
-		return paths_by_func(w) < 0 ? -ENOMEM : group_paths(w, 0, 0);
+		return paths_by_func(w) < 0 ? -ENOMEM : group_paths(w, 0, 0, true);
 	if (vec_reserve(&w->paths, &w->cap_paths, w->nr_paths + (item->end - item->first),
 			UINT32_MAX) < 0)
 		return -ENOMEM;
@@ -123,8 +136,5 @@ int rows_callers(struct view_scratch *w, const struct sibling *item)
 				.weight = w->paths[i].weight,
 			};
 	}
-	if (w->nr_paths - first > 1)
-		qsort(w->paths + first, w->nr_paths - first, sizeof(*w->paths), compare_paths);
-	join_paths(w, first);
-	return group_paths(w, first, hash_u64(item->key));
+	return rows_group_paths(w, first, hash_u64(item->key), true);
 }

@@ -3,6 +3,7 @@ libview_a_SOURCES = \
 	src/view/annotate.c src/view/annotate.h \
 	src/view/baseline.c src/view/baseline.h \
 	src/view/baseline_rows.c \
+	src/view/butterfly.c \
 	src/view/callers.c \
 	src/view/columns.c \
 	src/view/containers.c \

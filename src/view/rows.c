@@ -25,6 +25,8 @@ const char *rows_name(const struct snapshot *s, uint32_t func, uint64_t key)
 {
 	if (func < s->nr_funcs)
 		return snapshot_text(s, s->funcs[func].name);
+	if (key == ROWS_KEY_CALLERS)
+		return "[callers]";
 	return key == ROWS_KEY_KERNEL ? "[kernel]" : "[other]";
 }
 

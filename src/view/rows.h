@@ -8,6 +8,8 @@
 /* Rows that stand for no function of the snapshot (func SNAPSHOT_NONE). */
 #define ROWS_KEY_KERNEL \
 	0x5b6b65726e656c5dull /* hidden kernel frames that no user function entered */
+#define ROWS_KEY_CALLERS \
+	0x63616c6c65727373ull /* butterfly: what holds the callers of its function */
 
 struct view_scratch;
 
@@ -18,6 +20,7 @@ struct sibling {
 	uint32_t first,
 		end; /* call tree: first is the node; callers: a range of paths; health: the line */
 	bool has_children;
+	bool is_upward;		      /* butterfly: below it are callers */
 	uint32_t file, line, repeats; /* as in struct view_row, */
 	struct view_change change;    /* and this, which is found when siblings are sorted */
 };
@@ -46,6 +49,7 @@ struct view_spec {
 	bool totals_overlap; /* those of siblings: a stack may be in several */
 	bool opens_hot;	     /* rows with much weight are open at first */
 	bool in_order;	     /* siblings stay as they are added, all of them */
+	bool has_heads;	     /* so do those of the first level, which are open at first */
 	/* Add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
 	int (*rows)(struct view_scratch *w, const struct sibling *item);
 	bool is_code;		    /* guides of its rows are those of jumps */
@@ -81,8 +85,10 @@ struct view_scratch {
 	size_t nr_levels, cap_levels;
 	struct path_item *paths;
 	size_t nr_paths, cap_paths;
-	uint64_t *self; /* of functions; one more at the end for the hidden kernel */
+	uint64_t *
+		self; /* of functions; one more at the end for the hidden kernel; butterfly: of nodes */
 	size_t cap_self;
+	uint32_t middle;	       /* butterfly: its function */
 	uint32_t *in_nodes, *in_funcs; /* rows_find_containers() */
 	size_t cap_in_nodes, cap_in_funcs;
 };
@@ -96,10 +102,17 @@ int rows_add_sibling(struct view_scratch *w, struct sibling sibling);
 /* Find the container of each function of the snapshot, for view_container(). 0 or -ENOMEM. */
 int rows_find_containers(struct view_scratch *w);
 
-/* functions.c, callers.c, tree.c: add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
+/*
+ * callers.c: make siblings of the paths from FIRST on, one for each function. IS_UPWARD: below them are callers,
+ * else callees. 0 or -ENOMEM.
+ */
+int rows_group_paths(struct view_scratch *w, uint32_t first, uint64_t parent_key, bool is_upward);
+
+/* functions.c, callers.c, tree.c, butterfly.c: add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
 int rows_functions(struct view_scratch *w, const struct sibling *item);
 int rows_callers(struct view_scratch *w, const struct sibling *item);
 int rows_tree(struct view_scratch *w, const struct sibling *item);
+int rows_butterfly(struct view_scratch *w, const struct sibling *item);
 
 uint64_t rows_func_key(const struct snapshot *snapshot, uint32_t func);
 /* Name and object of a row or item; constant texts for those without a function. */

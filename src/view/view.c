@@ -43,6 +43,12 @@ bool view_is_tree(enum view_kind kind)
 	return !view_specs[kind].totals_overlap && !view_specs[kind].in_order;
 }
 
+/* Down a call tree one looks for the heavy branches, whatever they do themselves. */
+enum view_sort view_first_sort(enum view_kind kind)
+{
+	return kind == VIEW_TREE || kind == VIEW_BUTTERFLY ? VIEW_SORT_TOTAL : VIEW_SORT_SELF;
+}
+
 bool view_has_order(enum view_kind kind)
 {
 	return !view_specs[kind].in_order;
@@ -125,7 +131,7 @@ static int finish_siblings(struct view_scratch *w, uint32_t first, uint64_t pare
 	struct sibling other = {.key = hash_u64(parent_key ^ 0x6f74686572u), .func = SNAPSHOT_NONE};
 	size_t nr = first;
 
-	if (w->spec->in_order)
+	if (w->spec->in_order || (w->spec->has_heads && w->nr_levels == 0))
 		return 0;
 	compare_with_baseline(w, first);
 	for (size_t i = first; i < w->nr_siblings; i++) {
@@ -133,10 +139,12 @@ static int finish_siblings(struct view_scratch *w, uint32_t first, uint64_t pare
 			w->siblings[nr++] = w->siblings[i];
 			continue;
 		}
+		other.is_upward = w->siblings[i].is_upward;
 		/* Of subtrees all weight is inside; totals of functions overlap, their self does not. */
 		other.total += w->spec->totals_overlap ? w->siblings[i].self : w->siblings[i].total;
 	}
-	other.self = other.total;
+	/* Of a butterfly's callers nothing is their own. */
+	other.self = w->spec->has_heads && other.is_upward ? 0 : other.total;
 	w->nr_siblings = nr;
 	if (nr - first > 1)
 		qsort_r(w->siblings + first, nr - first, sizeof(*w->siblings), compare_siblings, w);
@@ -250,7 +258,7 @@ static struct view_row row_of(const struct view_scratch *w, const struct level *
 		row.guides = row.is_last ? row.guides & ~bit : row.guides | bit;
 	row.is_open = item->has_children &&
 		      fold_is_open(w->query->fold, item->key,
-				   w->query->opens_all ||
+				   w->query->opens_all || (w->spec->has_heads && row.level == 0) ||
 					   (w->spec->opens_hot &&
 					    item->total >= w->snapshot->total / HOT_SHARE));
 	return row;

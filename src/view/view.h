@@ -17,8 +17,9 @@ enum view_kind {
 	VIEW_FUNCTIONS,
 	VIEW_CALLERS,
 	VIEW_TREE,
-	VIEW_HEALTH,
+	VIEW_BUTTERFLY,
 	VIEW_PROCESSES,
+	VIEW_HEALTH,
 	VIEW_ANNOTATE,
 	VIEW_COUNT
 };
@@ -41,12 +42,14 @@ enum view_names {
 	VIEW_NAMES_COUNT
 };
 
-/* "functions", "callers", "tree", "health", "processes": as --view takes it. NULL: no view that it takes. */
+/* "functions", "callers", "tree" ... as --view takes it. NULL: no view that it takes. */
 const char *view_name(int kind);
 /* "self" ... as --sort takes it. NULL: none that it takes. */
 const char *view_sort_name(int sort);
 /* Its rows have others below them, of stacks. */
 bool view_is_tree(enum view_kind kind);
+/* What its rows are sorted by at first. */
+enum view_sort view_first_sort(enum view_kind kind);
 /* Its rows can be sorted as is asked for. */
 bool view_has_order(enum view_kind kind);
 /* "short", "full", "mangled", "merged", as --names takes it. NULL above the last enum view_names. */
@@ -81,6 +84,8 @@ struct view_query {
 	const struct fold *fold;   /* NULL: the default folding of the kind */
 	uint32_t limit;		   /* at most so many rows, 0: all */
 	double min_pct;		   /* leave out subtrees below this share, 0: none */
+	uint64_t
+		middle; /* butterfly: snap_func.key of its function, 0: the one with most self weight */
 	bool opens_all; /* what is not folded by FOLD is open, also where the kind folds it */
 };
 
@@ -122,6 +127,9 @@ struct view {
 	bool is_cut;	/* there are more rows than the limit allows */
 	struct view_scratch *scratch;
 };
+
+/* snap_func.key of the function with most self weight, 0: there is none. HIDE_KERNEL: of those of programs. */
+uint64_t butterfly_hottest(const struct snapshot *snapshot, bool hide_kernel);
 
 /* The least weight of what QUERY shows. */
 uint64_t view_min_total(const struct snapshot *snapshot, const struct view_query *query);
