@@ -324,6 +324,10 @@ static const struct spec specs[] = {
 	{0, "fold-recursion", NULL,
 	 "cycles of calls that follow each other are one, with their number (key r)", NULL,
 	 FLAG(folds_recursion), SETTING},
+	{0, "mouse", NULL,
+	 "the mouse chooses rows and views, and its wheel moves (key M); the terminal's own copying does "
+	 "not work then",
+	 NULL, FLAG(has_mouse), SETTING},
 	{0, "no-color", NULL, "no colours on the screen, as with NO_COLOR set", NULL,
 	 FLAG(no_color), SETTING},
 	{0, "max-bytes-per-second", "BYTES",

@@ -64,6 +64,7 @@ struct options {
 	enum view_names names;
 	uint64_t limit; /* rows, 0: all */
 	double min_pct; /* of the trees of batch mode: what is less is not shown */
+	bool has_mouse;
 	bool no_color;
 	uint64_t max_bytes_per_s; /* to the terminal, 0: no limit */
 

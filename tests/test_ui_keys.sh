@@ -583,6 +583,61 @@ cursor_on leaf_70
 key q
 see_end 0
 
+# The mouse is the terminal's until it is asked for, and again when it is not, or the program is gone.
+mouse_is() { [ "$(mux display-message -p '#{mouse_standard_flag}')" = "$1" ]; }
+# mouse BUTTON LINE COLUMN, from 0 on: as a terminal tells it
+mouse() {
+	local place="$1;$(($3 + 1));$(($2 + 1))"
+	key -l $'\033'"[<${place}M"
+	[ "$1" != 0 ] || key -l $'\033'"[<${place}m" # let go
+}
+line_of() { screen | grep -nF -- "$1" | head -n 1 | cut -d: -f1; }
+click() { # WORD: in the middle of it
+	local line column
+	line=$(line_of "$1")
+	[ -n "$line" ] || fail "no '$1' to click at"
+	column=$(screen | sed -n "${line}p" | awk -v w="$1" '{ print index($0, w) }')
+	mouse 0 $((line - 1)) "$column"
+}
+with_mouse() {
+	begin "$1" env TERM=xterm-256color "$fake" --log "$work/log" --delay 100
+	see leaf_70
+	until_true "the mouse is not the terminal's" mouse_is 0
+	key M
+	see 'mouse on'
+	until_true "the mouse is not on" mouse_is 1
+	click leaf_10
+	cursor_on leaf_10
+	mouse 65 5 5
+	until_true "the wheel does not move" cursor_not leaf_10
+	mouse 64 5 5
+	cursor_on leaf_10
+	click '3 Call'
+	see 'what it calls'
+	click '1 Func'
+	see_not 'what it calls'
+	cursor_on leaf_10
+	key 5
+	see '% total'
+	click leaf_20
+	see 'self  leaf_20'
+	key Escape
+	key /
+	mouse 0 5 5
+		key Escape
+	key M
+	see 'mouse off'
+	until_true "the mouse is still on" mouse_is 0
+	key M
+	until_true "the mouse is not on" mouse_is 1
+	if [ "$2" = 0 ]; then key q; else kill "-$2" "$(cat "$work/pid")"; fi
+	until_true "the program has not ended" ended
+	until_true "the mouse is not given back" mouse_is 0
+}
+with_mouse 120x40 0
+with_mouse 120x40 KILL
+with_mouse 120x40 SEGV
+
 slow_link
 start 80x24
 key C-c

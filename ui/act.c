@@ -234,6 +234,9 @@ static void act_on_screen(struct ui *ui, enum request request)
 	case REQUEST_SETTINGS:
 		write_settings(ui);
 		break;
+	case REQUEST_MOUSE:
+		ui_set_mouse(ui, !ui->has_mouse);
+		break;
 	case REQUEST_REDRAW:
 		clearok(curscr, TRUE); /* everything, with the next refresh */
 		break;

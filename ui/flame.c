@@ -111,6 +111,16 @@ static void draw_info(struct ui *ui, int line)
 	draw_text(&ui->screen, line, 0, STYLE_HEADER, text);
 }
 
+/* The line of the screen that a cell is drawn on, -1: none. */
+static int line_of(const struct flame_state *f, size_t cell)
+{
+	int64_t at = (int64_t)f->flame.cells[cell].depth - f->top;
+
+	if (at < 0 || at >= f->nr_lines)
+		return -1;
+	return f->line + (int)(f->is_icicle ? at : f->nr_lines - 1 - at);
+}
+
 void flame_draw(struct ui *ui, int line, int nr)
 {
 	struct flame_state *f = &ui->flame;
@@ -124,13 +134,26 @@ void flame_draw(struct ui *ui, int line, int nr)
 	f->top = MIN(f->top, depth > 0 ? depth - 1 : 0);
 	if (depth + 2 > f->top + lines)
 		f->top = depth + 2 > lines ? depth + 2 - lines : 0;
+	f->line = line;
+	f->nr_lines = (int)lines;
 	for (size_t i = 0; i < f->flame.nr; i++) {
-		uint32_t at = f->flame.cells[i].depth;
+		int at = line_of(f, i);
 
-		if (at < f->top || at - f->top >= lines)
-			continue;
-		at -= f->top;
-		draw_cell(ui, i, line + (int)(f->is_icicle ? at : lines - 1 - at));
+		if (at >= 0)
+			draw_cell(ui, i, at);
+	}
+}
+
+void flame_click(struct ui *ui, int line, int column)
+{
+	struct flame_state *f = &ui->flame;
+
+	for (size_t i = 0; build(ui) && i < f->flame.nr; i++) {
+		const struct flame_cell *cell = &f->flame.cells[i];
+
+		if (line_of(f, i) == line && column >= cell->column &&
+		    column < cell->column + cell->width)
+			f->cursor_key = ui->snapshot->nodes[cell->node].key;
 	}
 }
 

@@ -95,6 +95,8 @@ const struct ui_key ui_keys[] = {
 	{"W", "Program", "write all views and formats to one .tar", {{'W', REQUEST_BUNDLE}}},
 	{"O", "Program", "begin like this from now on: write the settings file",
 	 {{'O', REQUEST_SETTINGS}}},
+	{"M", "Program", "mouse on and off: click and wheel; the terminal's copying is off meanwhile",
+	 {{'M', REQUEST_MOUSE}}},
 	{"? h F1", "Program", "this help",
 	 {{'?', REQUEST_HELP}, {'h', REQUEST_HELP}, {CODE(KEY_F(1)), REQUEST_HELP}}},
 	{"Ctrl-L", "Program", "draw the screen anew", {{KEY_CTRL('L'), REQUEST_REDRAW}}},

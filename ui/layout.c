@@ -155,6 +155,7 @@ static int notes_width(const struct note *notes, size_t nr)
 /* As the keys 1, 2 ... have them. */
 static const int tabs[] = {VIEW_FUNCTIONS, VIEW_CALLERS,   VIEW_TREE,  VIEW_BUTTERFLY,
 			   TAB_FLAME,	   VIEW_PROCESSES, VIEW_HEALTH};
+_Static_assert(TAB_COUNT <= TABS_MAX, "every tab has a key");
 _Static_assert(ARRAY_SIZE(tabs) == TAB_COUNT, "every view has a tab");
 
 static bool tab_is_here(const struct ui *ui, int tab)
@@ -211,10 +212,12 @@ static void draw_tabs(struct ui *ui, int line)
 	int column = 0;
 
 	nr = fit_notes(notes, nr, screen->columns - tabs_width(ui, is_short));
+	ui->places.tabs_line = line;
 	for (int tab = 0; tab < TAB_COUNT; tab++) {
 		tab_text(ui, tab, is_short, text, sizeof(text));
 		column += draw_text(screen, line, column,
 				    tab_is_here(ui, tab) ? STYLE_TAB_HERE : STYLE_TAB, text);
+		ui->places.tab_ends[tab] = column;
 	}
 	column = screen->columns - notes_width(notes, nr);
 	for (size_t i = 0; i < nr; i++) {
@@ -387,6 +390,8 @@ static void draw_view(struct ui *ui)
 	nr_rows = MAX(lines - nr_last - rows, 0);
 	assert(nr_last >= 0 && nr_rows + nr_last <= lines);
 	/* The titles stand above columns whose width depends on the rows. */
+	ui->places.tabs_line = -1;
+	ui->places.rows_line = rows;
 	list_set_height(ui_list(ui), (uint32_t)MAX(nr_rows, 1));
 	row_measure(ui, nr_rows);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); line += nr[i++]) {

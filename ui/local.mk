@@ -12,6 +12,7 @@ libui_a_SOURCES = \
 	ui/layout.c \
 	ui/list.c ui/list.h \
 	ui/menu.c ui/menu.h \
+	ui/mouse.c \
 	ui/narrow.c \
 	ui/past.c \
 	ui/progress.c \

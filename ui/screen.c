@@ -267,6 +267,34 @@ void screen_resume(struct screen *screen)
 	curs_set(0);
 }
 
+bool screen_set_mouse(struct screen *screen, bool is_on)
+{
+	mmask_t wanted = is_on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0;
+
+	(void)screen;
+	mouseinterval(0); /* a click is told at once */
+	return mousemask(wanted, NULL) == wanted && (!is_on || has_mouse());
+}
+
+struct mouse screen_mouse(struct screen *screen)
+{
+	struct mouse ret = {.kind = MOUSE_NOTHING};
+	MEVENT event;
+
+	(void)screen;
+	if (getmouse(&event) != OK)
+		return ret;
+	ret.line = event.y;
+	ret.column = event.x;
+	if (event.bstate & BUTTON1_PRESSED)
+		ret.kind = MOUSE_CLICK;
+	else if (event.bstate & BUTTON4_PRESSED)
+		ret.kind = MOUSE_WHEEL_UP;
+	else if (event.bstate & BUTTON5_PRESSED)
+		ret.kind = MOUSE_WHEEL_DOWN;
+	return ret;
+}
+
 bool screen_key(struct screen *screen, int *ret_key, bool *ret_is_code)
 {
 	wint_t key = 0;

@@ -71,6 +71,19 @@ void screen_resume(struct screen *screen);
 bool screen_is_ours(const struct screen *screen);
 
 /*
+ * Clicks and the wheel are keys from now on (KEY_MOUSE), and the terminal's own copying by the mouse does not work; or
+ * no longer. False: this terminal has none.
+ */
+bool screen_set_mouse(struct screen *screen, bool is_on);
+/* What a KEY_MOUSE tells. */
+enum mouse_kind { MOUSE_NOTHING, MOUSE_CLICK, MOUSE_WHEEL_UP, MOUSE_WHEEL_DOWN };
+struct mouse {
+	enum mouse_kind kind;
+	int line, column;
+};
+struct mouse screen_mouse(struct screen *screen);
+
+/*
  * The next key that waits: true with a curses key code (*RET_IS_CODE) or a
  * character in *RET_KEY; false when there is none.
  */

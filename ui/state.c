@@ -104,6 +104,18 @@ void ui_show(struct ui *ui, enum view_kind kind)
 	ui_build(ui);
 }
 
+void ui_set_mouse(struct ui *ui, bool is_on)
+{
+	bool is_there = screen_set_mouse(&ui->screen, is_on);
+
+	ui->has_mouse = is_on && is_there;
+	if (!is_there && is_on)
+		ui_say(ui, true, "this terminal tells nothing of a mouse");
+	else
+		ui_say(ui, false,
+		       is_on ? "mouse on: M gives it back to the terminal" : "mouse off");
+}
+
 void ui_await_samples(struct ui *ui)
 {
 	ui->awaiting_since_ns = ui->now_ns;

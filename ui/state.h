@@ -14,6 +14,7 @@
 #include "ui/screen.h"
 #include "ui/ui.h"
 
+#define TABS_MAX	 9 /* each has a digit as its key */
 #define MESSAGE_TEXT_MAX (2 * ERR_TEXT_MAX)
 
 struct ui;
@@ -55,6 +56,7 @@ struct flame_state {
 	uint32_t zoom;		       /* in this picture */
 	size_t cursor;		       /* in flame.cells */
 	uint32_t top;		       /* depth of the first line that is seen */
+	int line, nr_lines;	       /* where it was drawn */
 	struct flame flame;
 };
 
@@ -111,6 +113,12 @@ struct ui {
 	bool has_strip;	   /* past.c */
 	uint64_t spike_ns; /* the busy second that was found last, 0: none */
 
+	bool has_mouse;
+	/* Where the last drawing has put what can be clicked at; lines are -1 where it is not there. */
+	struct {
+		int tabs_line, tab_ends[TABS_MAX], rows_line;
+	} places;
+
 	bool is_switched; /* the mode was changed and the window is not full of it yet */
 
 	bool is_stale; /* rows must be built anew */
@@ -146,6 +154,8 @@ void ui_ask(struct ui *ui);
 void ui_command(struct ui *ui, enum command_kind kind, uint64_t value);
 /* Ask often until there are samples again: at the start, after a switch. */
 void ui_await_samples(struct ui *ui);
+/* The mouse is ours, or the terminal's. */
+void ui_set_mouse(struct ui *ui, bool is_on);
 /* The list on the screen; what its rows are made from. */
 struct list *ui_list(struct ui *ui);
 struct view_query ui_query(const struct ui *ui, const struct fold *fold);
@@ -158,6 +168,11 @@ void ui_show(struct ui *ui, enum view_kind kind);
 void act_on_key(struct ui *ui, int key, bool is_code);
 /* The view on the screen. */
 const struct ui_view *ui_view(const struct ui *ui);
+
+/* --- mouse.c --- */
+
+/* A KEY_MOUSE has come. */
+void mouse_act(struct ui *ui);
 
 /* --- tree.c: folding, for the views that are trees --- */
 
@@ -209,6 +224,8 @@ uint32_t ui_chosen(struct ui *ui);
 bool flame_request(struct ui *ui, enum request request);
 /* Draw it on NR lines from LINE on. */
 void flame_draw(struct ui *ui, int line, int nr);
+/* Its cursor goes to what is drawn at this place of the screen, if there is something. */
+void flame_click(struct ui *ui, int line, int column);
 
 /* --- narrow.c --- */
 

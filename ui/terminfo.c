@@ -49,6 +49,8 @@ int restore_prepare(struct restore *restore, int tty_fd, const char *term, struc
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		restore_add(restore, capability(names[i]));
+	if (capability("kmous")) /* terminfo has no name for their end */
+		restore_add(restore, "\033[?1006l\033[?1000l");
 	if (!capability("rmcup"))
 		restore_add(restore, "\r\n");
 	terminal = cur_term;

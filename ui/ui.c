@@ -204,7 +204,10 @@ static void on_keys(struct ui *ui, int *empty_reads)
 	int key = 0, nr = 0;
 
 	while (nr < KEYS_PER_TURN && ui->status < 0 && screen_key(&ui->screen, &key, &is_code)) {
-		act_on_key(ui, key, is_code);
+		if (is_code && key == KEY_MOUSE)
+			mouse_act(ui);
+		else
+			act_on_key(ui, key, is_code);
 		nr++;
 	}
 	*empty_reads = nr ? 0 : *empty_reads + 1;
@@ -316,6 +319,8 @@ int ui_run(const struct ui_config *config, struct channel *channel, struct err *
 		   0) {
 		ui.status = 1;
 	} else {
+		if (config->has_mouse)
+			ui_set_mouse(&ui, true);
 		loop(&ui, signals_fd);
 		screen_close(&ui.screen);
 	}

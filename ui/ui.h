@@ -21,6 +21,7 @@ struct ui_config {
 	enum view_sort sort;  /* to begin with; by self the call tree begins with total */
 	uint64_t delay_ns;
 	uint64_t window_ns;
+	bool has_mouse; /* to begin with */
 	bool no_color;
 	uint64_t max_bytes_per_s; /* that are sent to the terminal by redraws, 0: no limit */
 
