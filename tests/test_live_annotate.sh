@@ -93,6 +93,26 @@ check "what is not there is said" grep -q "no function that was sampled has 'no_
 check "folded has no place for it" grep -q 'exclude each other' "$tmp/err"
 [ "$failed" = 0 ] || head -40 "$tmp/out"
 
+# Code that is made at run time, from the memory of the process; when it has moved, from where it is.
+made_has_its_loop()
+{
+	"$STACKTOP" -b -n 1 -d 2 --window=1 -p "$jit" --annotate="$1" --format=json >"$tmp/out" 2>"$tmp/err" || why=$(cat "$tmp/err")
+	jq -e '.annotation | [.instructions[] | .text | split(" ")[0]] == ["movq", "decq", "jne", "retq"] and
+		.instructions[2].target == .instructions[1].address and .elsewhere * 2 < .total' "$tmp/out" >/dev/null ||
+		why="$why $(jq -c .annotation "$tmp/out")"
+}
+if [ "$(uname -m)" = x86_64 ] && gcc -O1 -o "$tmp/jit" "$top_srcdir/tests/targets/jit.c"; then
+	start "$tmp/jit"
+	jit=$last_pid
+	trap 'rm -f "/tmp/perf-$jit.map"; live_cleanup' EXIT
+	look "made code" made_has_its_loop jit_first && pass "made code"
+	kill -USR1 "$jit"
+	wait_for 20 grep -q jit_second "/tmp/perf-$jit.map"
+	look "made code that has moved" made_has_its_loop jit_first && pass "made code that has moved"
+	look "made code in its place" made_has_its_loop jit_second && pass "made code in its place"
+	kill -KILL "$jit"
+fi
+
 # On the screen: opened on a row, with the cursor on the hottest, and left again.
 "$tmp/hot" &
 hot=$!
@@ -100,6 +120,8 @@ term_start 100x30 "$STACKTOP" -p "$hot"
 see '[0-9] hot_divide '
 key A
 see '<-- hottest' && see 'hot_divide in hot, .*skid'
+key / j n e Enter
+see '/jne'
 key H
 see '[0-9]+/[0-9]+' && see ' retq?$'
 key Enter

@@ -7,8 +7,10 @@
 
 #include "src/base/cleanup.h"
 #include "src/loader/instructions.h"
+#include "src/loader/jit_code.h"
 #include "src/loader/protocol.h"
 #include "tests/loader_helpers.h"
+#include "unwind/code.h"
 
 #include <inttypes.h>
 
@@ -184,6 +186,125 @@ static void has_no_code(void **state)
 	assert_int_equal(reply.status, LOADER_FAILED);
 }
 
+/* --- code that a process makes --- */
+
+#ifdef __x86_64__
+
+#define MADE	2u
+#define MADE_AT 0x7f0000005ff7ull /* it goes on in the next page */
+
+/* mov %rdi,%rax; 1: dec %rax; jnz 1b; call 7f0000008000 */
+static const uint8_t made[] = {0x48, 0x89, 0xf8, 0x48, 0xff, 0xc8, 0x75,
+			       0xfb, 0xe8, 0xfc, 0x1f, 0x00, 0x00};
+
+static int file_with(const char *text)
+{
+	int fd = memfd_create("map", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	return fd;
+}
+
+/* The memory from 7f0000004000 on, of which the pages in MASK are there. */
+static int memory_with(uint32_t mask)
+{
+	static uint8_t piece[CODE_PIECE_BYTES];
+	int fd = memfd_create("memory", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	memcpy(piece + MADE_AT % CODE_PIECE_BYTES, made, sizeof(made));
+	assert_int_equal(write(fd, &mask, sizeof(mask)), sizeof(mask));
+	assert_int_equal(write(fd, piece, sizeof(piece)), sizeof(piece));
+	return fd;
+}
+
+static uint64_t at_epoch(uint16_t epoch, uint64_t addr)
+{
+	return (uint64_t)epoch << JIT_EPOCH_SHIFT | addr;
+}
+
+/* The map of MADE is MAP now, of this EPOCH. */
+static void read_map(struct fixture *f, const char *map, bool is_next, uint16_t epoch)
+{
+	struct loader_reply reply;
+
+	assert_int_equal(loader_add_jit(f->client, MADE, file_with(map), is_next), 0);
+	assert_int_equal(loader_request_jit(f->client, MADE, epoch), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.status, LOADER_OK);
+}
+
+/* Ask for what is at ADDR, with MASK's pages of NR_PIECES from BASE on. */
+static enum loader_status ask_made(struct fixture *f, uint64_t addr, uint16_t epoch, uint32_t mask,
+				   uint64_t base, uint32_t nr_pieces, struct instructions *ret)
+{
+	struct loader_reply reply;
+
+	*ret = (struct instructions){0};
+	assert_int_equal(loader_request_made_code(f->client, MADE, at_epoch(1, addr), epoch,
+						  memory_with(mask), base, nr_pieces),
+			 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.kind, LOADER_REPLY_CODE);
+	if (reply.status == LOADER_OK) {
+		assert_int_equal(instructions_take(reply.blob_fd, ret), 0);
+		close(reply.blob_fd);
+	}
+	return reply.status;
+}
+
+static void made_code_is_listed(void **state)
+{
+	struct fixture *f = *state;
+	struct instructions in;
+
+	read_map(f, "7f0000005ff7 d work\n7f0000008000 10 called\n", false, 1);
+#ifndef HAVE_CAPSTONE
+	assert_int_equal(ask_made(f, MADE_AT, 1, 6, 0x7f0000004000, 1, &in), LOADER_NOT_BUILT);
+	skip();
+#endif
+	assert_int_equal(ask_made(f, MADE_AT + 3, 1, 6, 0x7f0000004000, 1, &in), LOADER_OK);
+	assert_int_equal(in.nr, 4);
+	assert_false(in.is_cut);
+	assert_true(in.vaddr == MADE_AT && in.all[0].off == MADE_AT);
+	assert_string_equal(in.text + in.all[1].text, "decq %rax");
+	assert_true(in.all[2].target == in.all[1].off && !in.all[2].is_call);
+	assert_true(in.all[3].target == 0x7f0000008000 && in.all[3].is_call);
+	assert_non_null(strstr(in.text + in.all[3].text, " <called>"));
+	instructions_done(&in);
+	/* Its second page is gone: what is left of it is data. */
+	assert_int_equal(ask_made(f, MADE_AT, 1, 2, 0x7f0000004000, 1, &in), LOADER_OK);
+	assert_true(in.is_cut);
+	assert_true(in.all[in.nr - 1].off + in.all[in.nr - 1].bytes == 0x7f0000006000);
+	instructions_done(&in);
+}
+
+static void made_code_that_is_not_there_is_not_listed(void **state)
+{
+	struct fixture *f = *state;
+	struct instructions in;
+
+	read_map(f, "7f0000005ff7 d work\n", false, 1);
+#ifndef HAVE_CAPSTONE
+	skip();
+#endif
+	assert_int_equal(ask_made(f, MADE_AT, 1, 4, 0x7f0000004000, 1, &in), LOADER_FAILED);
+	assert_int_equal(ask_made(f, MADE_AT, 1, 6, 0x7f0000008000, 1, &in), LOADER_FAILED);
+	assert_int_equal(ask_made(f, MADE_AT, 1, 6, 0x7f0000000000, 1, &in), LOADER_FAILED);
+	assert_int_equal(ask_made(f, MADE_AT, 1, 6, 0x7f0000004000, 2, &in), LOADER_FAILED);
+	assert_int_equal(ask_made(f, MADE_AT, 1, 6, 0x7f0000004000, 0, &in), LOADER_FAILED);
+	assert_int_equal(ask_made(f, MADE_AT, 1, 6, UINT64_MAX, 1, &in), LOADER_FAILED);
+	assert_int_equal(ask_made(f, MADE_AT + 0x100, 1, 6, 0x7f0000004000, 1, &in), LOADER_FAILED);
+	assert_int_equal(ask_made(f, MADE_AT, 1, 6, 0x7f0000004000, 1, &in), LOADER_OK);
+	instructions_done(&in);
+	/* Other code stands there now. */
+	read_map(f, "7f0000005ff7 d work\n7f0000005ff7 d other\n", true, 1);
+	assert_int_equal(ask_made(f, MADE_AT, 2, 6, 0x7f0000004000, 1, &in), LOADER_FAILED);
+}
+
+#endif
+
 /* --- lies --- */
 
 #define NR_LIES 2
@@ -269,6 +390,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(is_what_objdump_says, fixture_new, fixture_free),
 		cmocka_unit_test_setup_teardown(has_its_lines, fixture_new, fixture_free),
 		cmocka_unit_test_setup_teardown(has_no_code, fixture_new, fixture_free),
+#ifdef __x86_64__
+		cmocka_unit_test_setup_teardown(made_code_is_listed, fixture_new, fixture_free),
+		cmocka_unit_test_setup_teardown(made_code_that_is_not_there_is_not_listed,
+						fixture_new, fixture_free),
+#endif
 		cmocka_unit_test(lies_are_refused),
 	};
 

@@ -17,14 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAG_SHIFT 32 /* of the annotation's number in the tag of a request for source */
+#define MADE_TRIES_MAX 5
+#define TAG_SHIFT      32 /* of the annotation's number in the tag of a request for source */
 
 struct annotation {
 	uint64_t key;
 	struct profile_func func;
-	bool is_asked;	 /* at the loader */
-	bool is_there;	 /* INSTRUCTIONS are */
-	const char *why; /* they never will be; else NULL */
+	bool is_asked; /* at the loader */
+	bool is_made; /* code that a process makes: FUNC's module is that process's, offsets are addresses */
+	uint32_t nr_tries; /* of made code, which changes as it is read */
+	bool is_there;	   /* INSTRUCTIONS are */
+	const char *why;   /* they never will be; else NULL */
 	struct instructions instructions;
 	uint32_t number; /* tells what was asked for it from what was for others */
 	/* source files: those that have been asked for, of those without an answer, and until when they are waited for */
@@ -118,18 +121,48 @@ void annotate_take_source(struct engine *engine, const struct broker_file_reply 
 
 /* --- instructions --- */
 
+/* The offset in the code: without the epoch of code that a process makes. */
+static uint64_t code_off(const struct annotation *a, uint64_t off)
+{
+	return a->is_made ? off & RESOLVE_JIT_ADDR_MASK : off;
+}
+
+/* The instruction that holds OFF, or SNAPSHOT_NONE. */
+static uint32_t instruction_at(const struct instructions *in, uint64_t off)
+{
+	uint32_t after = (uint32_t)search_first(in->nr, i, in->all[i].off > off);
+
+	if (after == 0 || off - in->all[after - 1].off >= in->all[after - 1].bytes)
+		return SNAPSHOT_NONE;
+	return after - 1;
+}
+
+/*
+ * What was asked for another function of the file is told from what was asked for this one by where it begins;
+ * of code that a process makes, by the place that was asked for.
+ */
+static bool is_answer(const struct annotation *a, const struct instructions *in)
+{
+	if (a->is_made)
+		return instruction_at(in, code_off(a, a->func.off)) != SNAPSHOT_NONE;
+	return in->nr > 0 && in->all[0].off == a->func.off;
+}
+
 void annotate_take(struct engine *engine, uint32_t module, enum loader_status status,
 		   struct instructions *instructions)
 {
 	struct annotation *a = engine->annotation;
 
-	/* What was asked for another function of the file is told from it by where it begins. */
 	if (!a || !a->is_asked || a->func.module != module || a->is_there)
 		return;
-	if (status == LOADER_OK &&
-	    (instructions->nr == 0 || instructions->all[0].off != a->func.off))
+	if (status == LOADER_OK && !is_answer(a, instructions))
 		return;
 	a->is_asked = false;
+	if (status == LOADER_FAILED && a->is_made) {
+		if (++a->nr_tries >= MADE_TRIES_MAX)
+			a->why = "its code cannot be read, or is not there any more";
+		return;
+	}
 	if (status != LOADER_OK) {
 		a->why = status == LOADER_NO_CODE ? "code of a machine that is not disassembled"
 						  : loader_status_text(status);
@@ -151,7 +184,7 @@ static const char *why_not(const struct profile_func *func, int error)
 	case -ESTALE:
 		return "its file is gone";
 	case -ENOTSUP:
-		return "code that was made at run time is in no file";
+		return "code that was made at run time, of which nothing is known";
 	case -ENOMEM:
 		return "out of memory";
 	default:
@@ -159,9 +192,31 @@ static const char *why_not(const struct profile_func *func, int error)
 	}
 }
 
+/*
+ * The place in the code that a process makes which has most samples; of those of the present epoch, if there are
+ * such: older ones may be of code that has gone. NULL: the samples are in no such code.
+ */
+static const struct profile_address *made_place(const struct annotation *a)
+{
+	const struct profile_address *best = NULL;
+
+	for (size_t i = 0; i < a->addresses.nr; i++) {
+		const struct profile_address *address = &a->addresses.all[i];
+		uint64_t epoch = address->off & ~RESOLVE_JIT_ADDR_MASK;
+		uint64_t best_epoch = best ? best->off & ~RESOLVE_JIT_ADDR_MASK : 0;
+
+		if (proc_is_jit(address->module) &&
+		    (!best || epoch > best_epoch ||
+		     (epoch == best_epoch && address->weight > best->weight)))
+			best = address;
+	}
+	return best;
+}
+
 /* Ask for the instructions, if they are to be had. ADDRESSES are up to date. */
 static void ask(struct engine *engine, struct annotation *a)
 {
+	const struct profile_address *made;
 	uint64_t last;
 	int r;
 
@@ -171,21 +226,17 @@ static void ask(struct engine *engine, struct annotation *a)
 		a->why = "it is not in the profile any more";
 		return;
 	}
-	last = a->addresses.nr ? a->addresses.all[a->addresses.nr - 1].off : a->func.off;
+	made = made_place(a);
+	a->is_made = made != NULL;
+	if (made) {
+		a->func.module = made->module;
+		a->func.off = made->off;
+	}
+	last = a->addresses.nr && !made ? a->addresses.all[a->addresses.nr - 1].off : a->func.off;
 	r = resolve_ask_code(engine->resolver, a->func.module, a->func.off, MAX(last, a->func.off));
 	a->is_asked = r == 0;
 	if (r < 0 && r != -EAGAIN)
 		a->why = why_not(&a->func, r);
-}
-
-/* The instruction that holds OFF, or SNAPSHOT_NONE. */
-static uint32_t instruction_at(const struct instructions *in, uint64_t off)
-{
-	uint32_t after = (uint32_t)search_first(in->nr, i, in->all[i].off > off);
-
-	if (after == 0 || off - in->all[after - 1].off >= in->all[after - 1].bytes)
-		return SNAPSHOT_NONE;
-	return after - 1;
 }
 
 static struct snap_instruction snap_of(const struct annotation *a, const struct instruction *from)
@@ -212,7 +263,9 @@ static struct snap_instruction snap_of(const struct annotation *a, const struct 
 		ret.target = instruction_at(in, from->target);
 	if (ret.target != SNAPSHOT_NONE && in->all[ret.target].off != from->target)
 		ret.target = SNAPSHOT_NONE;
-	/* A jump to another function is a call that does not come back. */
+	/* A jump to another function is a call that does not come back. Made code goes by its names. */
+	if (a->is_made)
+		return ret;
 	if (from->is_call || instruction_at(in, from->target) == SNAPSHOT_NONE)
 		ret.callee = profile_func_key(a->func.module, from->target);
 	return ret;
@@ -231,7 +284,9 @@ static void fill(const struct annotation *a, struct snap_annotation *ret)
 	ret->is_cut = in->is_cut;
 	for (size_t i = 0; i < a->addresses.nr; i++) {
 		const struct profile_address *address = &a->addresses.all[i];
-		uint32_t at = instruction_at(in, address->off);
+		bool is_here = !a->is_made || address->module == a->func.module;
+		uint32_t at =
+			is_here ? instruction_at(in, code_off(a, address->off)) : SNAPSHOT_NONE;
 
 		ret->total += address->weight;
 		if (at == SNAPSHOT_NONE) {

@@ -14,6 +14,7 @@
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/loader/answer.h"
+#include "src/loader/jit_code.h"
 #include "src/loader/modules.h"
 #include "src/loader/protocol.h"
 #include "src/loader/turns.h"
@@ -280,6 +281,22 @@ int loader_request_code(struct loader_client *c, uint32_t module, uint64_t off, 
 	return request_put(c, LOADER_REPLY_CODE, module, offs, ARRAY_SIZE(offs));
 }
 
+int loader_request_made_code(struct loader_client *c, uint32_t id, uint64_t off, uint16_t epoch,
+			     int memory, uint64_t base, uint32_t nr_pieces)
+{
+	struct loader_module *module = loader_modules_find(&c->modules, id);
+	const uint64_t offs[] = {off, base, 0, nr_pieces,
+				 (off & ((1ull << JIT_EPOCH_SHIFT) - 1)) |
+					 (uint64_t)epoch << JIT_EPOCH_SHIFT};
+	int r;
+
+	/* Such a module has no debug files: the memory is one. */
+	if (module)
+		loader_module_close_debug(module);
+	r = loader_add_debug(c, id, memory);
+	return r < 0 ? r : request_put(c, LOADER_REPLY_CODE, id, offs, ARRAY_SIZE(offs));
+}
+
 int loader_request_lines(struct loader_client *c, uint32_t module, const uint64_t *offs,
 			 uint32_t nr)
 {
@@ -540,7 +557,7 @@ static enum protocol_kind protocol_kind_of(const struct loader_module *module,
 	case LOADER_REPLY_JIT_FRAMES:
 		return PROTOCOL_JIT_FRAMES;
 	case LOADER_REPLY_CODE:
-		return PROTOCOL_CODE;
+		return module->is_jit ? PROTOCOL_MADE_CODE : PROTOCOL_CODE;
 	case LOADER_REPLY_LINES:
 		return PROTOCOL_LINES;
 	default:

@@ -195,6 +195,16 @@ int loader_request_names(struct loader_client *client, uint32_t module, const ui
 int loader_request_code(struct loader_client *client, uint32_t module, uint64_t off, uint64_t last);
 
 /*
+ * The instructions of code that a process has made: of what is called by one name at OFF, an address with its
+ * epoch, if it is called so at the present EPOCH as well. MEMORY (owned by the client, also on failure) has NR_PIECES
+ * pieces of the process's memory from the address BASE on, as code_piece_... of unwind/code.h are read: a mask of pages for
+ * each, then all pieces.
+ */
+int loader_request_made_code(struct loader_client *client, uint32_t module, uint64_t off,
+			     uint16_t epoch, int memory, uint64_t base, uint32_t nr_pieces);
+#define LOADER_PIECES_MAX 16u
+
+/*
  * The functions and lines at OFFS, as above. A file on which the loader fails is not asked for lines again; its
  * names and its table are not concerned.
  */

@@ -12,6 +12,8 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/loader/demangle.h"
+#include "src/loader/jit_code.h"
+#include "src/loader/jit_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -90,6 +92,18 @@ static bool is_call(const struct listing *l)
 	return cs_insn_group(l->handle, l->insn, CS_GRP_CALL);
 }
 
+/* The name of the code that a process has made and that begins at ADDR. */
+static bool name_made(const struct listing *l, uint64_t addr, char *out, size_t size)
+{
+	struct jit_place place;
+
+	if (!jit_code_find(l->entry->jit_code, addr | l->code->above, &place) ||
+	    place.from != (addr | l->code->above))
+		return false;
+	jit_text(place.name, out, size);
+	return true;
+}
+
 /* " <name>" of the function that begins at OFF of the file; "": it has no name. */
 static void name_target(const struct listing *l, uint64_t off, char *out, size_t size)
 {
@@ -97,6 +111,11 @@ static void name_target(const struct listing *l, uint64_t off, char *out, size_t
 	struct symbols_place place = {.last = UINT64_MAX};
 
 	out[0] = '\0';
+	if (l->entry->jit_code) {
+		if (name_made(l, off, name, sizeof(name)))
+			snprintf(out, size, " <%s>", name);
+		return;
+	}
 	if (!l->entry->symbols || !symbols_find(l->entry->symbols, off, &place) ||
 	    place.start != off ||
 	    symbols_text(l->entry->symbols, place.name, l->files->all, l->files->nr, mangled) < 0)

@@ -18,7 +18,8 @@ struct code_bytes {
 	const uint8_t *data;
 	size_t len;
 	uint64_t off, vaddr; /* of the first byte: in the file, and by the file's own addresses */
-	bool is_cut;	     /* the function is longer */
+	uint64_t above; /* of code that a process has made: the epoch, in place of the upper bits */
+	bool is_cut;	/* the function is longer */
 };
 
 /*

@@ -22,6 +22,7 @@ libloader_a_SOURCES = \
 	src/loader/kallsyms.c src/loader/kallsyms.h \
 	src/loader/name_rank.c src/loader/name_rank.h \
 	src/loader/lines.c src/loader/lines.h \
+	src/loader/made_code.c src/loader/made_code.h \
 	src/loader/mapped.c src/loader/mapped.h \
 	src/loader/modules.c src/loader/modules.h \
 	src/loader/names.c \

@@ -49,6 +49,11 @@ enum protocol_kind {
 	PROTOCOL_JIT_FRAMES,
 	/* offs: where a function begins, the last place in it that was sampled, and 1: with source lines, or 0 */
 	PROTOCOL_CODE,
+	/*
+	 * the same of made code; offs: a place that was sampled, with its epoch; the address of the memory in the
+	 * debug file; 0; its pieces, see loader_request_made_code(); the place at the present epoch
+	 */
+	PROTOCOL_MADE_CODE,
 	PROTOCOL_LINES,
 	PROTOCOL_KIND_COUNT,
 };

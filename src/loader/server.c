@@ -15,6 +15,7 @@
 #include "src/loader/elf_file.h"
 #include "src/loader/jit_told.h"
 #include "src/loader/lines.h"
+#include "src/loader/made_code.h"
 #include "src/loader/mapped.h"
 #include "src/loader/protocol.h"
 #include "src/loader/sandbox.h"
@@ -471,6 +472,20 @@ static int serve_code(struct loader_server *server)
 	return r < 0 ? r : output_fill(server, listing, len);
 }
 
+static int serve_made_code(struct loader_server *server)
+{
+	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
+	int memory = server->attached.nr_debug > 0 ? server->attached.debug[0] : -1;
+	AUTO_FREE void *listing = NULL;
+	size_t len = 0;
+	/* A loader that has not read the map reads it now. */
+	int r = entry->jit_code ? 0 : serve_jit(server, 0);
+
+	if (r == 0)
+		r = made_code_list(&server->request, entry, memory, &listing, &len);
+	return r < 0 ? r : output_fill(server, listing, len);
+}
+
 static int serve_lines(struct loader_server *server)
 {
 	struct cache_files files = files_of(&server->attached);
@@ -510,6 +525,8 @@ static int serve_kind(struct loader_server *server)
 		return server->names ? serve_names(server) : -EINVAL;
 	case PROTOCOL_CODE:
 		return server->attached.output < 0 ? -EINVAL : serve_code(server);
+	case PROTOCOL_MADE_CODE:
+		return server->attached.output < 0 ? -EINVAL : serve_made_code(server);
 	case PROTOCOL_LINES:
 		return server->names ? serve_lines(server) : -EINVAL;
 	case PROTOCOL_JIT_FRAMES:

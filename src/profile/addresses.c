@@ -44,12 +44,14 @@ uint64_t profile_func_key(uint32_t module, uint64_t off)
 	return func_key(&(struct func){.module = module, .off = off});
 }
 
-static int add(struct profile_addresses *a, uint64_t off, uint64_t weight, uint64_t samples)
+static int add(struct profile_addresses *a, const struct frame *frame,
+	       const struct profile_address *sums)
 {
 	if (vec_reserve(&a->all, &a->cap, a->nr + 1, UINT32_MAX) < 0)
 		return -ENOMEM;
-	a->all[a->nr++] =
-		(struct profile_address){.off = off, .weight = weight, .samples = samples};
+	a->all[a->nr] = *sums;
+	a->all[a->nr].off = frame->off;
+	a->all[a->nr++].module = frame->module;
 	return 0;
 }
 
@@ -57,10 +59,12 @@ static int compare(const void *left, const void *right)
 {
 	const struct profile_address *a = left, *b = right;
 
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
 	return a->off < b->off ? -1 : a->off > b->off;
 }
 
-/* One entry for each offset. */
+/* One entry for each place. */
 static void join(struct profile_addresses *a)
 {
 	size_t nr = 0;
@@ -68,7 +72,7 @@ static void join(struct profile_addresses *a)
 	if (a->nr > 1)
 		qsort(a->all, a->nr, sizeof(*a->all), compare);
 	for (size_t i = 0; i < a->nr; i++) {
-		if (nr == 0 || a->all[nr - 1].off != a->all[i].off) {
+		if (nr == 0 || compare(&a->all[nr - 1], &a->all[i]) != 0) {
 			a->all[nr++] = a->all[i];
 			continue;
 		}
@@ -85,8 +89,7 @@ static int collect(const struct profile *p, const struct profile_address *sums, 
 	for (uint32_t node = 1; node < p->tree.nr; node++) {
 		const struct frame *frame = &p->frames.frames[tree_frame(&p->tree, node)];
 
-		if (sums[node].weight && frame->func == func &&
-		    add(ret, frame->off, sums[node].weight, sums[node].samples) < 0)
+		if (sums[node].weight && frame->func == func && add(ret, frame, &sums[node]) < 0)
 			return -ENOMEM;
 	}
 	join(ret);

@@ -191,16 +191,17 @@ bool profile_find_func(const struct profile *profile, uint64_t key, struct profi
 /* The key that a function at OFF of MODULE has in snapshots, if there is one. */
 uint64_t profile_func_key(uint32_t module, uint64_t off);
 
-/* Samples of the window that end at an offset. */
+/* Samples of the window that end at an offset of a module. */
 struct profile_address {
 	uint64_t off, weight, samples;
+	uint32_t module;
 };
 struct profile_addresses { /* zeroed at first; all is the owner's to free */
 	struct profile_address *all;
 	size_t nr, cap;
 };
 /*
- * The places in the function with KEY at which stacks of the window end, each once, by offset, in the
+ * The places in the function with KEY at which stacks of the window end, each once, by module and offset, in the
  * memory of RET. 0 or -ENOMEM. They add up to its self weight.
  */
 int profile_addresses(const struct profile *profile, uint64_t key, struct profile_addresses *ret);

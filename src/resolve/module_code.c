@@ -9,17 +9,67 @@
 #include <errno.h>
 #include <stdio.h>
 
+#define MADE_BEFORE 4u /* pieces of memory before the one that has the place */
+_Static_assert(MADE_BEFORE < LOADER_PIECES_MAX, "there is room for it");
+
+/* Have the broker read the memory around OFF, an address with its epoch. */
+static int ask_made_code(struct resolver *s, uint32_t module, uint64_t off)
+{
+	const struct jit *jit = &s->jits.all[module - PROC_MODULE_JIT_FIRST];
+	const struct process *process = procs_by_index(s->procs, jit->process);
+	uint64_t addr = off & RESOLVE_JIT_ADDR_MASK,
+		 back = (uint64_t)MADE_BEFORE * BROKER_PIECE_BYTES;
+	struct broker_file_request request = {
+		.kind = BROKER_CODE,
+		.pid = process->pid,
+		.start_time = process->start_time,
+		.nr_pieces = LOADER_PIECES_MAX,
+	};
+
+	if (process->is_dead)
+		return -ESTALE;
+	if (s->nr_asked >= ASKED_MAX)
+		return -EAGAIN;
+	addr -= addr % BROKER_PIECE_BYTES;
+	s->made.module = module;
+	s->made.off = off;
+	s->made.base = addr > back ? addr - back : 0;
+	s->made.nr_pieces = request.nr_pieces;
+	request.tag = RESOLVE_MADE_CODE | ++s->made.number;
+	for (uint32_t i = 0; i < request.nr_pieces; i++)
+		request.pieces[i] = s->made.base + (uint64_t)i * BROKER_PIECE_BYTES;
+	return resolve_ask(s, &request);
+}
+
+void resolve_take_made_code(struct resolver *s, struct broker_file_reply *reply)
+{
+	const struct jit *jit = &s->jits.all[s->made.module - PROC_MODULE_JIT_FIRST];
+	struct instructions nothing = {0};
+	int r = reply->status;
+
+	if ((uint32_t)reply->tag != s->made.number)
+		return;
+	if (r == 0)
+		r = loader_request_made_code(s->loader, s->made.module, s->made.off, jit->epoch,
+					     steal_fd(&reply->fd), s->made.base, s->made.nr_pieces);
+	if (r < 0)
+		s->config.ops->code_came(s->config.context, s->made.module, LOADER_FAILED,
+					 &nothing);
+}
+
 int resolve_ask_code(struct resolver *s, uint32_t module, uint64_t off, uint64_t last)
 {
 	bool is_image = module == PROC_MODULE_VDSO || module == PROC_MODULE_VDSO32;
 	struct file *file = resolver_file(s, module);
 
-	if (module < PROC_MODULE_FIRST && !is_image)
+	if (module < PROC_MODULE_FIRST && !is_image && !proc_is_jit(module))
 		return -ENOTSUP;
 	if (off == UINT64_MAX)
 		return -EINVAL;
 	if (!file || file->state == FILE_FAILED)
 		return -ENOENT;
+	if (proc_is_jit(module))
+		return file->state == FILE_DONE ? ask_made_code(s, module, off) : -EAGAIN;
 	if (file->state != FILE_DONE) { /* what names ask for brings it there */
 		procs_module(s->procs, module)->unwind.needs_table = true;
 		s->has_requests = true;

@@ -19,7 +19,9 @@ static void take_reply(struct resolver *s, struct broker_file_reply *reply)
 {
 	bool is_module = reply->tag != LOADER_KERNEL;
 
-	if (reply->kind == BROKER_CODE)
+	if (reply->kind == BROKER_CODE && reply->tag & RESOLVE_MADE_CODE)
+		resolve_take_made_code(s, reply);
+	else if (reply->kind == BROKER_CODE)
 		s->config.ops->memory_came(s->config.context, reply);
 	else if (reply->kind == BROKER_SOURCE)
 		s->config.ops->source_came(s->config.context, reply);

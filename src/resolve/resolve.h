@@ -123,7 +123,8 @@ bool resolve_is_full(const struct resolver *resolver);
 /* Ask the broker for memory (BROKER_CODE): 0, and memory_came() follows, or -errno. */
 int resolve_ask_memory(struct resolver *resolver, const struct broker_file_request *request);
 /*
- * Ask for the instructions of the function at file offset OFF of MODULE, which has LAST in it. 0, and
+ * Ask for the instructions of the function at file offset OFF of MODULE, which has LAST in it; of code that a
+ * process makes, of what is called by one name at OFF, an address with its epoch. 0, and
  * code_came() follows; -EAGAIN: its file is on its way, ask again; -ENOENT: its file cannot be read; -ESTALE:
  * it cannot be opened any more; -ENOTSUP: it is no file; -EINVAL: OFF is UINT64_MAX, not known; -ENOMEM.
  */

@@ -163,6 +163,11 @@ struct resolver {
 	uint64_t table_rows;
 	struct fetch fetch;
 	struct jits jits;
+	/* The place in made code that was last asked for to be disassembled, and the memory around it. */
+	struct {
+		uint32_t module, nr_pieces, number;
+		uint64_t off, base;
+	} made;
 	uint32_t nr_open, open_max; /* files, without debug files */
 	uint64_t nr_made_room, nr_no_room;
 	uint64_t no_room_until_ns, next_look_ns, next_mapped_ns;
@@ -269,6 +274,9 @@ void resolve_take_names(struct resolver *s, const struct loader_reply *reply);
 /* --- module_code.c --- */
 
 void resolve_take_code(struct resolver *s, const struct loader_reply *reply);
+/* The broker's answer with made code that is to be disassembled, told by RESOLVE_MADE_CODE in its tag. */
+#define RESOLVE_MADE_CODE (1ull << 63)
+void resolve_take_made_code(struct resolver *s, struct broker_file_reply *reply);
 
 /* --- module_lines.c --- */
 

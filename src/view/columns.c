@@ -22,7 +22,7 @@ const struct view_column_spec view_columns[COLUMN_COUNT] = {
 	[COLUMN_TOTAL] = {.title = "total%", .width = 6, .priority = 2, .right_aligned = true},
 	[COLUMN_CHANGE] = {.title = "change", .width = 7, .priority = 1, .right_aligned = true},
 	[COLUMN_SAMPLES] = {.title = "samples", .width = 7, .priority = 3, .right_aligned = true},
-	[COLUMN_ADDRESS] = {.title = "address", .width = 10, .priority = 2, .right_aligned = true},
+	[COLUMN_ADDRESS] = {.title = "address", .width = 12, .priority = 2, .right_aligned = true},
 	[COLUMN_FUNCTION] = {.title = "function", .width = 0, .priority = 0},
 	[COLUMN_OBJECT] = {.title = "object", .width = 18, .priority = 3},
 	[COLUMN_LINE] = {.title = "line", .width = 16, .priority = 2},

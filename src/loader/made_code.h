@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Instructions of code that a process has made, out of a copy of its memory. */
+#ifndef ST_LOADER_MADE_CODE_H
+#define ST_LOADER_MADE_CODE_H
+
+#include "src/loader/cache.h"
+
+/*
+ * Answer the PROTOCOL_MADE_CODE that REQUEST is, of ENTRY (which has jit_code) and the file MEMORY, as disassemble()
+ * does. -ENOENT: there is no code of one name at the place, or it is not in MEMORY; -EINVAL, -ENOTSUP, -ENOSYS, -ETIME,
+ * -ENOMEM, -errno.
+ */
+int made_code_list(const struct protocol_request *request, const struct cache_entry *entry,
+		   int memory, void **ret, size_t *ret_len);
+
+#endif
