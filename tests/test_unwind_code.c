@@ -532,9 +532,10 @@ static void traces_have_their_interpreters_frame(void **state)
 	int32_t rel = (int32_t)(at - (CODE + 0x10f));
 
 	(void)state;
-	/* jae exit; jmp to itself; exit: push 0; jmp; push 0; jmp file */
+	/* jae exit; jmp on; exit: push 0; jmp; push 0; jmp file; on: more than is followed */
 	memset(piece, 0x06, sizeof(piece));
-	memcpy(piece + 0x100, "\x73\x02\xeb\xfe\x6a\x00\xeb\x00\x6a\x00\xe9", 11);
+	memset(piece + 0x110, 0x90, 5000);
+	memcpy(piece + 0x100, "\x73\x02\xeb\x0c\x6a\x00\xeb\x00\x6a\x00\xe9", 11);
 	memcpy(piece + 0x10b, &rel, sizeof(rel));
 	for (unsigned int spilled = 0; spilled < 4; spilled++) {
 		uint64_t words[32] = {0};

@@ -38,6 +38,7 @@
 #define OFFSET_MAX (1 << 26)
 
 #define BEGINNING_MAX 19u /* bytes */
+#define PUSH_IMM8     0x6a
 
 enum { BX = 3, SP = 4, FP = 5, R10 = 10 };
 
@@ -416,6 +417,19 @@ static bool is_trace_exit(const struct search *s, const struct way *way, uint64_
 	       way->sp.off[0] == -2 * 8 && is_of_file(s->space, target);
 }
 
+/*
+ * Does made code at TARGET begin with `push imm8`, as the exits of traces do? They are looked at first: traces that lead
+ * into each other are longer than what is followed.
+ */
+static bool may_be_trace_exit(struct search *s, uint64_t target)
+{
+	uint8_t byte;
+
+	return !s->is_file && !s->is_trace &&
+	       code_fetch(s->code, s->space, target, &byte, 1, &s->is_pending) == 1 &&
+	       byte == PUSH_IMM8;
+}
+
 static const struct code_rule rule_of_trace = {
 	.ra = {.base = CODE_SP, .off = {0x58}},
 	.is_fp_lost = true,
@@ -438,7 +452,12 @@ static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 			break;
 		case THEN_BRANCH:
 			s->has_branched = true;
-			add_branch(s, way, target);
+			if (may_be_trace_exit(s, target)) {
+				add_branch(s, way, way->pc);
+				way->pc = target;
+			} else {
+				add_branch(s, way, target);
+			}
 			break;
 		case THEN_JUMP:
 			if (is_just_popped(way))
