@@ -34,7 +34,7 @@ expect_two()
 }
 elsewhere() { look "$program: $1" expect_two "$@" && pass "$program: $1"; }
 elsewhere clocks "${main}main.clocks|^(time.now|runtime.nanotime1|runtime.walltime)" 90
-elsewhere garbage '^runtime.systemstack[^;]*;runtime\.|main.grow;runtime.newobject;|main.grow$' 60
+elsewhere garbage '^runtime.(systemstack|gcBgMarkWorker.func2)[^;]*;runtime\.|main.grow;runtime.newobject;|main.grow$' 60
 elsewhere switches '^runtime.(mcall|systemstack|morestack|goexit|mstart)[^;]*;(runtime|main)\.' 90
 elsewhere c '^runtime.asmcgocall[^;]*;c_calls;c_spin$' 50
 

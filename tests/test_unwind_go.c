@@ -245,6 +245,7 @@ static void callers_on_another_stack_are_not_guessed(void **state)
 	memcpy(text + 0x410, "\x49\x8b\x66\x38", 4); /* mov 0x38(%r14), %rsp */
 	add_bare("main.unknown", SPWRITE);
 	add_bare("main.main", 0);
+	add_bare("runtime.gcBgMarkWorker.func2", 0);
 	compile_go();
 	stack_words[0] = GOEXIT;
 	expect_goexit(0x210); /* not yet */
@@ -257,6 +258,7 @@ static void callers_on_another_stack_are_not_guessed(void **state)
 	expect_end(0x414, STACK_END_ROOT); /* what runs there never returns to it */
 	expect_end(0x510, STACK_END_NO_CFI);
 	expect_goexit(0x610);
+	expect_end(0x710, STACK_END_ROOT); /* what a collector's worker alone does there */
 }
 
 static void a_kept_stack_pointer_is_followed_where_it_leads(void **state)

@@ -76,6 +76,8 @@ static const struct special {
 	{"runtime.asmcgocall", GO_SWITCH},
 	{"runtime.cgocallback", GO_CALLBACK},
 	{"runtime.clone", GO_ROOT_BELOW},
+	/* What the collector's workers do on the scheduler's stack: each worker's first function alone calls it. */
+	{"runtime.gcBgMarkWorker.func2", GO_ROOT},
 	{"runtime.goexit", GO_ROOT},
 	{"runtime.gogo", GO_SWITCH},
 	{"runtime.mcall", GO_ROOT_BELOW},

@@ -64,7 +64,7 @@ static const struct remedy {
 	{STACK_END_JIT, RUNTIME_JAVA, "restart it with -XX:+PreserveFramePointer", NULL, NULL},
 	{STACK_END_JIT, RUNTIME_NODE, "in V8's own code: nothing helps yet", NULL, NULL},
 	{STACK_END_JIT, RUNTIME_NONE, "let its compiler keep frame pointers", NULL, NULL},
-	{STACK_END_ALTSTACK, RUNTIME_NONE, "coroutine, or a handler on its own stack", NULL, NULL},
+	{STACK_END_ALTSTACK, RUNTIME_NONE, "a coroutine, a handler or Go's scheduler", NULL, NULL},
 	{STACK_END_DEPTH, RUNTIME_NONE, "--max-depth=FRAMES keeps more of them", NULL, NULL},
 	{STACK_END_ARCH, RUNTIME_NONE, "only its frame pointers are followed", NULL, NULL},
 	{STACK_END_FP, RUNTIME_NONE, "key d: by CFI; or -fno-omit-frame-pointer", RECORD_DWARF, NULL},
