@@ -48,6 +48,23 @@ read_brief()
 look 'live reads of short processes' read_brief && pass 'of short processes too'
 kill "$pid"
 
+# A recursion of megabytes ends at the bound that was asked for, and each of its frames is the right one.
+deepest() { awk '/;deep/ { n = gsub(/deep/, "deep"); if (n > most) most = n } END { print most + 0 }' "$tmp/folded"; }
+bounded()
+{
+	profile -n 6 --max-depth="$1"
+	holds '.health | .incomplete.depth > 20 and (.incomplete["bad-ra"] // 0) == 0'
+	"$STACKTOP" -b --format=folded -n 1 -d 1 -p "$pid" --call-graph dwarf,8192 --max-depth="$1" \
+		>"$tmp/folded" 2>"$tmp/err" || why=$(cat "$tmp/err")
+	[ "$(deepest)" = $(($1 - 1)) ] || why="$(deepest) levels in stacks of $1: $(cut -c1-200 "$tmp/folded")"
+}
+start bash -c 'ulimit -s 20000 && exec "$0" deep 150000' "$tmp/cut"
+pid=$last_pid
+for depth in 1024 4096 16384; do
+	look "--max-depth=$depth" bounded $depth && pass "--max-depth=$depth"
+done
+kill "$pid"
+
 # Right and wrong completions: the innermost function tells who has called.
 count_wrong()
 {
@@ -69,4 +86,10 @@ for usec in 100 10000; do
 	look "changes within $usec us" changing && pass "changes within $usec us: $wrong wrong of $nr"
 	kill "$pid"
 done
+
+# Nor is a program that changes its stacks in processes that do not live long.
+start bash -c 'while :; do timeout 0.3 "$0" change 1000; done' "$tmp/cut"
+pid=$last_pid
+look 'short lives that change' changing && pass "short lives that change: $wrong wrong of $nr"
+kill "$pid"
 finish

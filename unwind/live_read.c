@@ -44,15 +44,15 @@ enum tail_belief live_read_accept(struct tails *tails, const struct live_read *r
 		.seen_ns = read->read_ns,
 		.inner = hash_u64(hash_bytes(read->guard, read->bytes) ^ read->cut),
 	};
-	bool is_good = true, is_asked = false;
+	bool is_good = true, is_asked = false, is_deep = result->end == STACK_END_DEPTH;
 
-	if (result->end != STACK_END_ROOT)
+	if (result->end != STACK_END_ROOT && !is_deep)
 		return TAIL_REFUSED;
 	for (uint32_t i = 1; i < result->nr_frames; i++) {
 		if (!is_above(read, &frames[i]))
 			continue;
 		tail.outer = hash_u64(tail.outer ^ frames[i].pc) ^ frames[i].sp;
-		if (frames[i].is_return && i + 1 < result->nr_frames)
+		if (frames[i].is_return && (i + 1 < result->nr_frames || is_deep))
 			is_good &= is_after_call(read->space, &frames[i], &is_asked);
 	}
 	if (is_asked)

@@ -24,9 +24,9 @@ struct live_read {
 };
 
 /*
- * FRAMES and RESULT are of unwind_dwarf with the sample's bytes and those read. What ends ROOT is as believable
+ * FRAMES and RESULT are of unwind_dwarf with the sample's bytes and those read. What ends ROOT or DEPTH is as believable
  * as TAILS has it, if each return address found above the cut comes just after a call; the rest is refused.
- * The outermost frame is known to be a root and may come after no call.
+ * A root may come after no call.
  * What is not known yet of a file is requested by its needs_return_addrs, and the answer is TAIL_UNKNOWN.
  */
 enum tail_belief live_read_accept(struct tails *tails, const struct live_read *read,

@@ -329,9 +329,12 @@ struct rests *rests_free(struct rests *rests);
 /* Is it worth asking for the rest of INPUT's stack, which a copy has cut off? Not of a process that is gone, for example. */
 bool rest_is_wanted(struct engine *engine, const struct process *process,
 		    const struct stack_input *input, enum stack_end end);
-/* Ask for it with the next rests_send(): TICKET is in the backlog for it, and is finished, be it by a later rests_take(). */
+/*
+ * Ask for it with the next rests_send(): TICKET is in the backlog for it, and is finished, be it by a later rests_take().
+ * The stack in engine->stacks is what is known of it, with NR_USER user frames.
+ */
 void rest_ask(struct engine *engine, uint64_t ticket, const struct process *process,
-	      const struct stack_input *input);
+	      const struct stack_input *input, uint32_t nr_user);
 /* At the end of a round: ask the broker for all. */
 void rests_send(struct engine *engine);
 /* The broker's answers. */

@@ -16,6 +16,7 @@
 
 #define READ_NS	       100000u /* of CPU time for each, ours and the broker's */
 #define BUDGET_SHARE   4u      /* one part in so many of the budget is for them */
+#define READ_BYTES_MIN (512u << 10)
 #define PER_SEC_MIN    50u
 #define PER_SEC_MAX    1000u
 #define AGE_MAX_NS     (20 * NS_PER_MSEC) /* of a sample: then two of three threads have gone on */
@@ -109,8 +110,23 @@ static void judge(struct rests *rests, bool is_useful)
 	rests->judged = rests->useful = 0;
 }
 
+/*
+ * How much of it: twice what as many frames as are kept would take if all were of the size of those in the copy. A
+ * recursion of megabytes has more than is kept, and reading takes its time. USER has the NR_USER frames that are known.
+ */
+static uint64_t bytes_to_read(const struct stack_input *input, const struct unwind_frame *user,
+			      uint32_t nr_user)
+{
+	uint64_t end = input->stack.base + input->stack.bytes;
+	uint64_t nr = MAX(search_first(nr_user, i, user[i].sp >= end), (size_t)1);
+	uint64_t kept = input->stack.max_frames;
+	uint64_t bytes = kept > nr ? 2 * (kept - nr) * (input->stack.bytes / nr) : 0;
+
+	return MIN(MAX(bytes, (uint64_t)READ_BYTES_MIN), (uint64_t)BROKER_STACK_BYTES_MAX);
+}
+
 void rest_ask(struct engine *engine, uint64_t ticket, const struct process *process,
-	      const struct stack_input *input)
+	      const struct stack_input *input, uint32_t nr_user)
 {
 	struct broker_stacks_request *batch = &engine->rests->batch;
 	uint64_t end = input->stack.base + input->stack.bytes;
@@ -122,7 +138,8 @@ void rest_ask(struct engine *engine, uint64_t ticket, const struct process *proc
 		.pid = process->pid,
 		.start_time = process->start_time,
 		.start = end - BROKER_GUARD_BYTES,
-		.end = end - BROKER_GUARD_BYTES + BROKER_STACK_BYTES_MAX,
+		.end = end - BROKER_GUARD_BYTES +
+		       bytes_to_read(input, engine->stacks.user, nr_user),
 	};
 }
 

@@ -376,6 +376,8 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 	unwind_live(s, process, input, &input->stack, ret);
 	if (ret->end == STACK_END_PENDING)
 		return true;
+	if (ret->end == STACK_END_TRUNCATED && input->stack.is_cut)
+		ret->end = STACK_END_DEPTH; /* more of a stack is never read */
 	space.code = codes_of(s->codes, process->index, input->time_ns);
 	belief = live_read_accept(s->tails, &read, s->user, ret);
 	if (belief == TAIL_UNKNOWN)
@@ -383,6 +385,8 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 	*ret_is_useful = belief != TAIL_REFUSED;
 	if (belief != TAIL_BELIEVED)
 		return false;
+	if (ret->end == STACK_END_DEPTH)
+		return true;
 	/* Live reads come one soon after the other. */
 	stitch_test(s->stitch, process->index, input->tid, input->time_ns, TAILS_APART_NS, s->user,
 		    ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Stacks that a copy cuts off, the inner parts of which do not tell who called. "cut steady": the
- * same call for ever. "cut brief": the same in processes that live a fourth of a second. "cut change USEC": from
- * by_a or by_b, as it comes, for up to USEC each time; the
+ * same call for ever. "cut brief": the same in processes that live a fourth of a second. "cut deep LEVELS": below so
+ * many calls for ever. "cut change USEC": from by_a or by_b, as it comes, for up to USEC each time; the
  * innermost function says which, and all between is the same to the byte.
  */
 #include <stdint.h>
@@ -83,6 +83,9 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "brief") == 0)
 		brief();
 	length_ns = UINT64_MAX / 4;
+	leaf = spin_a;
+	if (argc > 1 && strcmp(argv[1], "deep") == 0)
+		deep((int)max_ns / 1000);
 	if (argc > 1 && strcmp(argv[1], "steady") == 0)
 		by_a();
 	while (max_ns > 0) {
