@@ -103,6 +103,42 @@ static void bombs_are_cut(void **state)
 	demangle(mangled, out, sizeof(out));
 	assert_true(strlen(out) < sizeof(out));
 }
+/* The function of D with a parameter that is so many types, each made of the one before, twice. */
+static const char *types_of_d(char *mangled, size_t size, int nr)
+{
+	size_t len = (size_t)snprintf(mangled, size, "_D3foo3barFHii"), before = len - 3;
+
+	for (int i = 0; i < nr; i++) {
+		size_t at = len;
+
+		mangled[len++] = 'H';
+		for (int k = 0; k < 2; k++) {
+			char back = (char)('a' + (len - before));
+
+			assert_in_range(back, 'b', 'z');
+			mangled[len++] = 'Q';
+			mangled[len++] = back;
+		}
+		before = at;
+	}
+	assert_in_range(len, 0, size - 3);
+	memcpy(mangled + len, "Zv", 3);
+	return mangled;
+}
+
+/* With each there are twice as many types, all of them in memory. */
+static void bombs_of_d_stay_as_they_are(void **state)
+{
+	char mangled[512];
+
+	(void)state;
+	assert_shown(types_of_d(mangled, sizeof(mangled), 3), "foo.bar");
+	assert_shown(types_of_d(mangled, sizeof(mangled), 9), "foo.bar");
+	assert_shown(types_of_d(mangled, sizeof(mangled), 22), mangled);
+	/* Many that are short are no bomb. */
+	strcpy(mangled, "_D3foo3barFAiQcQcQcQcQcQcQcQcQcQcQcQcQcQcQcQcQcQcQcQcQcQcZv");
+	assert_shown(mangled, "foo.bar");
+}
 #endif
 
 static void long_names_are_cut_with_a_mark(void **state)
@@ -314,6 +350,7 @@ int main(void)
 #if defined(HAVE_LIBIBERTY) && defined(HAVE_LIBIBERTY_DEMANGLE_H)
 		cmocka_unit_test(mangled_names_are_unfolded),
 		cmocka_unit_test(bombs_are_cut),
+		cmocka_unit_test(bombs_of_d_stay_as_they_are),
 #endif
 		cmocka_unit_test(long_names_are_cut_with_a_mark),
 		cmocka_unit_test(hostile_names_are_harmless),

@@ -26,6 +26,9 @@
 char *__cxa_demangle(const char *mangled, char *buf, size_t *n, int *status);
 #endif
 
+#define D_TYPES_FEW   18u	 /* that a name of D refers to: no more than some MB come of them */
+#define D_WRITTEN_MAX (1u << 20) /* of those with more */
+
 struct sink {
 	char text[DEMANGLE_OUT_MAX];
 	size_t len;
@@ -79,9 +82,42 @@ static bool is_rust_legacy(const char *mangled)
 	return strncmp(hash, "17h", 3) == 0 && strspn(hash + 3, "0123456789abcdef") == 16;
 }
 
+/* The number behind a `Q` at TEXT: how far back is what it refers to; 0: it is none. */
+static size_t d_back(const char *text)
+{
+	size_t back = 0;
+
+	while (*++text >= 'A' && *text <= 'Z' && back < DEMANGLE_IN_MAX)
+		back = back * 26 + (size_t)(*text - 'A');
+	return *text >= 'a' && *text <= 'z' ? back * 26 + (size_t)(*text - 'a') : 0;
+}
+
+/*
+ * A `Q` may refer to a type further in front, which is written out in its place, with those that it refers to in turn:
+ * "Hii HQcQd HQeQf ..." doubles with each, and the library has it all in memory. Few of them cannot do much; of many
+ * it is counted what they would write, if each type went on up to where it is referred to.
+ */
+static bool d_is_bearable(const char *mangled)
+{
+	uint32_t written[DEMANGLE_IN_MAX + 1] = {0}; /* up to each byte of the name */
+	size_t len = MIN(strlen(mangled), (size_t)DEMANGLE_IN_MAX);
+	unsigned int nr = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		size_t back = mangled[i] == 'Q' ? d_back(mangled + i) : 0;
+		bool is_type = back > 0 && back <= i &&
+			       !(mangled[i - back] >= '0' && mangled[i - back] <= '9');
+		uint32_t here = is_type ? written[i] - written[i - back] : 0;
+
+		nr += is_type;
+		written[i + 1] = MIN(written[i] + MAX(here, 1u), D_WRITTEN_MAX);
+	}
+	return nr <= D_TYPES_FEW || written[len] < D_WRITTEN_MAX;
+}
+
 static bool demangle_d(const char *mangled, struct sink *sink)
 {
-	char *text = dlang_demangle(mangled, DMGL_NO_OPTS);
+	char *text = d_is_bearable(mangled) ? dlang_demangle(mangled, DMGL_NO_OPTS) : NULL;
 	bool is_taken = text && sink_take(sink, text);
 
 	free(text);

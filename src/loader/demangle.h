@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Symbol names as people write them: C++, Rust (both manglings) and D, without
- * parameters, with template arguments. Bounded in time only by the loader's
- * deadline, in space by OUT.
+ * parameters, with template arguments. What would unfold to more than anybody reads stays as it is, or is cut.
  */
 #ifndef ST_LOADER_DEMANGLE_H
 #define ST_LOADER_DEMANGLE_H
