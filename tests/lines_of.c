@@ -5,7 +5,7 @@
  *
  *	lines_of CODE [DEBUG [OTHER]] < addresses
  *
- * With --time it says in milliseconds how long opening, the first pass and a second one took.
+ * With --trim nothing is kept from one address to the next. With --time it says in milliseconds how long opening, the first pass and a second one took.
  */
 #include "config.h"
 
@@ -25,7 +25,17 @@
 static uint64_t addrs[ADDRS_MAX];
 static size_t nr_addrs;
 
-static void print_at(struct debug_info *info, uint64_t addr)
+/* What was found in units is given back. */
+static void trim(struct debug_info *info)
+{
+	size_t before = debug_info_bytes(info);
+
+	debug_info_trim(info, 0);
+	if (debug_info_bytes(info) >= before)
+		printf("nothing was given back\n");
+}
+
+static void print_at(struct debug_info *info, uint64_t addr, bool is_trimmed)
 {
 	struct debug_frame frames[DEBUG_INFO_CHAIN_MAX];
 	int nr = debug_info_at(info, addr, frames);
@@ -38,6 +48,8 @@ static void print_at(struct debug_info *info, uint64_t addr)
 	for (int i = 0; i < nr; i++)
 		printf("%s\n%s:%u\n", frames[i].name ? frames[i].name : "??",
 		       frames[i].file ? frames[i].file : "??", frames[i].line);
+	if (is_trimmed)
+		trim(info);
 }
 
 static uint64_t time_all(struct debug_info *info)
@@ -63,8 +75,9 @@ static void time_it(struct debug_info *info, uint64_t open_ns)
 int main(int argc, char **argv)
 {
 	bool is_timed = argc > 1 && strcmp(argv[1], "--time") == 0;
-	char **files = argv + 1 + is_timed;
-	int nr = argc - 1 - is_timed, fds[3] = {-1, -1, -1};
+	bool is_trimmed = argc > 1 && strcmp(argv[1], "--trim") == 0;
+	char **files = argv + 1 + (is_timed || is_trimmed);
+	int nr = argc - (int)(files - argv), fds[3] = {-1, -1, -1};
 	struct debug_info *info;
 	struct elf_file code;
 	uint64_t start_ns;
@@ -73,7 +86,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < nr && i < 3; i++)
 		fds[i] = open(files[i], O_RDONLY | O_CLOEXEC);
 	if (fds[0] < 0 || elf_file_open(fds[0], &code) < 0) {
-		fprintf(stderr, "usage: lines_of [--time] CODE [DEBUG [OTHER]]\n");
+		fprintf(stderr, "usage: lines_of [--time | --trim] CODE [DEBUG [OTHER]]\n");
 		return 2;
 	}
 	while (nr_addrs < ADDRS_MAX && scanf("%" SCNx64, &addrs[nr_addrs]) == 1)
@@ -90,7 +103,7 @@ int main(int argc, char **argv)
 		time_it(info, now_ns() - start_ns);
 	else
 		for (size_t i = 0; i < nr_addrs; i++)
-			print_at(info, addrs[i]);
+			print_at(info, addrs[i], is_trimmed);
 	debug_info_free(info);
 	elf_file_close(&code);
 	return 0;

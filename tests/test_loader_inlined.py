@@ -161,6 +161,10 @@ def compare(title, program, files, how):
     addrs = {start + random.randrange(size) for _ in range(NR_ADDRS)}
     asked = "".join(f"{addr:#x}\n" for addr in addrs)
     ours = chains(run(LINES_OF, program, *files, text=asked))
+    # What was forgotten is found again.
+    if chains(run(LINES_OF, "--trim", program, *files, text=asked)) != ours:
+        print(f"{title}: not the same with little memory")
+        failed = True
     elf = chains(run("eu-addr2line", "-a", "-f", "-i", "-e", program, text=asked, check=False))
     llvm = chains(run("llvm-addr2line", "-a", "-f", "-i", "-e", program, text=asked))
     count = dict.fromkeys(("eu", "llvm", "either", "known"), 0)

@@ -32,7 +32,7 @@ uint64_t reader_uleb_slowly(struct reader *r)
 	return reader_leb(r, false);
 }
 
-int64_t reader_sleb(struct reader *r)
+int64_t reader_sleb_slowly(struct reader *r)
 {
 	return (int64_t)reader_leb(r, true);
 }

@@ -78,7 +78,13 @@ static inline uint64_t reader_uleb(struct reader *r)
 {
 	return !r->bad && r->p < r->end && *r->p < 0x80 ? *r->p++ : reader_uleb_slowly(r);
 }
-int64_t reader_sleb(struct reader *r);
+int64_t reader_sleb_slowly(struct reader *r);
+static inline int64_t reader_sleb(struct reader *r)
+{
+	/* Bit 6 is the sign. */
+	return !r->bad && r->p < r->end && *r->p < 0x80 ? (int64_t)((*r->p++ ^ 0x40) - 0x40)
+							: reader_sleb_slowly(r);
+}
 /* A NUL-terminated string in place (bad if it has no end), or NULL. */
 const char *reader_str(struct reader *r);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Opening debug information, its units, and what is at an address. See debug_info.h. */
+/* The units of a file, what is kept of them, and what is at an address. See debug_info.h. */
 #include "config.h"
 
 #include "src/loader/debug_info.h"
@@ -7,88 +7,83 @@
 #include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
-#include "src/loader/debug_info_internal.h"
+#include "src/loader/debug_lines.h"
+#include "src/loader/debug_scopes.h"
 
 #include <dwarf.h>
-#include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define UNITS_MAX	   (1u << 18)
-#define UNPACKED_BYTES_MAX ((uint64_t)192 << 20) /* of all compressed sections of one file */
-#define UNIT_BYTES	   2048			 /* about what libdw keeps of a unit */
-#define LINE_BYTES	   48			 /* and of a row of a line table */
+#define UNITS_MAX  (1u << 18)
+#define CHAIN_MAX  16u /* entries that say one after the other what a function is called */
+#define PATH_BYTES 512
+
+/* A table of abbreviations, which several units may share. */
+struct abbrev_table {
+	const struct debug_file *file;
+	uint64_t off;
+	struct debug_shape shape;
+	uint32_t nr_users;
+	struct debug_abbrevs abbrevs;
+};
+
+struct units;
+
+/* What is kept of a unit that was looked into. */
+struct kept {
+	struct units *units;
+	size_t index;
+	uint64_t last_use;
+	struct abbrev_table *table;
+	struct debug_unit unit;
+	struct debug_scopes scopes;
+	struct debug_lines lines;
+};
+
+struct place {
+	uint64_t off;
+	struct kept *kept; /* NULL: nothing */
+};
+
+/* The units of a file by their offsets, as far as they have been found. */
+struct units {
+	struct debug_file file;
+	struct place *all;
+	size_t nr, cap;
+	uint64_t next_off;
+	bool has_all;
+};
+
+struct debug_info {
+	struct units main, other; /* the file, and the second one of dwz */
+	struct cfi_segment segments[CFI_SEGMENTS_MAX];
+	struct debug_text text;
+	struct debug_ranges ranges; /* of the units of MAIN */
+	struct kept **kept;
+	size_t nr_kept, cap_kept;
+	struct abbrev_table **tables;
+	size_t nr_tables, cap_tables;
+	uint64_t uses;
+	/* of the last answer */
+	char paths[2 * DEBUG_INFO_CHAIN_MAX][PATH_BYTES];
+	unsigned int nr_paths;
+};
 
 /* --- opening --- */
-
-/* libdw unpacks all sections when it opens a file: is that bearable? */
-static bool is_bearable(Elf *elf)
-{
-	uint64_t sum = 0;
-
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-		GElf_Shdr shdr;
-		GElf_Chdr chdr;
-
-		if (!gelf_getshdr(scn, &shdr) || !(shdr.sh_flags & SHF_COMPRESSED))
-			continue;
-		if (!gelf_getchdr(scn, &chdr) || chdr.ch_size > UNPACKED_BYTES_MAX - sum)
-			return false;
-		sum += chdr.ch_size;
-	}
-	return true;
-}
-
-/* libdw cannot go on without memory, and may not return: the file is at fault. */
-static __attribute__((noreturn)) void no_memory(void)
-{
-	abort();
-}
-
-static int dwarf_open(int fd, bool has_code, struct mapped *map, Elf **ret_elf, Dwarf **ret)
-{
-	GElf_Ehdr ehdr;
-	int r = mapped_open(fd, map);
-
-	if (r < 0)
-		return r;
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return -ENOSYS;
-	*ret_elf = elf_memory(map->data, map->bytes);
-	/* Addresses of a file that is still to be linked are of no use; dwz's file has none. */
-	if (!*ret_elf || elf_kind(*ret_elf) != ELF_K_ELF || !gelf_getehdr(*ret_elf, &ehdr) ||
-	    (has_code && ehdr.e_type == ET_REL))
-		return -ENOEXEC;
-	if (!is_bearable(*ret_elf))
-		return -EFBIG;
-	*ret = dwarf_begin_elf(*ret_elf, DWARF_C_READ, NULL);
-	if (!*ret)
-		return -ENOENT;
-	dwarf_new_oom_handler(*ret, no_memory);
-	return 0;
-}
-
-static bool has_units(Dwarf *dwarf)
-{
-	Dwarf_CU *unit = NULL;
-
-	return dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0;
-}
 
 int debug_info_open(int fd, const struct elf_file *code, struct debug_info **ret)
 {
 	struct debug_info *info = calloc(1, sizeof(*info));
+	struct debug_unit first;
 	int r;
 
 	if (!info)
 		return -ENOMEM;
-	info->bytes = sizeof(*info);
-	info->nr_code = code->nr_segments;
-	memcpy(info->code, code->segments, sizeof(info->code));
-	r = dwarf_open(fd, true, &info->map, &info->elf, &info->dwarf);
-	if (r == 0 && !has_units(info->dwarf))
+	memcpy(info->segments, code->segments, sizeof(info->segments));
+	info->text = (struct debug_text){.segments = info->segments, .nr = code->nr_segments};
+	r = debug_file_open(fd, true, &info->main.file);
+	if (r == 0 && debug_unit_read_head(&info->main.file, 0, &first) < 0)
 		r = -ENOENT;
 	if (r < 0) {
 		debug_info_free(info);
@@ -100,259 +95,425 @@ int debug_info_open(int fd, const struct elf_file *code, struct debug_info **ret
 
 size_t debug_info_other_id(const struct debug_info *info, const void **ret)
 {
-	const char *name;
-	ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, ret);
+	struct reader r = debug_file_reader(&info->main.file, DEBUG_OTHER_FILE, 0);
+	const char *path = reader_str(&r);
 
-	return bytes > 0 ? (size_t)bytes : 0;
+	*ret = r.p;
+	return path ? reader_left(&r) : 0;
 }
 
 int debug_info_add_other(struct debug_info *info, int fd)
 {
-	int r = info->other_elf
-			? -EEXIST
-			: dwarf_open(fd, false, &info->other_map, &info->other_elf, &info->other);
+	return info->other.file.elf ? -EEXIST : debug_file_open(fd, false, &info->other.file);
+}
+
+/* --- tables of abbreviations --- */
+
+static void table_drop(struct debug_info *info, struct abbrev_table *table)
+{
+	if (!table || --table->nr_users > 0)
+		return;
+	for (size_t i = 0; i < info->nr_tables; i++)
+		if (info->tables[i] == table)
+			info->tables[i] = info->tables[--info->nr_tables];
+	debug_abbrevs_done(&table->abbrevs);
+	free(table);
+}
+
+static int table_read(struct debug_info *info, const struct debug_unit *unit,
+		      struct abbrev_table **ret)
+{
+	struct reader r = debug_file_reader(unit->file, DEBUG_ABBREV, unit->abbrevs_off);
+	struct abbrev_table *table;
+	int error = vec_reserve(&info->tables, &info->cap_tables, info->nr_tables + 1, SIZE_MAX);
+
+	if (error < 0)
+		return error;
+	table = calloc(1, sizeof(*table));
+	if (!table)
+		return -ENOMEM;
+	table->file = unit->file;
+	table->off = unit->abbrevs_off;
+	table->shape = unit->shape;
+	table->nr_users = 1;
+	info->tables[info->nr_tables++] = table;
+	error = debug_abbrevs_read(&r, &unit->shape, 0, &table->abbrevs);
+	if (error < 0)
+		table_drop(info, table);
+	else
+		*ret = table;
+	return error;
+}
+
+/* That of UNIT: it has one user more. */
+static int table_get(struct debug_info *info, const struct debug_unit *unit,
+		     struct abbrev_table **ret)
+{
+	for (size_t i = 0; i < info->nr_tables; i++) {
+		struct abbrev_table *table = info->tables[i];
+
+		if (table->off != unit->abbrevs_off || table->file != unit->file ||
+		    memcmp(&table->shape, &unit->shape, sizeof(unit->shape)) != 0)
+			continue;
+		table->nr_users++;
+		*ret = table;
+		return 0;
+	}
+	return table_read(info, unit, ret);
+}
+
+/* --- what is kept of units --- */
+
+static void kept_drop(struct debug_info *info, struct kept *kept)
+{
+	kept->units->all[kept->index].kept = NULL;
+	debug_scopes_done(&kept->scopes);
+	debug_lines_done(&kept->lines);
+	table_drop(info, kept->table);
+	free(kept);
+}
+
+static int kept_fill(struct debug_info *info, struct kept *kept)
+{
+	const struct debug_file *file = &kept->units->file;
+	int r = debug_unit_read_head(file, kept->units->all[kept->index].off, &kept->unit);
 
 	if (r == 0)
-		dwarf_setalt(info->dwarf, info->other);
+		r = table_get(info, &kept->unit, &kept->table);
+	if (r == 0)
+		r = debug_unit_read_first(&kept->unit, &kept->table->abbrevs);
 	return r;
 }
 
-static void unit_done(struct debug_unit *unit)
+/* Unit number INDEX, ready to look into. 0, -ENOMEM, -ETIME, -EBADMSG. */
+static int unit_open(struct debug_info *info, struct units *units, size_t index, struct kept **ret)
 {
-	for (size_t i = 0; i < unit->nr_funcs; i++) {
-		free(unit->funcs[i].inlined.all);
-		free(unit->funcs[i].dies);
+	struct place *place = &units->all[index];
+	int r;
+
+	if (!place->kept) {
+		r = vec_reserve(&info->kept, &info->cap_kept, info->nr_kept + 1, SIZE_MAX);
+		if (r < 0)
+			return r;
+		place->kept = calloc(1, sizeof(*place->kept));
+		if (!place->kept)
+			return -ENOMEM;
+		place->kept->units = units;
+		place->kept->index = index;
+		r = kept_fill(info, place->kept);
+		if (r < 0) {
+			kept_drop(info, place->kept);
+			return r == -ENOENT || r == -E2BIG ? -EBADMSG : r;
+		}
+		info->kept[info->nr_kept++] = place->kept;
 	}
-	free(unit->funcs);
-	free(unit->ranges.all);
+	place->kept->last_use = ++info->uses;
+	*ret = place->kept;
+	return 0;
 }
 
 struct debug_info *debug_info_free(struct debug_info *info)
 {
 	if (!info)
 		return NULL;
-	for (size_t i = 0; i < info->nr_units; i++)
-		unit_done(&info->units[i]);
-	free(info->units);
-	free(info->ranges.all);
-	if (info->dwarf)
-		dwarf_end(info->dwarf);
-	if (info->other)
-		dwarf_end(info->other);
-	if (info->elf)
-		elf_end(info->elf);
-	if (info->other_elf)
-		elf_end(info->other_elf);
-	mapped_close(&info->map);
-	mapped_close(&info->other_map);
+	while (info->nr_kept > 0)
+		kept_drop(info, info->kept[--info->nr_kept]);
+	free(info->kept);
+	free(info->tables);
+	free(info->main.all);
+	free(info->other.all);
+	debug_ranges_done(&info->ranges);
+	debug_file_close(&info->main.file);
+	debug_file_close(&info->other.file);
 	free(info);
 	return NULL;
 }
 
+static size_t kept_bytes(const struct debug_info *info)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < info->nr_kept; i++)
+		sum += sizeof(*info->kept[i]) + debug_scopes_bytes(&info->kept[i]->scopes) +
+		       debug_lines_bytes(&info->kept[i]->lines);
+	for (size_t i = 0; i < info->nr_tables; i++)
+		sum += sizeof(*info->tables[i]) + debug_abbrevs_bytes(&info->tables[i]->abbrevs);
+	return sum;
+}
+
 size_t debug_info_bytes(const struct debug_info *info)
 {
-	return info->bytes;
+	return sizeof(*info) + (info->main.cap + info->other.cap) * sizeof(*info->main.all) +
+	       info->ranges.cap * sizeof(*info->ranges.all) + kept_bytes(info);
+}
+
+size_t debug_info_unpacked_bytes(const struct debug_info *info)
+{
+	return info->main.file.unpacked_bytes + info->other.file.unpacked_bytes;
+}
+
+void debug_info_trim(struct debug_info *info, size_t max)
+{
+	while (info->nr_kept > 0 && debug_info_bytes(info) > max) {
+		size_t oldest = 0;
+
+		for (size_t i = 1; i < info->nr_kept; i++)
+			if (info->kept[i]->last_use < info->kept[oldest]->last_use)
+				oldest = i;
+		kept_drop(info, info->kept[oldest]);
+		info->kept[oldest] = info->kept[--info->nr_kept];
+	}
 }
 
 /* --- units --- */
 
-static int unit_add(struct debug_info *info, Dwarf_Die *die)
+/* The ranges of UNIT, which is number INDEX. One that is damaged has none. */
+static int unit_add_ranges(struct debug_info *info, struct debug_unit *unit, size_t index)
 {
-	uint32_t index = (uint32_t)info->nr_units;
-	size_t cap = info->cap_units, nr = info->ranges.nr;
-	int r = scope_ranges_add(info, die, index, 0, &info->ranges);
+	int r = unit->is_of_types ? -EBADMSG : debug_unit_read_first(unit, NULL);
 
-	info->bytes += UNIT_BYTES;
-	if (r < 0 || info->ranges.nr == nr)
-		return r;
-	r = vec_reserve(&info->units, &info->cap_units, info->nr_units + 1, UNITS_MAX);
-	if (r < 0) {
-		info->ranges.nr = nr;
-		return r;
+	if (r == 0)
+		r = debug_ranges_add_code(&info->ranges, &info->text, unit, &unit->code,
+					  (uint32_t)index, 0);
+	return r == -EBADMSG || r == -E2BIG ? 0 : r;
+}
+
+/* Find all of UNITS. Goes on where it was when time was up. */
+static int units_find(struct debug_info *info, struct units *units)
+{
+	while (!units->has_all) {
+		struct debug_unit unit;
+		int r = deadline_is_over() ? -ETIME : 0;
+
+		if (r == 0)
+			r = vec_reserve(&units->all, &units->cap, units->nr + 1, UNITS_MAX);
+		/* The last one, or damage, or too many: there are those before it. */
+		if (r == -E2BIG ||
+		    (r == 0 && debug_unit_read_head(&units->file, units->next_off, &unit) < 0)) {
+			debug_ranges_sort(&info->ranges);
+			units->has_all = true;
+			break;
+		}
+		if (r == 0 && units == &info->main)
+			r = unit_add_ranges(info, &unit, units->nr);
+		if (r < 0)
+			return r;
+		units->all[units->nr++] = (struct place){.off = unit.off};
+		units->next_off = unit.end;
 	}
-	info->bytes += (info->cap_units - cap) * sizeof(*info->units);
-	info->units[info->nr_units++] = (struct debug_unit){.die = dwarf_dieoffset(die)};
 	return 0;
 }
 
-/* Goes on where it was when time was up. */
-static int units_find(struct debug_info *info)
+/* The unit of UNITS that holds OFF of DEBUG_INFO. */
+static int unit_of(struct debug_info *info, struct units *units, uint64_t off, struct kept **ret)
 {
-	while (!info->has_units) {
-		Dwarf_CU *unit = info->last_unit;
-		Dwarf_Die die;
-		int r = dwarf_get_units(info->dwarf, unit, &unit, NULL, NULL, &die, NULL);
+	size_t after;
+	int r = units_find(info, units);
 
-		if (deadline_is_over())
-			return -ETIME;
-		if (r != 0) { /* the last one, or damage: then there are those before it */
-			scope_ranges_sort(&info->ranges);
-			info->has_units = true;
-			break;
-		}
-		r = dwarf_tag(&die) == DW_TAG_type_unit ? 0 : unit_add(info, &die);
-		if (r < 0)
-			return r;
-		info->last_unit = unit;
-	}
-	return 0;
+	if (r < 0)
+		return r;
+	after = search_first(units->nr, i, units->all[i].off > off);
+	return after == 0 ? -EBADMSG : unit_open(info, units, after - 1, ret);
 }
 
 /* --- one address --- */
 
-static const char *name_of(Dwarf_Die *die)
+static const char *path_of(struct debug_info *info, struct kept *kept, uint32_t file)
 {
-	static const unsigned int names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
-					     DW_AT_name};
-	Dwarf_Attribute attr;
+	if (info->nr_paths == ARRAY_SIZE(info->paths) ||
+	    debug_lines_open(&kept->lines, &kept->unit) < 0)
+		return NULL;
+	return debug_lines_path(&kept->lines, &kept->unit, file, info->paths[info->nr_paths++],
+				PATH_BYTES);
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *name = dwarf_formstring(dwarf_attr_integrate(die, names[i], &attr));
+/* What is known of a function, from one entry after the other. */
+struct decl {
+	const char *linkage_name, *name;
+	struct kept *file_of; /* whose file FILE is */
+	uint32_t file, line;
+	struct debug_value next; /* the entry that says more */
+};
 
-		if (name && *name)
-			return name;
+static void decl_take(struct decl *decl, struct kept *kept, unsigned int name,
+		      const struct debug_value *value, const struct debug_file *other)
+{
+	switch (name) {
+	case DW_AT_linkage_name:
+	case DW_AT_MIPS_linkage_name:
+		if (!decl->linkage_name)
+			decl->linkage_name = debug_value_text(&kept->unit, value, other);
+		break;
+	case DW_AT_name:
+		if (!decl->name)
+			decl->name = debug_value_text(&kept->unit, value, other);
+		break;
+	case DW_AT_decl_file:
+		if (!decl->file_of) {
+			decl->file_of = kept;
+			decl->file = debug_value_small(value);
+		}
+		break;
+	case DW_AT_decl_line:
+		if (!decl->line)
+			decl->line = debug_value_small(value);
+		break;
+	case DW_AT_abstract_origin:
+		decl->next = *value;
+		break;
+	case DW_AT_specification:
+		if (!decl->next.form)
+			decl->next = *value;
+		break;
 	}
-	return NULL;
 }
 
-static uint32_t number_of(Dwarf_Die *die, unsigned int name)
+/* Where the entry leads that says more than the present one, which is in *KEPT. False: nowhere. */
+static bool decl_follow(struct debug_info *info, const struct decl *decl, struct kept **kept,
+			uint64_t *off)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Word value;
+	struct units *units = (*kept)->units;
+	bool is_other;
 
-	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &value) != 0 ||
-	    value > INT32_MAX)
-		return 0;
-	return (uint32_t)value;
+	if (!debug_value_ref(&(*kept)->unit, &decl->next, off, &is_other))
+		return false;
+	if (is_other && !info->other.file.elf)
+		return false;
+	return unit_of(info, is_other ? &info->other : units, *off, kept) == 0;
 }
 
-static void fill_decl(Dwarf_Die *die, struct debug_frame *frame)
-{
-	int line;
-
-	frame->name = name_of(die);
-	frame->decl_file = dwarf_decl_file(die);
-	if (dwarf_decl_line(die, &line) == 0 && line > 0)
-		frame->decl_line = (uint32_t)line;
-}
-
-/* Where the function of the inlined DIE is called, into the FRAME that calls. */
-static void fill_call(Dwarf_Die *die, struct debug_frame *frame)
-{
-	uint32_t file = number_of(die, DW_AT_call_file);
-	Dwarf_Files *files;
-	Dwarf_Die unit;
-	size_t nr;
-
-	frame->line = number_of(die, DW_AT_call_line);
-	if (dwarf_hasattr(die, DW_AT_call_file) && dwarf_diecu(die, &unit, NULL, NULL) &&
-	    dwarf_getsrcfiles(&unit, &files, &nr) == 0 && file < nr)
-		frame->file = dwarf_filesrc(files, file, NULL, NULL);
-}
-
-/* The line of ADDR in the line table of UNIT. */
-static void fill_line(struct debug_info *info, struct debug_unit *unit, uint64_t addr,
+/* The entry at OFF of KEPT and those that it stands for. */
+static void fill_decl(struct debug_info *info, struct kept *kept, uint64_t off,
 		      struct debug_frame *frame)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Die die;
-	Dwarf_Line *line;
-	Dwarf_Lines *lines;
-	size_t nr;
-	int number;
+	const struct debug_file *other = info->other.file.elf ? &info->other.file : NULL;
+	struct decl decl = {0};
 
-	if (!dwarf_offdie(info->dwarf, unit->die, &die) ||
-	    dwarf_getsrclines(&die, &lines, &nr) != 0)
-		return;
-	if (!unit->has_lines)
-		info->bytes += nr * LINE_BYTES;
-	unit->has_lines = true;
-	line = dwarf_getsrc_die(&die, addr);
-	if (!line)
-		return;
-	frame->file = dwarf_linesrc(line, NULL, NULL);
-	frame->folder = dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attr));
-	if (dwarf_lineno(line, &number) == 0 && number > 0)
-		frame->line = (uint32_t)number;
+	for (unsigned int i = 0; i < CHAIN_MAX; i++) {
+		struct debug_value value;
+		struct debug_die die;
+		unsigned int name;
+
+		if (debug_die_at(&kept->unit, off, &die) < 0)
+			break;
+		decl.next = (struct debug_value){0};
+		while (debug_die_next(&kept->unit, &die, &name, &value))
+			decl_take(&decl, kept, name, &value, other);
+		if (!decl_follow(info, &decl, &kept, &off))
+			break;
+	}
+	frame->name = decl.linkage_name && *decl.linkage_name ? decl.linkage_name : decl.name;
+	if (frame->name && !*frame->name)
+		frame->name = NULL;
+	frame->decl_line = decl.line;
+	if (decl.file_of)
+		frame->decl_file = path_of(info, decl.file_of, decl.file);
 }
 
-/* The inlined functions at ADDR from the outermost on, at most MAX, into dies[]. Returns how many. */
-static unsigned int chain_of(struct debug_info *info, const struct debug_func *func, uint64_t addr,
-			     Dwarf_Die *dies, unsigned int max)
+/* Where the inlined function at OFF is called, into the FRAME that calls. */
+static void fill_call(struct debug_info *info, struct kept *kept, uint64_t off,
+		      struct debug_frame *frame)
 {
-	unsigned int nr = 0;
+	struct debug_value value;
+	struct debug_die die;
+	unsigned int name;
 
-	while (nr < max) {
-		const struct scope_range *range = scope_ranges_at(&func->inlined, nr + 1, addr);
-
-		if (!range || !dwarf_offdie(info->dwarf, func->dies[range->index], &dies[nr]))
-			break;
-		nr++;
+	if (debug_die_at(&kept->unit, off, &die) < 0)
+		return;
+	while (debug_die_next(&kept->unit, &die, &name, &value)) {
+		if (name == DW_AT_call_line)
+			frame->line = debug_value_small(&value);
+		else if (name == DW_AT_call_file)
+			frame->file = path_of(info, kept, debug_value_small(&value));
 	}
-	return nr;
+}
+
+/* The line of ADDR in the line table. Damage there says nothing of the functions. */
+static int fill_line(struct debug_info *info, struct kept *kept, uint64_t addr,
+		     struct debug_frame *frame)
+{
+	uint32_t file, line;
+	int r = debug_lines_open(&kept->lines, &kept->unit);
+
+	if (r == 0)
+		r = debug_lines_at(&kept->lines, &kept->unit, &info->text, addr, &file, &line);
+	if (r == 0) {
+		frame->file = path_of(info, kept, file);
+		frame->line = line;
+	}
+	return r == -ETIME || r == -ENOMEM ? r : 0;
 }
 
 /* All functions at ADDR, of which FUNC is the outermost. */
-static int frames_of(struct debug_info *info, struct debug_func *func, uint64_t addr,
-		     struct debug_frame frames[DEBUG_INFO_CHAIN_MAX])
+static int frames_of(struct debug_info *info, struct kept *kept, struct debug_func *func,
+		     uint64_t addr, struct debug_frame frames[DEBUG_INFO_CHAIN_MAX])
 {
-	Dwarf_Die dies[DEBUG_INFO_CHAIN_MAX - 1], die;
-	int r = debug_func_inlined(info, func);
-	unsigned int nr;
+	uint64_t dies[DEBUG_INFO_CHAIN_MAX - 1];
+	unsigned int nr = 0;
+	int r = debug_scopes_inlined(&kept->scopes, &kept->unit, &info->text, func);
 
 	if (r < 0)
 		return r;
-	nr = chain_of(info, func, addr, dies, ARRAY_SIZE(dies));
-	for (unsigned int i = 0; i < nr; i++) {
-		fill_decl(&dies[nr - 1 - i], &frames[i]);
-		fill_call(&dies[nr - 1 - i], &frames[i + 1]);
+	while (nr < ARRAY_SIZE(dies)) {
+		const struct debug_range *range = debug_ranges_at(&func->inlined, nr + 1, addr);
+
+		if (!range)
+			break;
+		dies[nr++] = kept->unit.off + range->index;
 	}
-	if (dwarf_offdie(info->dwarf, func->die, &die))
-		fill_decl(&die, &frames[nr]);
+	for (unsigned int i = 0; i < nr; i++) {
+		fill_decl(info, kept, dies[nr - 1 - i], &frames[i]);
+		fill_call(info, kept, dies[nr - 1 - i], &frames[i + 1]);
+	}
+	fill_decl(info, kept, kept->unit.off + func->die, &frames[nr]);
 	return (int)nr + 1;
 }
 
 /* The unit that has code at VADDR, in *RET, or NULL. 0 or -errno. */
-static int unit_at(struct debug_info *info, uint64_t vaddr, struct debug_unit **ret)
+static int unit_at(struct debug_info *info, uint64_t vaddr, struct kept **ret)
 {
-	int r = units_find(info);
-	const struct scope_range *range = r == 0 ? scope_ranges_at(&info->ranges, 0, vaddr) : NULL;
+	int r = units_find(info, &info->main);
+	const struct debug_range *range = r == 0 ? debug_ranges_at(&info->ranges, 0, vaddr) : NULL;
 
-	*ret = range ? &info->units[range->index] : NULL;
-	return r;
+	*ret = NULL;
+	info->nr_paths = 0;
+	return range ? unit_open(info, &info->main, range->index, ret) : r;
+}
+
+static bool was_cut(const struct debug_info *info)
+{
+	return mapped_was_cut(&info->main.file.map) || mapped_was_cut(&info->other.file.map);
 }
 
 int debug_info_line(struct debug_info *info, uint64_t vaddr, struct debug_frame *frame)
 {
-	struct debug_unit *unit;
-	int r = unit_at(info, vaddr, &unit);
+	struct kept *kept;
+	int r = unit_at(info, vaddr, &kept);
 
 	*frame = (struct debug_frame){0};
-	if (r < 0 || !unit)
-		return r;
-	fill_line(info, unit, vaddr, frame);
-	if (mapped_was_cut(&info->map) || mapped_was_cut(&info->other_map))
-		return -EBADMSG;
-	return frame->file && frame->line > 0;
+	if (r == 0 && kept)
+		r = fill_line(info, kept, vaddr, frame);
+	if (r == 0 && was_cut(info))
+		r = -EBADMSG;
+	return r < 0 ? r : frame->file && frame->line > 0;
 }
 
 int debug_info_at(struct debug_info *info, uint64_t vaddr,
 		  struct debug_frame frames[DEBUG_INFO_CHAIN_MAX])
 {
 	struct debug_func *func;
-	struct debug_unit *unit;
-	int r = unit_at(info, vaddr, &unit);
+	struct kept *kept;
+	int r = unit_at(info, vaddr, &kept), nr = 0;
 
 	memset(frames, 0, DEBUG_INFO_CHAIN_MAX * sizeof(*frames));
-	if (r < 0 || !unit)
+	if (r < 0 || !kept)
 		return r;
-	r = debug_unit_func(info, unit, vaddr, &func);
+	r = debug_scopes_func(&kept->scopes, &kept->unit, &info->text, vaddr, &func);
 	if (r == 0 && func)
-		r = frames_of(info, func, vaddr, frames);
-	if (r < 0)
-		return r;
-	fill_line(info, unit, vaddr, &frames[0]);
-	if (mapped_was_cut(&info->map) || mapped_was_cut(&info->other_map))
-		return -EBADMSG;
-	return MAX(r, frames[0].line > 0 ? 1 : 0);
+		r = nr = frames_of(info, kept, func, vaddr, frames);
+	if (r >= 0)
+		r = fill_line(info, kept, vaddr, &frames[0]);
+	if (r == 0 && was_cut(info))
+		r = -EBADMSG;
+	return r < 0 ? r : MAX(nr, frames[0].line > 0 ? 1 : 0);
 }

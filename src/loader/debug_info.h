@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the debug information of a file (DWARF, read with libdw) says of an address: which
- * functions were inlined there into which, and the lines. Knows no protocol and demangles
- * nothing. Everything in the file is hostile.
+ * What the debug information of a file (DWARF 2 to 5) says of an address: which functions were
+ * inlined there into which, and the lines. Knows no protocol and demangles nothing. Everything in
+ * the file is hostile.
  *
- * dwarf_getscopes() would walk a unit from its top for each address. Here there
- * are three levels, each made when it is first needed and kept:
+ * To look through a unit from its top for each address would take seconds for a screen. Here
+ * there are three levels, each made when it is first needed and kept as long as there is room:
  *
- *	the file       the sorted ranges of its units, from their own DIEs (.debug_aranges is
+ *	the file       the sorted ranges of its units, from their own entries (.debug_aranges is
  *	               not there with clang, and incomplete elsewhere)
- *	a unit         the sorted ranges of its functions, in one pass that skips what is in them
+ *	a unit         the sorted ranges of its functions, in one pass that jumps over what is in
+ *	               them (debug_scopes.h), and marks in its line table (debug_lines.h)
  *	a function     the ranges of what was inlined into it, sorted by depth
  *
  * Example: 0x4a10 is in unit 7, there in main(), whose inlined functions are
@@ -35,8 +36,6 @@ struct debug_frame {
 	/* Where in this function: of the innermost where the code is from, of others the call. */
 	const char *file; /* NULL: not known */
 	uint32_t line;	  /* 0: not known */
-	const char *
-		folder; /* of debug_info_line(): where FILE is, if it is relative; NULL: not known */
 	/* where the function is written */
 	const char *decl_file;
 	uint32_t decl_line;
@@ -67,12 +66,13 @@ struct debug_info *debug_info_free(struct debug_info *info);
 int debug_info_at(struct debug_info *info, uint64_t vaddr,
 		  struct debug_frame frames[DEBUG_INFO_CHAIN_MAX]);
 
-/*
- * The same for the line alone: 1 with FRAME's file and line, 0: not known.
- */
+/* The same for the line alone: 1 with FRAME's file and line, 0: not known. */
 int debug_info_line(struct debug_info *info, uint64_t vaddr, struct debug_frame *frame);
 
-/* About how much memory it holds, without the mapped file. */
+/* How much memory it holds, without the mapped file and what of it is unpacked. */
 size_t debug_info_bytes(const struct debug_info *info);
+size_t debug_info_unpacked_bytes(const struct debug_info *info);
+/* Forget of units that were not used lately what was found in them, until it holds at most MAX bytes. */
+void debug_info_trim(struct debug_info *info, size_t max);
 
 #endif

@@ -1,282 +1,277 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The functions of one unit, and what was inlined into one function: each found in one pass. */
+/* Two walks over the entries of a unit: see debug_scopes.h. */
 #include "config.h"
+
+#include "src/loader/debug_scopes.h"
 
 #include "src/base/deadline.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
-#include "src/loader/debug_info_internal.h"
 
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#define RANGES_MAX   (1u << 20) /* of one file, unit or function */
-#define OVERLAPS_MAX 64		/* ranges that are looked at for one address */
-#define LEVELS_MAX   128	/* of DIEs within DIEs */
+#define FUNCS_MAX  (1u << 20) /* of one unit */
+#define LEVELS_MAX 128	      /* of entries within entries, of a function */
 
-/* --- ranges --- */
+/* --- walking --- */
 
-/*
- * What the linker has left out stays in the debug information, at address 0, 1 or the
- * greatest ones. Nothing that is not in an executable segment is anybody's.
- */
-static bool is_code(const struct debug_info *info, uint64_t from, uint64_t to)
+/* Over entries in the order of the file. */
+struct walk {
+	const struct debug_unit *unit;
+	struct reader r;
+	const uint8_t *start; /* of the unit */
+	unsigned int level;   /* how many of the entries around are open */
+	/* the present entry: its offset in the unit, where its attributes are, what follows its children */
+	uint32_t off;
+	const struct debug_abbrev *abbrev;
+	struct reader attrs;
+	uint64_t sibling;
+};
+
+static int walk_begin(struct walk *w, const struct debug_unit *unit, uint64_t off)
 {
-	if (from <= 1 || to <= from)
-		return false;
-	for (size_t i = 0; i < info->nr_code; i++)
-		if (from >= info->code[i].vaddr && to - info->code[i].vaddr <= info->code[i].bytes)
-			return true;
-	return false;
+	*w = (struct walk){.unit = unit, .r = debug_unit_reader(unit, off)};
+	w->start = w->r.bad ? NULL : w->r.p - (off - unit->off);
+	return w->r.bad ? -EBADMSG : 0;
 }
 
-int scope_ranges_add(struct debug_info *info, Dwarf_Die *die, uint32_t index, uint32_t depth,
-		     struct scope_ranges *ranges)
+/* The next entry. 1; 0: the first one and all in it are done; -EBADMSG, -ETIME. */
+static int walk_next(struct walk *w)
 {
-	Dwarf_Addr base = 0, from, to;
-	ptrdiff_t at = 0;
-	size_t cap = ranges->cap;
-
-	while ((at = dwarf_ranges(die, at, &base, &from, &to)) > 0) {
-		int r;
+	for (;;) {
+		uint32_t off = (uint32_t)(w->r.p - w->start);
+		uint64_t code = reader_uleb(&w->r);
 
 		if (deadline_is_over())
 			return -ETIME;
-		if (!is_code(info, from, to))
-			continue;
-		r = vec_reserve(&ranges->all, &ranges->cap, ranges->nr + 1, RANGES_MAX);
-		if (r < 0)
-			return r;
-		ranges->all[ranges->nr++] = (struct scope_range){
-			.from = from, .to = to, .index = index, .depth = depth};
+		if (w->r.bad)
+			return -EBADMSG;
+		if (code != 0) {
+			w->off = off;
+			w->abbrev = debug_abbrevs_find(w->unit->abbrevs, code);
+			break;
+		}
+		/* The last child of one of them. */
+		if (w->level == 0 || --w->level == 0)
+			return 0;
 	}
-	info->bytes += (ranges->cap - cap) * sizeof(*ranges->all);
-	return 0;
+	if (!w->abbrev)
+		return -EBADMSG;
+	w->attrs = w->r;
+	debug_skip_attrs(w->unit->abbrevs, w->abbrev, &w->r, &w->sibling);
+	if (w->abbrev->has_children)
+		w->level++;
+	return w->r.bad ? -EBADMSG : 1;
 }
 
-static int by_place(const void *a, const void *b)
+/* Go on behind the children of the present entry, if it says where that is. Only forward, so that there is an end. */
+static void walk_jump(struct walk *w)
 {
-	const struct scope_range *x = a, *y = b;
-
-	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	/* The narrower one last: it is found first. */
-	if (x->to != y->to)
-		return x->to > y->to ? -1 : 1;
-	return 0;
+	if (!w->abbrev->has_children || w->sibling <= (uint64_t)(w->r.p - w->start) ||
+	    w->sibling >= (uint64_t)(w->r.end - w->start))
+		return;
+	w->r.p = w->start + w->sibling;
+	w->level--;
 }
 
-void scope_ranges_sort(struct scope_ranges *ranges)
+/* Where the code of the present entry is. */
+static struct debug_code walk_code(const struct walk *w)
 {
-	if (ranges->nr > 0)
-		qsort(ranges->all, ranges->nr, sizeof(*ranges->all), by_place);
-	for (size_t i = 0; i < ranges->nr; i++) {
-		struct scope_range *range = &ranges->all[i];
+	struct debug_die die = {.abbrev = w->abbrev, .r = w->attrs};
+	struct debug_code code = {0};
+	struct debug_value value;
+	unsigned int name;
 
-		range->to_max = range->to;
-		if (i > 0 && ranges->all[i - 1].depth == range->depth)
-			range->to_max = MAX(range->to, ranges->all[i - 1].to_max);
-	}
+	while (debug_die_next(w->unit, &die, &name, &value))
+		debug_code_take(&code, name, &value);
+	return code;
 }
 
-const struct scope_range *scope_ranges_at(const struct scope_ranges *ranges, uint32_t depth,
-					  uint64_t addr)
+static int walk_add(const struct walk *w, const struct debug_text *text,
+		    struct debug_ranges *ranges, uint32_t index, uint32_t depth)
 {
-	size_t at = search_first(ranges->nr, i,
-				 ranges->all[i].depth > depth || (ranges->all[i].depth == depth &&
-								  ranges->all[i].from > addr));
+	struct debug_code code = walk_code(w);
 
-	for (unsigned int n = 0; at > 0 && n < OVERLAPS_MAX; n++) {
-		const struct scope_range *range = &ranges->all[--at];
-
-		if (range->depth != depth || range->to_max <= addr)
-			return NULL;
-		if (addr < range->to)
-			return range;
-	}
-	return NULL;
+	return debug_ranges_add_code(ranges, text, w->unit, &code, index, depth);
 }
 
-/* --- DIEs --- */
+/* --- functions --- */
 
-/*
- * The next DIE after *DIE at its level, in its place. 0; 1: there is none; -ETIME; -EBADMSG:
- * it leads backward, so that there might be no end.
- */
-static int next_die(Dwarf_Die *die)
+static int func_add(struct debug_scopes *scopes, const struct walk *w,
+		    const struct debug_text *text)
 {
-	const char *before = die->addr;
-	int r = dwarf_siblingof(die, die);
+	size_t nr = scopes->ranges.nr;
+	int r = walk_add(w, text, &scopes->ranges, (uint32_t)scopes->nr_funcs, 0);
 
-	if (deadline_is_over())
-		return -ETIME;
-	if (r != 0)
-		return r < 0 ? -EBADMSG : 1;
-	return (const char *)die->addr > before ? 0 : -EBADMSG;
-}
-
-static bool has_code(Dwarf_Die *die)
-{
-	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
-}
-
-static int func_add(struct debug_info *info, struct debug_unit *unit, Dwarf_Die *die)
-{
-	uint32_t index = (uint32_t)unit->nr_funcs;
-	size_t cap = unit->cap_funcs, nr = unit->ranges.nr;
-	int r;
-
-	if (!has_code(die))
-		return 0;
-	r = scope_ranges_add(info, die, index, 0, &unit->ranges);
-	if (r < 0 || unit->ranges.nr == nr)
+	if (r < 0 || scopes->ranges.nr == nr)
 		return r;
-	r = vec_reserve(&unit->funcs, &unit->cap_funcs, unit->nr_funcs + 1, RANGES_MAX);
-	if (r < 0)
-		return r;
-	info->bytes += (unit->cap_funcs - cap) * sizeof(*unit->funcs);
-	unit->funcs[unit->nr_funcs++] = (struct debug_func){.die = dwarf_dieoffset(die)};
-	return 0;
+	r = vec_reserve(&scopes->funcs, &scopes->cap_funcs, scopes->nr_funcs + 1, FUNCS_MAX);
+	if (r == 0)
+		scopes->funcs[scopes->nr_funcs++] = (struct debug_func){.die = w->off};
+	else
+		scopes->ranges.nr = nr;
+	return r;
 }
 
 /*
  * Most functions stand at the top of their unit or in a namespace. Only if one is
- * not found there IS_DEEP looks into the others, and into types.
+ * not found there IS_DEEP looks into the others, and into types. Where there are no jumps
+ * all of them are passed anyway.
  */
-static bool may_hold_funcs(Dwarf_Die *die, bool is_deep)
+static bool may_hold_funcs(const struct debug_abbrev *abbrev, bool is_deep)
 {
-	int tag = dwarf_tag(die);
-
-	return tag == DW_TAG_namespace || tag == DW_TAG_module || (is_deep && tag >= 0);
+	return is_deep || abbrev->tag == DW_TAG_namespace || abbrev->tag == DW_TAG_module;
 }
 
-static int funcs_walk(struct debug_info *info, struct debug_unit *unit, Dwarf_Die *parent,
-		      unsigned int level)
+static int funcs_walk(struct debug_scopes *scopes, const struct debug_unit *unit,
+		      const struct debug_text *text)
 {
-	Dwarf_Die die;
-	int r = dwarf_child(parent, &die);
+	struct walk w;
+	int r = walk_begin(&w, unit, unit->first);
 
-	for (; r == 0; r = next_die(&die)) {
-		if (dwarf_tag(&die) == DW_TAG_subprogram)
-			r = func_add(info, unit, &die);
-		if (r == 0 && level < LEVELS_MAX && may_hold_funcs(&die, unit->is_deep))
-			r = funcs_walk(info, unit, &die, level + 1);
-		if (r < 0)
-			return r;
+	/* The entry of the unit itself. */
+	if (r == 0)
+		r = walk_next(&w);
+	while (r > 0 && w.level > 0 && (r = walk_next(&w)) > 0) {
+		int error = 0;
+
+		if (w.abbrev->tag == DW_TAG_subprogram && w.abbrev->has_code)
+			error = func_add(scopes, &w, text);
+		if (error < 0)
+			return error;
+		if (!may_hold_funcs(w.abbrev, scopes->is_deep))
+			walk_jump(&w);
 	}
-	return r == 1 ? 0 : -EBADMSG;
+	return r < 0 ? r : 0;
 }
 
-static void funcs_forget(struct debug_unit *unit)
+static void funcs_forget(struct debug_scopes *scopes)
 {
-	for (size_t i = 0; i < unit->nr_funcs; i++) {
-		free(unit->funcs[i].inlined.all);
-		free(unit->funcs[i].dies);
-	}
-	unit->nr_funcs = unit->ranges.nr = 0;
+	for (size_t i = 0; i < scopes->nr_funcs; i++)
+		debug_ranges_done(&scopes->funcs[i].inlined);
+	scopes->nr_funcs = scopes->ranges.nr = scopes->inlined_bytes = 0;
 }
 
-static int funcs_find(struct debug_info *info, struct debug_unit *unit)
+static int funcs_find(struct debug_scopes *scopes, const struct debug_unit *unit,
+		      const struct debug_text *text)
 {
-	Dwarf_Die die;
 	int r;
 
-	if (unit->has_funcs)
+	if (scopes->has_funcs)
 		return 0;
-	funcs_forget(unit);
-	if (!dwarf_offdie(info->dwarf, unit->die, &die))
-		return -EBADMSG;
-	r = funcs_walk(info, unit, &die, 0);
-	/* Of a damaged unit there is what came before the damage. */
-	if (r < 0 && r != -EBADMSG)
+	funcs_forget(scopes);
+	r = funcs_walk(scopes, unit, text);
+	if (r == -ETIME || r == -ENOMEM)
 		return r;
-	scope_ranges_sort(&unit->ranges);
-	unit->has_funcs = true;
+	debug_ranges_sort(&scopes->ranges);
+	vec_shrink(&scopes->funcs, &scopes->cap_funcs, scopes->nr_funcs);
+	scopes->has_funcs = true;
 	return 0;
 }
 
-int debug_unit_func(struct debug_info *info, struct debug_unit *unit, uint64_t addr,
-		    struct debug_func **ret)
+int debug_scopes_func(struct debug_scopes *scopes, const struct debug_unit *unit,
+		      const struct debug_text *text, uint64_t addr, struct debug_func **ret)
 {
-	const struct scope_range *range;
-	int r = funcs_find(info, unit);
+	const struct debug_range *range;
+	int r = funcs_find(scopes, unit, text);
 
 	*ret = NULL;
 	if (r < 0)
 		return r;
-	range = scope_ranges_at(&unit->ranges, 0, addr);
-	if (!range && !unit->is_deep) {
-		unit->is_deep = true;
-		unit->has_funcs = false;
-		r = funcs_find(info, unit);
+	range = debug_ranges_at(&scopes->ranges, 0, addr);
+	if (!range && !scopes->is_deep) {
+		scopes->is_deep = true;
+		scopes->has_funcs = false;
+		r = funcs_find(scopes, unit, text);
 		if (r < 0)
 			return r;
-		range = scope_ranges_at(&unit->ranges, 0, addr);
+		range = debug_ranges_at(&scopes->ranges, 0, addr);
 	}
 	if (range)
-		*ret = &unit->funcs[range->index];
+		*ret = &scopes->funcs[range->index];
 	return 0;
 }
 
-static int inlined_add(struct debug_info *info, struct debug_func *func, Dwarf_Die *die,
-		       uint32_t depth)
+void debug_scopes_done(struct debug_scopes *scopes)
 {
-	size_t cap = func->cap_dies;
-	int r = vec_reserve(&func->dies, &func->cap_dies, func->nr_dies + 1, RANGES_MAX);
-
-	if (r < 0)
-		return r;
-	info->bytes += (func->cap_dies - cap) * sizeof(*func->dies);
-	func->dies[func->nr_dies++] = dwarf_dieoffset(die);
-	return scope_ranges_add(info, die, (uint32_t)func->nr_dies - 1, depth, &func->inlined);
+	funcs_forget(scopes);
+	free(scopes->funcs);
+	debug_ranges_done(&scopes->ranges);
+	*scopes = (struct debug_scopes){0};
 }
 
-static int inlined_walk(struct debug_info *info, struct debug_func *func, Dwarf_Die *parent,
-			uint32_t depth, unsigned int level)
+size_t debug_scopes_bytes(const struct debug_scopes *scopes)
 {
-	Dwarf_Die die;
-	int r = dwarf_child(parent, &die);
+	return scopes->cap_funcs * sizeof(*scopes->funcs) +
+	       scopes->ranges.cap * sizeof(*scopes->ranges.all) + scopes->inlined_bytes;
+}
 
-	for (; r == 0; r = next_die(&die)) {
-		uint32_t below = depth;
+/* --- what was inlined --- */
 
-		switch (dwarf_tag(&die)) {
-		case DW_TAG_inlined_subroutine:
-			r = inlined_add(info, func, &die, ++below);
+static bool is_block(uint16_t tag)
+{
+	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+	       tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
+}
+
+/* DEPTHS says how many inlined functions each open entry is in; beyond LEVELS_MAX, or in types, none is looked for. */
+static int inlined_walk(struct debug_func *func, const struct debug_unit *unit,
+			const struct debug_text *text)
+{
+	uint32_t depths[LEVELS_MAX + 1] = {0};
+	unsigned int skip_level = 0; /* nothing of interest is above it; 0: all is */
+	struct walk w;
+	int r = walk_begin(&w, unit, unit->off + func->die);
+
+	if (r == 0)
+		r = walk_next(&w);
+	while (r > 0 && w.level > 0) {
+		unsigned int level;
+		bool is_inlined;
+
+		r = walk_next(&w);
+		if (r <= 0)
 			break;
-		case DW_TAG_lexical_block:
-		case DW_TAG_try_block:
-		case DW_TAG_catch_block:
-		case DW_TAG_with_stmt:
-			break;
-		default:
+		/* It may have left some levels: its own is that of its parent, seen from its children. */
+		level = w.level - w.abbrev->has_children;
+		if (skip_level && level < skip_level)
+			skip_level = 0;
+		is_inlined = w.abbrev->tag == DW_TAG_inlined_subroutine;
+		if (skip_level || level > LEVELS_MAX)
 			continue;
+		if (is_inlined) {
+			int error =
+				walk_add(&w, text, &func->inlined, w.off, depths[level - 1] + 1);
+
+			if (error < 0)
+				return error;
 		}
-		if (r == 0 && level < LEVELS_MAX)
-			r = inlined_walk(info, func, &die, below, level + 1);
-		if (r < 0)
-			return r;
+		if (!w.abbrev->has_children)
+			continue;
+		depths[level] = depths[level - 1] + is_inlined;
+		if (!is_inlined && !is_block(w.abbrev->tag)) {
+			walk_jump(&w);
+			skip_level = w.level > level ? w.level : 0;
+		}
 	}
-	return r == 1 ? 0 : -EBADMSG;
+	return r < 0 ? r : 0;
 }
 
-int debug_func_inlined(struct debug_info *info, struct debug_func *func)
+int debug_scopes_inlined(struct debug_scopes *scopes, const struct debug_unit *unit,
+			 const struct debug_text *text, struct debug_func *func)
 {
-	Dwarf_Die die;
 	int r;
 
 	if (func->has_inlined)
 		return 0;
-	func->nr_dies = func->inlined.nr = 0;
-	if (!dwarf_offdie(info->dwarf, func->die, &die))
-		return -EBADMSG;
-	r = inlined_walk(info, func, &die, 0, 0);
-	if (r < 0 && r != -EBADMSG)
+	func->inlined.nr = 0;
+	r = inlined_walk(func, unit, text);
+	if (r == -ETIME || r == -ENOMEM)
 		return r;
-	scope_ranges_sort(&func->inlined);
+	debug_ranges_sort(&func->inlined);
+	scopes->inlined_bytes += func->inlined.cap * sizeof(*func->inlined.all);
 	func->has_inlined = true;
 	return 0;
 }

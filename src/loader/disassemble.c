@@ -39,9 +39,7 @@ struct listing {
 	char *text;
 	size_t nr_text, cap_text;
 	uint32_t nr_files, files_at[LOADER_CODE_FILES_MAX]; /* source files, in TEXT */
-	const char *last_file,
-		*last_folder; /* of debug information, which says the same again mostly */
-	uint16_t last;	      /* which of the files that is */
+	uint16_t last;					    /* the file of the instruction before */
 };
 
 static bool mode_of(const struct elf_file *head, cs_arch *ret_arch, cs_mode *ret_mode)
@@ -138,37 +136,24 @@ static int put_text(struct listing *l, const char *text, uint32_t *ret_at)
 	return 0;
 }
 
-/* The path of FRAME's file into OUT; false: there is no room for it. */
-static bool path_of(const struct debug_frame *frame, char *out, size_t size)
+/* Which of the source files is called PATH, in *RET. 0, -ENOMEM, or -ENOSPC: there is no room for one more. */
+static int find_file(struct listing *l, const char *path, uint16_t *ret)
 {
-	bool is_below = frame->file[0] != '/' && frame->folder;
-	int n = snprintf(out, size, "%s%s%s", is_below ? frame->folder : "", is_below ? "/" : "",
-			 frame->file);
+	uint32_t i = l->last;
 
-	return n >= 0 && (size_t)n < size;
-}
-
-/* Which of the source files FRAME's is, in *RET. 0, -ENOMEM, or -ENOSPC: there is no room for one more. */
-static int find_file(struct listing *l, const struct debug_frame *frame, uint16_t *ret)
-{
-	char path[LOADER_INSTRUCTION_BYTES_MAX];
-	uint32_t i = 0;
-
-	if (frame->file != l->last_file || frame->folder != l->last_folder) {
-		if (!path_of(frame, path, sizeof(path)))
-			return -ENOSPC;
-		while (i < l->nr_files && strcmp(l->text + l->files_at[i], path) != 0)
-			i++;
-		if (i == LOADER_CODE_FILES_MAX)
-			return -ENOSPC;
-		if (i == l->nr_files && put_text(l, path, &l->files_at[i]) < 0)
+	/* Mostly the one of the instruction before. */
+	if (i >= l->nr_files || strcmp(l->text + l->files_at[i], path) != 0)
+		for (i = 0; i < l->nr_files; i++)
+			if (strcmp(l->text + l->files_at[i], path) == 0)
+				break;
+	if (i == LOADER_CODE_FILES_MAX)
+		return -ENOSPC;
+	if (i == l->nr_files) {
+		if (put_text(l, path, &l->files_at[i]) < 0)
 			return -ENOMEM;
-		l->nr_files = MAX(l->nr_files, i + 1);
-		l->last_file = frame->file;
-		l->last_folder = frame->folder;
-		l->last = (uint16_t)i;
+		l->nr_files++;
 	}
-	*ret = l->last;
+	*ret = l->last = (uint16_t)i;
 	return 0;
 }
 
@@ -180,7 +165,7 @@ static int put_line(struct listing *l, struct protocol_instruction *instruction)
 
 	if (r <= 0)
 		return r;
-	r = find_file(l, &frame, &instruction->file);
+	r = find_file(l, frame.file, &instruction->file);
 	if (r == 0)
 		instruction->line = frame.line;
 	return r == -ENOSPC ? 0 : r;

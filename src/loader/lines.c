@@ -43,11 +43,12 @@ static struct lines_file *oldest_of(struct lines *lines)
 
 void lines_trim(struct lines *lines)
 {
-	size_t sum = 0;
+	size_t sum = 0, unpacked = 0;
 
 	/* From the one used last on: what does not fit beside those is forgotten. */
 	for (uint64_t before = UINT64_MAX;;) {
 		struct lines_file *next = NULL;
+		size_t bytes;
 
 		for (size_t i = 0; i < LINES_FILES_MAX; i++) {
 			struct lines_file *file = &lines->files[i];
@@ -59,9 +60,14 @@ void lines_trim(struct lines *lines)
 		if (!next)
 			return;
 		before = next->last_use;
-		sum += debug_info_bytes(next->info);
-		if (sum > LINES_BYTES_MAX)
+		debug_info_trim(next->info, LINES_BYTES_MAX - sum);
+		bytes = debug_info_bytes(next->info);
+		unpacked += debug_info_unpacked_bytes(next->info);
+		/* The one used last stays: it is in use, and its own bounds hold. */
+		if (sum > 0 && (bytes > LINES_BYTES_MAX - sum || unpacked > LINES_UNPACKED_MAX))
 			file_forget(next);
+		else
+			sum += MIN(bytes, LINES_BYTES_MAX - sum);
 	}
 }
 

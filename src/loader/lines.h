@@ -9,8 +9,9 @@
 #include "src/loader/cache.h"
 #include "src/loader/debug_info.h"
 
-#define LINES_FILES_MAX 6u
-#define LINES_BYTES_MAX ((size_t)96 << 20) /* of all of them, without what is only mapped */
+#define LINES_FILES_MAX	   6u
+#define LINES_BYTES_MAX	   ((size_t)96 << 20)  /* of all of them, without what is only mapped */
+#define LINES_UNPACKED_MAX ((size_t)192 << 20) /* the same of what was compressed */
 
 struct lines_file {
 	uint64_t key; /* 0: free */

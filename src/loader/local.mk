@@ -3,8 +3,13 @@ libloader_a_SOURCES = \
 	src/loader/answer.c src/loader/answer.h \
 	src/loader/cache.c src/loader/cache.h \
 	src/loader/client.c src/loader/client.h \
-	src/loader/debug_info.c src/loader/debug_info.h src/loader/debug_info_internal.h \
-	src/loader/debug_scopes.c \
+	src/loader/debug_abbrevs.c src/loader/debug_abbrevs.h \
+	src/loader/debug_file.c src/loader/debug_file.h \
+	src/loader/debug_info.c src/loader/debug_info.h \
+	src/loader/debug_lines.c src/loader/debug_lines.h \
+	src/loader/debug_ranges.c src/loader/debug_ranges.h \
+	src/loader/debug_scopes.c src/loader/debug_scopes.h \
+	src/loader/debug_unit.c src/loader/debug_unit.h \
 	src/loader/debugdata.c \
 	src/loader/demangle.c src/loader/demangle.h \
 	src/loader/disassemble.c src/loader/disassemble.h \
