@@ -139,6 +139,17 @@ searching() {
 	key Enter
 	cursor_on leaf_10
 	key Escape
+	# An expression; small letters stand for both cases, a capital for itself.
+	key /
+	key -l '^leaf_[13]0$|^no_such'
+	key Enter
+	cursor_on leaf_10
+	key Escape
+	key /
+	key -l 'Leaf_10'
+	key Enter
+	see 'not found: Leaf_10'
+	key Escape
 	key /
 	key -l 'leaf_'
 	key Enter
@@ -407,7 +418,7 @@ flame() {
 	key '#'
 	see 'found 95.05%'
 	key /
-	key -l 'LEAF_70'
+	key -l 'leaf_70'
 	key Enter
 	see 'found 55.45%'
 	key n

@@ -127,17 +127,30 @@ static void the_cursor_moves(void **state)
 }
 
 /* A function that calls itself counts once, and each stack once. */
+static uint64_t found(const struct snapshot *s, uint32_t zoom, const char *text)
+{
+	struct pattern pattern;
+	uint64_t weight;
+
+	pattern_open(&pattern, text);
+	weight = flame_match_weight(s, zoom, &pattern);
+	pattern_close(&pattern);
+	return weight;
+}
+
 static void matches_add_up(void **state)
 {
 	struct snapshot *s = snapshot_of(example, ARRAY_SIZE(example));
 
 	(void)state;
-	assert_int_equal(flame_match_weight(s, 0, "WORK"), 78);
-	assert_int_equal(flame_match_weight(s, 0, "main"), 90);
-	assert_int_equal(flame_match_weight(s, 0, "read"), 20);
-	assert_int_equal(flame_match_weight(s, 3, "work"), 18);
-	assert_int_equal(flame_match_weight(s, 0, "nobody"), 0);
-	assert_int_equal(flame_match_weight(s, 0, ""), 0);
+	assert_int_equal(found(s, 0, "work"), 78);
+	assert_int_equal(found(s, 0, "WORK"), 0); /* a capital stands for itself */
+	assert_int_equal(found(s, 0, "^(work|read)$"), 80);
+	assert_int_equal(found(s, 0, "main"), 90);
+	assert_int_equal(found(s, 0, "read"), 20);
+	assert_int_equal(found(s, 3, "work"), 18);
+	assert_int_equal(found(s, 0, "nobody"), 0);
+	assert_int_equal(found(s, 0, ""), 0);
 	snapshot_free(s);
 }
 

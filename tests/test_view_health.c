@@ -342,7 +342,7 @@ static void rows_fold_and_keep_their_keys(void **state)
 	assert_int_equal(view_build(&v, s, &query), 0);
 	assert_int_equal(v.nr_rows, 7);
 	assert_true(v.rows[0].has_children && v.rows[0].is_open);
-	at = view_search(&v, s, 0, "UNWIND INFORMATION", false);
+	at = view_search(&v, s, 0, "unwind information|no such", false);
 	assert_int_equal(at, 5);
 	key = v.rows[at].key;
 	s->health.ends[STACK_END_TRUNCATED] = 0;

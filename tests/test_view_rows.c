@@ -542,7 +542,9 @@ static void search_wraps_around(void **state)
 
 	(void)state;
 	build(&v, s, (struct view_query){.kind = VIEW_TREE, .sort = VIEW_SORT_TOTAL});
-	assert_int_equal(view_search(&v, s, 0, "DO_S", false), 3);
+	assert_int_equal(view_search(&v, s, 0, "^DO_S|^do_s", false), 3);
+	assert_int_equal(view_search(&v, s, 0, "DO_S", false),
+			 -1); /* a capital stands for itself */
 	assert_int_equal(view_search(&v, s, 3, "do_s", false), 3);
 	assert_int_equal(view_search(&v, s, 3, "[kernel", false), 5);
 	assert_int_equal(view_search(&v, s, 5, "prog", false), 0);

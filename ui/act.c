@@ -112,7 +112,7 @@ static void escape(struct ui *ui)
 		return;
 	if (annotate_escape(ui))
 		return;
-	ui->search[0] = '\0';
+	ui_set_search(ui, "");
 	list_release(ui_list(ui));
 }
 
@@ -284,7 +284,7 @@ static void act_on_prompt(struct ui *ui, int key, bool is_code)
 	if (kind == PROMPT_SAVE) {
 		write_accept(ui, ui->prompt.text);
 	} else if (ui->prompt.len > 0) {
-		memcpy(ui->search, ui->prompt.text, sizeof(ui->search));
+		ui_set_search(ui, ui->prompt.text);
 		if (!ui->flame.is_shown) /* which lights up what it finds */
 			tree_search(ui, false);
 	}

@@ -50,7 +50,7 @@ static enum style style_of(const struct ui *ui, size_t cell)
 		return STYLE_FLAME_CURSOR;
 	if (!func)
 		return STYLE_FLAME_ALL;
-	if (flame_matches(s, node, ui->search))
+	if (flame_matches(s, node, &ui->pattern))
 		return STYLE_FLAME_MATCH;
 	if (func->is_kernel)
 		return STYLE_FLAME_KERNEL;
@@ -103,7 +103,7 @@ static void draw_info(struct ui *ui, int line)
 
 	if (ui->search[0])
 		snprintf(found, sizeof(found), "  found %.2f%%",
-			 (double)flame_match_weight(s, f->zoom, ui->search) / all);
+			 (double)flame_match_weight(s, f->zoom, &ui->pattern) / all);
 	snprintf(text, sizeof(text), "%.2f%% total  %.2f%% self%s  %s  %s", (double)at->total / all,
 		 (double)at->self / all, found,
 		 name_of(ui, node, VIEW_NAMES_FULL, name, sizeof(name)),
@@ -182,7 +182,7 @@ static void go_to_match(struct ui *ui, bool backward)
 
 	for (size_t i = 0; i < nr; i++) {
 		at = (at + (backward ? nr - 1 : 1)) % nr;
-		if (!flame_matches(ui->snapshot, f->flame.cells[at].node, ui->search))
+		if (!flame_matches(ui->snapshot, f->flame.cells[at].node, &ui->pattern))
 			continue;
 		f->cursor_key = ui->snapshot->nodes[f->flame.cells[at].node].key;
 		return;
@@ -194,8 +194,10 @@ static void search_same(struct ui *ui)
 {
 	const struct flame_state *f = &ui->flame;
 
-	name_of(ui, f->flame.cells[f->cursor].node, VIEW_NAMES_FULL, ui->search,
-		sizeof(ui->search));
+	char name[INFO_TEXT_MAX];
+
+	ui_set_search(ui, name_of(ui, f->flame.cells[f->cursor].node, VIEW_NAMES_FULL, name,
+				  sizeof(name)));
 }
 
 /* Out of the zoom, then of the search, then of the graph. */
@@ -206,7 +208,7 @@ static void escape(struct ui *ui)
 	if (f->zoom_key)
 		f->zoom_key = 0;
 	else if (ui->search[0])
-		ui->search[0] = '\0';
+		ui_set_search(ui, "");
 	else
 		f->is_shown = false;
 }

@@ -54,7 +54,7 @@ const struct ui_key ui_keys[] = {
 	{"+ -", "Open", "open, fold one level", {{'+', REQUEST_OPEN}, {'-', REQUEST_FOLD}}},
 	{"e", "Open", "everything below the row, open or folded", {{'e', REQUEST_SUBTREE}}},
 	{"E C", "Open", "open all, fold all", {{'E', REQUEST_OPEN_ALL}, {'C', REQUEST_FOLD_ALL}}},
-	{"/", "Search", "search functions and objects, folded ones too", {{'/', REQUEST_SEARCH}}},
+	{"/", "Search", "search functions and objects, folded ones too: text or a regular expression", {{'/', REQUEST_SEARCH}}},
 	{"n N", "Search", "next, previous match",
 	 {{'n', REQUEST_SEARCH_NEXT}, {'N', REQUEST_SEARCH_PREVIOUS}}},
 	{"o X", "Narrow", "only stacks through this function; without them",

@@ -136,12 +136,12 @@ static const char *skip_columns(const char *text, int columns)
 /* Underline what the search has found. */
 static void mark_match(struct ui *ui, int line, int column, const char *text, enum style style)
 {
-	const char *at = ui->search[0] ? strcasestr(text, ui->search) : NULL;
+	size_t len = 0;
+	const char *at = ui->search[0] ? pattern_place(&ui->pattern, text, &len) : NULL;
 
 	if (at)
 		draw_restyle(&ui->screen, line, column + draw_width(text, (size_t)(at - text)),
-			     draw_width(at, strlen(ui->search)), style,
-			     ui->screen.styles[STYLE_MATCH]);
+			     draw_width(at, len), style, ui->screen.styles[STYLE_MATCH]);
 }
 
 static int draw_indent(struct ui *ui, int line, int column, int width, const struct view_row *row,

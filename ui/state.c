@@ -104,6 +104,13 @@ void ui_show(struct ui *ui, enum view_kind kind)
 	ui_build(ui);
 }
 
+void ui_set_search(struct ui *ui, const char *text)
+{
+	pattern_close(&ui->pattern);
+	snprintf(ui->search, sizeof(ui->search), "%s", text);
+	pattern_open(&ui->pattern, ui->search);
+}
+
 void ui_set_mouse(struct ui *ui, bool is_on)
 {
 	bool is_there = screen_set_mouse(&ui->screen, is_on);

@@ -73,8 +73,9 @@ struct ui {
 	enum view_sort sorts[VIEW_COUNT];
 	bool hide_kernel;
 	enum view_names names;
-	bool is_inlined; /* asked of the engine */
-	char search[PROMPT_TEXT_MAX];
+	bool is_inlined;	      /* asked of the engine */
+	char search[PROMPT_TEXT_MAX]; /* what was searched for, "": nothing; ui_set_search() */
+	struct pattern pattern;	      /* of that */
 
 	/* Asked for and not in a snapshot yet, until asked_until_ns: keys go on from here. */
 	uint32_t asked_stack_bytes; /* 0: nothing */
@@ -154,6 +155,8 @@ void ui_ask(struct ui *ui);
 void ui_command(struct ui *ui, enum command_kind kind, uint64_t value);
 /* Ask often until there are samples again: at the start, after a switch. */
 void ui_await_samples(struct ui *ui);
+/* TEXT is searched for from now on. */
+void ui_set_search(struct ui *ui, const char *text);
 /* The mouse is ours, or the terminal's. */
 void ui_set_mouse(struct ui *ui, bool is_on);
 /* The list on the screen; what its rows are made from. */

@@ -266,6 +266,7 @@ static void ui_done(struct ui *ui)
 	for (int i = 0; i < VIEW_COUNT; i++)
 		list_done(&ui->lists[i]);
 	flame_done(&ui->flame.flame);
+	pattern_close(&ui->pattern);
 	write_forget(ui);
 	compare_forget(ui);
 	snapshot_free(ui->snapshot);
@@ -282,6 +283,7 @@ static int ui_init(struct ui *ui, const struct ui_config *config, struct channel
 		.now_ns = now_ns(),
 		.is_dirty = true,
 	};
+	ui_set_search(ui, "");
 	ui->narrow.folds_recursion = config->folds_recursion;
 	if (config->is_inlined) {
 		ui->is_inlined = true;

@@ -160,12 +160,13 @@ void annotate_cell(const struct view *view, const struct snapshot *s, const stru
 		snprintf(out, size, "%" PRIx64, instruction->addr);
 }
 
-bool annotate_matches(const struct snapshot *s, const struct view_row *row, const char *text)
+bool annotate_matches(const struct snapshot *s, const struct view_row *row,
+		      const struct pattern *pattern)
 {
 	char code[512];
 
 	annotate_text(s, row, code, sizeof(code));
-	return strcasestr(code, text);
+	return pattern_finds(pattern, code);
 }
 
 /* --- jumps --- */

@@ -20,7 +20,7 @@ const struct snap_instruction *annotate_instruction(const struct snapshot *snaps
 void annotate_cell(const struct view *view, const struct snapshot *snapshot,
 		   const struct view_row *row, enum view_column column, char *out, size_t size);
 bool annotate_matches(const struct snapshot *snapshot, const struct view_row *row,
-		      const char *text);
+		      const struct pattern *pattern);
 /* The lines of jumps that stand before the instruction of ROW. */
 void annotate_jumps(const struct view_row *row, bool ascii, char *out, size_t size);
 

@@ -152,19 +152,19 @@ uint32_t flame_node(const struct snapshot *s, uint64_t key)
 	return 0;
 }
 
-bool flame_matches(const struct snapshot *s, uint32_t node, const char *text)
+bool flame_matches(const struct snapshot *s, uint32_t node, const struct pattern *pattern)
 {
-	return text[0] && node && strcasestr(name_of(s, node), text);
+	return pattern->text[0] && node && pattern_finds(pattern, name_of(s, node));
 }
 
-uint64_t flame_match_weight(const struct snapshot *s, uint32_t zoom, const char *text)
+uint64_t flame_match_weight(const struct snapshot *s, uint32_t zoom, const struct pattern *pattern)
 {
 	uint64_t weight = 0;
 	uint32_t node = zoom;
 
 	/* Depth first, over the callees of what matches. */
-	for (bool is_over = !text[0]; !is_over;) {
-		bool counts = flame_matches(s, node, text);
+	for (bool is_over = !pattern->text[0]; !is_over;) {
+		bool counts = flame_matches(s, node, pattern);
 
 		weight += counts ? s->nodes[node].total : 0;
 		if (!counts && s->nodes[node].first_child != SNAPSHOT_NONE) {

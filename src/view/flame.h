@@ -15,6 +15,7 @@
 #define ST_VIEW_FLAME_H
 
 #include "src/model/snapshot.h"
+#include "src/view/pattern.h"
 
 #include <stddef.h>
 
@@ -49,8 +50,9 @@ size_t flame_go(const struct flame *flame, const struct snapshot *snapshot, size
 
 /* The node with KEY; 0 where there is none. */
 uint32_t flame_node(const struct snapshot *snapshot, uint64_t key);
-bool flame_matches(const struct snapshot *snapshot, uint32_t node, const char *text);
-/* The weight below ZOOM of stacks through a function that matches TEXT, each once. */
-uint64_t flame_match_weight(const struct snapshot *snapshot, uint32_t zoom, const char *text);
+bool flame_matches(const struct snapshot *snapshot, uint32_t node, const struct pattern *pattern);
+/* The weight below ZOOM of stacks through a function that PATTERN is in, each once. */
+uint64_t flame_match_weight(const struct snapshot *snapshot, uint32_t zoom,
+			    const struct pattern *pattern);
 
 #endif

@@ -539,10 +539,11 @@ void health_cell(const struct view *view, const struct snapshot *s, const struct
 		  out, size);
 }
 
-bool health_matches(const struct snapshot *s, const struct view_row *row, const char *text)
+bool health_matches(const struct snapshot *s, const struct view_row *row,
+		    const struct pattern *pattern)
 {
 	struct health_line line;
 
 	health_line_of(s, row, &line);
-	return strcasestr(line.name, text) || strcasestr(line.note, text);
+	return pattern_finds(pattern, line.name) || pattern_finds(pattern, line.note);
 }

@@ -21,6 +21,7 @@ void health_line_of(const struct snapshot *snapshot, const struct view_row *row,
 /* As struct view_spec (rows.h) has them. */
 void health_cell(const struct view *view, const struct snapshot *snapshot,
 		 const struct view_row *row, enum view_column column, char *out, size_t size);
-bool health_matches(const struct snapshot *snapshot, const struct view_row *row, const char *text);
+bool health_matches(const struct snapshot *snapshot, const struct view_row *row,
+		    const struct pattern *pattern);
 
 #endif

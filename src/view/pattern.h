@@ -8,6 +8,7 @@
 
 #include <regex.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct pattern {
 	const char *text;
@@ -20,5 +21,7 @@ void pattern_open(struct pattern *pattern, const char *text);
 void pattern_close(struct pattern *pattern);
 /* It is in TEXT. */
 bool pattern_finds(const struct pattern *pattern, const char *text);
+/* Where in TEXT it is for the first time, with so many bytes; NULL: nowhere. */
+const char *pattern_place(const struct pattern *pattern, const char *text, size_t *ret_len);
 
 #endif

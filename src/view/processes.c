@@ -94,7 +94,8 @@ void processes_cell(const struct view *view, const struct snapshot *s, const str
 		put_note(s, process, out, size);
 }
 
-bool processes_matches(const struct snapshot *s, const struct view_row *row, const char *text)
+bool processes_matches(const struct snapshot *s, const struct view_row *row,
+		       const struct pattern *pattern)
 {
 	const struct snap_process *process = process_of(s, row);
 	char name[128];
@@ -102,5 +103,5 @@ bool processes_matches(const struct snapshot *s, const struct view_row *row, con
 	if (!process)
 		return false;
 	processes_name(process, name, sizeof(name));
-	return strcasestr(name, text) != NULL;
+	return pattern_finds(pattern, name);
 }

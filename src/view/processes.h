@@ -13,6 +13,6 @@ int processes_rows(struct view_scratch *w, const struct sibling *item);
 void processes_cell(const struct view *view, const struct snapshot *snapshot,
 		    const struct view_row *row, enum view_column column, char *out, size_t size);
 bool processes_matches(const struct snapshot *snapshot, const struct view_row *row,
-		       const char *text);
+		       const struct pattern *pattern);
 
 #endif

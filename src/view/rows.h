@@ -3,6 +3,7 @@
 #ifndef ST_VIEW_ROWS_H
 #define ST_VIEW_ROWS_H
 
+#include "src/view/pattern.h"
 #include "src/view/view.h"
 
 /* Rows that stand for no function of the snapshot (func SNAPSHOT_NONE). */
@@ -59,9 +60,9 @@ struct view_spec {
 	/* The text of a cell into OUT, which is "" at first; NULL: rows are functions. */
 	void (*cell)(const struct view *view, const struct snapshot *snapshot,
 		     const struct view_row *row, enum view_column column, char *out, size_t size);
-	/* Its texts contain TEXT, ignoring ASCII case; NULL: rows are functions. */
+	/* PATTERN is in its texts; NULL: rows are functions. */
 	bool (*matches)(const struct snapshot *snapshot, const struct view_row *row,
-			const char *text);
+			const struct pattern *pattern);
 };
 /* table.c */
 extern const struct view_spec view_specs[VIEW_COUNT];

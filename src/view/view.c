@@ -365,30 +365,34 @@ int64_t view_find_key(const struct view *view, uint64_t key)
 }
 
 static bool matches(const struct view *view, const struct snapshot *s, const struct view_row *row,
-		    const char *text)
+		    const struct pattern *pattern)
 {
 	const struct view_spec *spec = &view_specs[view->kind];
 
 	if (spec->matches)
-		return spec->matches(s, row, text);
+		return spec->matches(s, row, pattern);
 	if (row->func < s->nr_funcs && view->names == VIEW_NAMES_MANGLED &&
-	    strcasestr(snapshot_text(s, s->funcs[row->func].mangled), text))
+	    pattern_finds(pattern, snapshot_text(s, s->funcs[row->func].mangled)))
 		return true;
-	return strcasestr(rows_name(s, row->func, row->key), text) ||
-	       strcasestr(rows_object(s, row->func), text);
+	return pattern_finds(pattern, rows_name(s, row->func, row->key)) ||
+	       pattern_finds(pattern, rows_object(s, row->func));
 }
 
 int64_t view_search(const struct view *view, const struct snapshot *snapshot, uint32_t from,
 		    const char *text, bool backward)
 {
 	uint32_t nr = view->nr_rows, step = backward ? nr - 1 : 1;
+	struct pattern pattern;
+	int64_t found = -1;
 
 	if (nr == 0 || !*text)
 		return -1;
-	for (uint32_t i = 0, at = from % nr; i < nr; i++) {
+	pattern_open(&pattern, text);
+	for (uint32_t i = 0, at = from % nr; i < nr && found < 0; i++) {
 		at = (uint32_t)(((uint64_t)at + step) % nr);
-		if (matches(view, snapshot, &view->rows[at], text))
-			return at;
+		if (matches(view, snapshot, &view->rows[at], &pattern))
+			found = at;
 	}
-	return -1;
+	pattern_close(&pattern);
+	return found;
 }

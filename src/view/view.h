@@ -139,7 +139,7 @@ void view_done(struct view *view);
 
 /* The row with KEY, or -1. */
 int64_t view_find_key(const struct view *view, uint64_t key);
-/* The next row from FROM (exclusive, wraps around) whose function (as shown, and in full), object or remark contains TEXT, ignoring ASCII case; -1: none. */
+/* The next row from FROM (exclusive, wraps around) whose function (as shown, and in full), object or remark has TEXT, a pattern (pattern.h), in it; -1: none. */
 int64_t view_search(const struct view *view, const struct snapshot *snapshot, uint32_t from,
 		    const char *text, bool backward);
 
