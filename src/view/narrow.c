@@ -7,6 +7,7 @@
 
 #include "src/view/narrow.h"
 
+#include "src/base/sort.h"
 #include "src/base/util.h"
 #include "src/view/collapse.h"
 #include "src/view/merge.h"
@@ -62,10 +63,13 @@ bool narrow_typed(const char *typed, struct narrow_step *ret)
 struct work {
 	struct snapshot *s;
 	uint32_t *funcs, *processes, *nodes; /* a bit for each step that found something */
-	uint32_t asked, wanted; /* bits that are looked at in stacks; of those that stay */
-	uint32_t hides;		/* bits that functions have which are hidden */
-	uint32_t *map, *order;	/* nodes: their new numbers; by weight */
-	uint64_t *keys;		/* of functions, if they were merged */
+	uint32_t asked, wanted;		 /* bits that are looked at in stacks; of those that stay */
+	uint32_t hides;			 /* bits that functions have which are hidden */
+	uint32_t *map;			 /* nodes: their new numbers */
+	struct by_weight *order, *spare; /* nodes */
+	/* Of each process the first share, in processes[]; of each share the next. SNAPSHOT_NONE: none. */
+	uint32_t *next_share;
+	uint64_t *keys; /* of functions, if they were merged */
 };
 
 static void work_done(struct work *w)
@@ -75,6 +79,8 @@ static void work_done(struct work *w)
 	free(w->nodes);
 	free(w->map);
 	free(w->order);
+	free(w->spare);
+	free(w->next_share);
 	free(w->keys);
 }
 
@@ -87,9 +93,12 @@ static int work_init(struct work *w, struct snapshot *s)
 		.nodes = calloc(s->nr_nodes, sizeof(*w->nodes)),
 		.map = calloc(s->nr_nodes, sizeof(*w->map)),
 		.order = calloc(s->nr_nodes, sizeof(*w->order)),
+		.spare = calloc(s->nr_nodes / 2 + 1ul, sizeof(*w->spare)),
+		.next_share = calloc(s->nr_shares + 1ul, sizeof(*w->next_share)),
 		.keys = calloc(s->nr_funcs + 1ul, sizeof(*w->keys)),
 	};
-	if (!w->funcs || !w->processes || !w->nodes || !w->map || !w->order || !w->keys)
+	if (!w->funcs || !w->processes || !w->nodes || !w->map || !w->order || !w->spare ||
+	    !w->next_share || !w->keys)
 		return -ENOMEM;
 	merge_keys(s, w->keys);
 	return 0;
@@ -264,34 +273,40 @@ static int merge(struct work *w)
 	return r;
 }
 
-static int by_total(const void *left, const void *right, void *context)
+/* The callees of NODE, which are linked in any order, the heaviest first. */
+static void order_callees(struct work *w, uint32_t node)
 {
-	const struct snap_node *nodes = *(const struct snap_node *const *)context;
-	const struct snap_node *a = &nodes[*(const uint32_t *)left];
-	const struct snap_node *b = &nodes[*(const uint32_t *)right];
+	struct snap_node *nodes = w->s->nodes;
+	uint32_t nr = 0, callee;
 
-	if (a->total != b->total)
-		return a->total < b->total ? -1 : 1;
-	return (a->key < b->key) - (a->key > b->key);
+	for (callee = nodes[node].first_child; callee != SNAPSHOT_NONE;
+	     callee = nodes[callee].next_sibling)
+		w->order[nr++] = (struct by_weight){
+			.weight = nodes[callee].total, .key = nodes[callee].key, .id = callee};
+	if (nr < 2)
+		return;
+	sort_by_weight(w->order, w->spare, nr);
+	nodes[node].first_child = SNAPSHOT_NONE;
+	while (nr-- > 0) {
+		nodes[w->order[nr].id].next_sibling = nodes[node].first_child;
+		nodes[node].first_child = w->order[nr].id;
+	}
 }
 
-/* The lightest first to the front of its caller's callees: the heaviest is the first of them then. */
 static void link_nodes(struct work *w)
 {
 	struct snapshot *s = w->s;
 
-	for (uint32_t i = 0; i < s->nr_nodes; i++) {
-		w->order[i] = i;
+	for (uint32_t i = 0; i < s->nr_nodes; i++)
 		s->nodes[i].first_child = s->nodes[i].next_sibling = SNAPSHOT_NONE;
-	}
-	qsort_r(w->order + 1, s->nr_nodes - 1, sizeof(*w->order), by_total, &s->nodes);
-	for (uint32_t i = 1; i < s->nr_nodes; i++) {
-		struct snap_node *node = &s->nodes[w->order[i]];
-		struct snap_node *parent = &s->nodes[node->parent];
+	for (uint32_t i = s->nr_nodes; i-- > 1;) {
+		struct snap_node *parent = &s->nodes[s->nodes[i].parent];
 
-		node->next_sibling = parent->first_child;
-		parent->first_child = w->order[i];
+		s->nodes[i].next_sibling = parent->first_child;
+		parent->first_child = i;
 	}
+	for (uint32_t i = 0; i < s->nr_nodes; i++)
+		order_callees(w, i);
 }
 
 /* Depth first: a function's total is that of its outermost calls. */
@@ -322,11 +337,17 @@ static void sum_funcs(struct work *w)
 	}
 }
 
-static int by_process(const void *left, const void *right)
+/* For each process a list of its shares. */
+static void list_shares(struct work *w)
 {
-	const struct snap_share *a = left, *b = right;
+	const struct snapshot *s = w->s;
 
-	return (a->process > b->process) - (a->process < b->process);
+	for (uint32_t i = 0; i < s->nr_processes; i++)
+		w->processes[i] = SNAPSHOT_NONE;
+	for (uint32_t i = s->nr_shares; i-- > 0;) {
+		w->next_share[i] = w->processes[s->shares[i].process];
+		w->processes[s->shares[i].process] = i;
+	}
 }
 
 /* Each function of each process once: the marks of a node and a function say for whom it was counted. */
@@ -336,35 +357,34 @@ static void count_processes(struct work *w)
 
 	memset(w->nodes, 0, s->nr_nodes * sizeof(*w->nodes));
 	memset(w->funcs, 0, s->nr_funcs * sizeof(*w->funcs));
-	if (s->nr_shares > 1)
-		qsort(s->shares, s->nr_shares, sizeof(*s->shares), by_process);
-	for (uint32_t i = 0; i < s->nr_shares; i++) {
-		uint32_t mark = s->shares[i].process + 1;
+	for (uint32_t p = 0; p < s->nr_processes; p++) {
+		uint32_t mark = p + 1;
 
-		for (uint32_t n = s->shares[i].node; n > 0 && w->nodes[n] != mark;
-		     n = s->nodes[n].parent) {
-			w->nodes[n] = mark;
-			s->funcs[s->nodes[n].func].nr_processes +=
-				w->funcs[s->nodes[n].func] != mark;
-			w->funcs[s->nodes[n].func] = mark;
-		}
+		for (uint32_t i = w->processes[p]; i != SNAPSHOT_NONE; i = w->next_share[i])
+			for (uint32_t n = s->shares[i].node; n > 0 && w->nodes[n] != mark;
+			     n = s->nodes[n].parent) {
+				w->nodes[n] = mark;
+				s->funcs[s->nodes[n].func].nr_processes +=
+					w->funcs[s->nodes[n].func] != mark;
+				w->funcs[s->nodes[n].func] = mark;
+			}
 	}
 }
 
-/* The shares are ordered by process. */
-static void sum_containers(struct snapshot *s)
+static void sum_containers(struct work *w)
 {
+	struct snapshot *s = w->s;
+
 	for (uint32_t i = 0; i < s->nr_containers; i++)
 		s->containers[i].weight = s->containers[i].nr_processes = 0;
-	for (uint32_t i = 0; i < s->nr_shares; i++) {
-		const struct snap_share *share = &s->shares[i];
-		uint32_t container = s->processes[share->process].container;
+	for (uint32_t p = 0; p < s->nr_processes; p++) {
+		uint32_t container = s->processes[p].container;
 
 		if (container == 0 || container > s->nr_containers)
 			continue;
-		s->containers[container - 1].weight += share->weight;
-		s->containers[container - 1].nr_processes +=
-			i == 0 || s->shares[i - 1].process != share->process;
+		s->containers[container - 1].nr_processes += w->processes[p] != SNAPSHOT_NONE;
+		for (uint32_t i = w->processes[p]; i != SNAPSHOT_NONE; i = w->next_share[i])
+			s->containers[container - 1].weight += s->shares[i].weight;
 	}
 }
 
@@ -426,8 +446,9 @@ int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
 		r = collapse(&w, narrow->folds_recursion);
 	link_nodes(&w);
 	sum_funcs(&w);
+	list_shares(&w);
 	count_processes(&w);
-	sum_containers(s);
+	sum_containers(&w);
 	compact_funcs(&w);
 	if (r == 0)
 		describe(s, narrow);
