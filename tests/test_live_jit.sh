@@ -107,6 +107,11 @@ expect_through php _start 0 php -d opcache.enable_cli=1 -d opcache.file_update_p
 ruby --yjit -e '' 2>/dev/null && expect_through ruby _start 0 ruby --yjit t.rb
 check "the small JIT is built" "$CC" -O1 -o "$tmp/small" "$top_srcdir/tests/targets/jit.c"
 expect_through 'frames that a jitdump tells' _start 0 ./small frames
+expect_lines()
+{
+	"$STACKTOP" -b -n 2 -d 2 --inline --view=tree -p "$1" >"$tmp/out" 2>"$tmp/err"
+	grep -q 'jit_caller .*made_up.mu:8$' "$tmp/out" || why=$(cat "$tmp/err" "$tmp/out")
+}
 expect_untold()
 {
 	local nr complete jit
@@ -117,5 +122,6 @@ expect_untold()
 (cd "$tmp" && exec ./small untold) &
 test_pids="$test_pids $!"
 wait_for 60 is_warm $!
+look 'lines that a jitdump tells' expect_lines $! && pass 'lines that a jitdump tells'
 look 'the same, not told' expect_untold $! && pass 'the same, not told'
 finish

@@ -362,6 +362,17 @@ static void code_that_is_loaded_and_moved_at_once_is_found(void **state)
 	assert_string_equal(name_at(f->code, 0, 0xa000), "");
 }
 
+static void a_dump_may_begin_with_a_move(void **state)
+{
+	struct map_file *f = *state;
+	struct jitdump dump = {0};
+
+	begin_dump(f);
+	append_move(f, 120, 0x9000, 0xa000, 0x100);
+	assert_false(read_dump(f, &dump, 0));
+	assert_int_equal(jit_code_count(f->code), 0);
+}
+
 static void half_a_record_waits_for_its_rest(void **state)
 {
 	struct map_file *f = *state;
@@ -518,6 +529,105 @@ static void frames_that_cannot_be_are_not_told(void **state)
 	assert_cfa(f, 0, 0x5000, 0);
 }
 
+/* --- lines --- */
+
+struct line {
+	uint64_t addr;
+	uint32_t line;
+	const char *file;
+};
+
+/* A record of the lines of the code that follows; SAID of them are said to be in it. */
+static void append_lines(struct map_file *f, const struct line *lines, size_t nr, uint64_t said)
+{
+	struct {
+		uint32_t id, bytes;
+		uint64_t time_ns, addr, nr;
+	} record = {2, sizeof(record), 0, 0, said};
+
+	for (size_t i = 0; i < nr; i++)
+		record.bytes += (uint32_t)(16 + strlen(lines[i].file) + 1);
+	append_bytes(f, &record, sizeof(record));
+	for (size_t i = 0; i < nr; i++) {
+		const uint32_t numbers[] = {lines[i].line, 3};
+
+		append_bytes(f, &lines[i].addr, sizeof(lines[i].addr));
+		append_bytes(f, numbers, sizeof(numbers));
+		append_bytes(f, lines[i].file, strlen(lines[i].file) + 1);
+	}
+}
+
+/* LINE 0: it is not known. */
+static void assert_line(const struct map_file *f, uint16_t epoch, uint64_t addr, const char *file,
+			uint32_t line)
+{
+	struct jit_lines lines = {0};
+	const char *got = "";
+	uint32_t number = 0;
+
+	assert_int_equal(jit_told_line(&lines, f->code, f->fd, at(epoch, addr), &got, &number),
+			 line > 0);
+	assert_int_equal(number, line);
+	assert_string_equal(got, file);
+	jit_lines_done(&lines);
+}
+
+static void lines_are_told(void **state)
+{
+	static const struct line lines[] = {
+		{0x2000, 7, "/srv/app.js"},
+		{0x2010, 9, "\xff"},
+		{0x2008, 8, "\xff"},
+		{0x2010, 10, "/srv/lib.js"},
+	};
+	struct map_file *f = *state;
+	struct jitdump dump = {0};
+
+	begin_dump(f);
+	append_lines(f, lines, ARRAY_SIZE(lines), ARRAY_SIZE(lines));
+	append_frames(f, eh_frame, sizeof(eh_frame));
+	append_load(f, 100, 0x2000, 38, "told");
+	append_load(f, 110, 0x3000, 38, "untold");
+	read_dump(f, &dump, 0);
+	assert_line(f, 0, 0x2000, "/srv/app.js", 7);
+	assert_line(f, 0, 0x2007, "/srv/app.js", 7);
+	assert_line(f, 0, 0x2008, "/srv/app.js", 8);
+	assert_line(f, 0, 0x2025, "/srv/lib.js", 10);
+	assert_line(f, 0, 0x3000, "", 0);
+	assert_cfa(f, 0, 0x2005, 48); /* both are told */
+	append_move(f, 130, 0x2000, 0x4000, 38);
+	read_dump(f, &dump, 0);
+	assert_line(f, 1, 0x4009, "/srv/app.js", 8);
+	assert_line(f, 1, 0x2009, "", 0);
+	assert_line(f, 0, 0x2009, "/srv/app.js", 8);
+}
+
+static void lines_that_cannot_be_are_not_told(void **state)
+{
+	static const struct line no_file[] = {{0x1000, 7, "\xff"}}, above[] = {{0x2001, 7, "a.js"}},
+				 fewer[] = {{0x3000, 7, "a.js"}, {0x3001, 8, "a.js"}};
+	struct map_file *f = *state;
+	struct jitdump dump = {0};
+
+	begin_dump(f);
+	append_lines(f, no_file, 1, 1);
+	append_load(f, 100, 0x1000, 38, "the file before is none");
+	append_lines(f, above, 1, 1);
+	append_load(f, 100, 0x2000, 38, "begins later");
+	append_lines(f, fewer, 2, UINT64_MAX);
+	append_load(f, 100, 0x3000, 38, "more are said");
+	append_lines(f, fewer, 2, 1);
+	append_load(f, 100, 0x3000 + 64, 38, "fewer are said, of another place");
+	read_dump(f, &dump, 0);
+	assert_line(f, 0, 0x1000, "", 0);
+	assert_line(f, 0, 0x2000, "", 0);
+	assert_line(f, 0, 0x2001, "a.js", 7);
+	assert_line(f, 0, 0x3002, "a.js", 8);
+	assert_line(f, 0, 0x3042, "a.js", 7);
+	assert_int_equal(ftruncate(f->fd, 80), 0);
+	assert_line(f, 0, 0x3002, "", 0);
+}
+
 /* --- names --- */
 
 static void names_are_written_as_people_know_them(void **state)
@@ -583,11 +693,16 @@ int main(void)
 						map_teardown),
 		cmocka_unit_test_setup_teardown(code_that_is_loaded_and_moved_at_once_is_found,
 						map_setup, map_teardown),
+		cmocka_unit_test_setup_teardown(a_dump_may_begin_with_a_move, map_setup,
+						map_teardown),
 		cmocka_unit_test_setup_teardown(half_a_record_waits_for_its_rest, map_setup,
 						map_teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_dump_ends_there, map_setup, map_teardown),
 		cmocka_unit_test_setup_teardown(frames_are_told, map_setup, map_teardown),
 		cmocka_unit_test_setup_teardown(frames_that_cannot_be_are_not_told, map_setup,
+						map_teardown),
+		cmocka_unit_test_setup_teardown(lines_are_told, map_setup, map_teardown),
+		cmocka_unit_test_setup_teardown(lines_that_cannot_be_are_not_told, map_setup,
 						map_teardown),
 		cmocka_unit_test(names_are_written_as_people_know_them),
 	};

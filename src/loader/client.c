@@ -559,7 +559,7 @@ static enum protocol_kind protocol_kind_of(const struct loader_module *module,
 	case LOADER_REPLY_CODE:
 		return module->is_jit ? PROTOCOL_MADE_CODE : PROTOCOL_CODE;
 	case LOADER_REPLY_LINES:
-		return PROTOCOL_LINES;
+		return module->is_jit ? PROTOCOL_JIT_LINES : PROTOCOL_LINES;
 	default:
 		if (module->is_jit)
 			return PROTOCOL_JIT_NAMES;

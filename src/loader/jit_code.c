@@ -182,9 +182,12 @@ static const struct piece *find_noted(const struct jit_code *code, uint64_t addr
 {
 	size_t left = MIN(code->nr_noted, (size_t)STEPS_BACK);
 
-	for (const struct piece *piece = code->noted + code->nr_noted; left-- > 0;)
-		if ((--piece)->start <= addr && addr < end_of(piece))
+	for (size_t i = code->nr_noted; left > 0; left--) {
+		const struct piece *piece = &code->noted[--i];
+
+		if (piece->start <= addr && addr < end_of(piece))
 			return piece;
+	}
 	return NULL;
 }
 

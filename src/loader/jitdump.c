@@ -96,6 +96,18 @@ static uint64_t frames_of(int fd, uint64_t at, uint32_t bytes)
 	return record.bytes - record.header_bytes;
 }
 
+/* The record of BYTES at AT has lines. */
+static void lines_of(int fd, uint64_t at, uint32_t bytes, struct jitdump_load *ret)
+{
+	struct record_debug record;
+
+	if (bytes <= sizeof(record) || !read_whole(fd, &record, sizeof(record), at))
+		return;
+	ret->lines_at = at + sizeof(record);
+	ret->lines_bytes = bytes - sizeof(record);
+	ret->nr_lines = record.nr;
+}
+
 /* The record of BYTES at AT tells of the next code. */
 static void take_told(struct jitdump *dump, int fd, uint64_t at, const struct record_head *head)
 {
@@ -128,9 +140,8 @@ bool jitdump_load_at(int fd, uint64_t record, struct jitdump_load *ret)
 		if (head->id == RECORD_UNWINDING) {
 			ret->frames_at = record + sizeof(struct record_unwinding);
 			ret->frames_bytes = frames_of(fd, record, head->bytes);
-		} else if (head->id == RECORD_DEBUG && head->bytes > sizeof(struct record_debug)) {
-			ret->lines_at = record + sizeof(struct record_debug);
-			ret->lines_bytes = head->bytes - sizeof(struct record_debug);
+		} else if (head->id == RECORD_DEBUG) {
+			lines_of(fd, record, head->bytes, ret);
 		}
 		record += head->bytes;
 	}

@@ -37,7 +37,8 @@ int jitdump_read(struct jitdump *dump, int fd, struct jit_code *code, uint16_t e
 /* Code as it was loaded, and where in the file it is told of; 0 bytes: it is not. */
 struct jitdump_load {
 	uint64_t addr, bytes;
-	uint64_t lines_at, lines_bytes;	  /* of entries of lines */
+	uint64_t lines_at, lines_bytes; /* of NR_LINES entries of lines */
+	uint64_t nr_lines;
 	uint64_t frames_at, frames_bytes; /* of .eh_frame */
 };
 /* What the RECORD of a struct jit_code leads to. False: there is no such thing. */

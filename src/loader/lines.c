@@ -8,6 +8,7 @@
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/loader/demangle.h"
+#include "src/loader/jit_told.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -253,15 +254,29 @@ static size_t answer_join(struct answer *answer)
 	return (size_t)(at + frames_bytes + answer->head->text_bytes - (char *)answer->head);
 }
 
+/* Room for an answer in OUT, of OUT_BYTES; false: that is too little. */
+static bool answer_begin(struct answer *answer, void *out, size_t out_bytes)
+{
+	size_t fixed = sizeof(struct protocol_lines) +
+		       LOADER_NAMES_MAX * sizeof(struct protocol_place) +
+		       LOADER_FRAMES_MAX * sizeof(struct protocol_frame);
+
+	if (out_bytes < fixed)
+		return false;
+	answer->head = out;
+	answer->places = (struct protocol_place *)(answer->head + 1);
+	answer->text = (char *)out + fixed;
+	answer->text_max = out_bytes - fixed;
+	*answer->head = (struct protocol_lines){0};
+	return has_room(answer);
+}
+
 ssize_t lines_build(struct lines *lines, const struct cache_files *files,
 		    const struct protocol_request *request, void *out, size_t out_bytes,
 		    struct protocol_reply *reply)
 {
 	struct lines_file *file = lines_get(lines, request->file_key, files);
-	size_t fixed = sizeof(struct protocol_lines) +
-		       LOADER_NAMES_MAX * sizeof(struct protocol_place) +
-		       LOADER_FRAMES_MAX * sizeof(struct protocol_frame);
-	struct answer answer = {.head = out};
+	struct answer answer;
 
 	assert(request->nr_offs <= LOADER_NAMES_MAX);
 	if (file->error < 0 && file->error != -ENOENT) {
@@ -271,13 +286,7 @@ ssize_t lines_build(struct lines *lines, const struct cache_files *files,
 			file_forget(file);
 		return error;
 	}
-	if (out_bytes < fixed)
-		return -E2BIG;
-	answer.places = (struct protocol_place *)(answer.head + 1);
-	answer.text = (char *)out + fixed;
-	answer.text_max = out_bytes - fixed;
-	*answer.head = (struct protocol_lines){0};
-	if (!has_room(&answer))
+	if (!answer_begin(&answer, out, out_bytes))
 		return -E2BIG;
 	for (uint32_t i = 0; i < request->nr_offs && has_room(&answer); i++) {
 		int r = put_place(&answer, file, request->offs[i]);
@@ -290,4 +299,32 @@ ssize_t lines_build(struct lines *lines, const struct cache_files *files,
 	memcpy(reply->build_id, file->other_id, sizeof(reply->build_id));
 	reply->build_id_bytes = file->other_id_bytes;
 	return (ssize_t)answer_join(&answer);
+}
+
+ssize_t lines_build_jit(const struct jit_code *code, int fd, const struct protocol_request *request,
+			void *out, size_t out_bytes)
+{
+	struct jit_lines lines = {0};
+	struct answer answer;
+	int r = 0;
+
+	assert(request->nr_offs <= LOADER_NAMES_MAX);
+	if (!answer_begin(&answer, out, out_bytes))
+		return -E2BIG;
+	for (uint32_t i = 0; i < request->nr_offs && has_room(&answer); i++) {
+		struct protocol_place *place = &answer.places[answer.head->nr_places];
+		struct debug_frame frame = {0};
+
+		r = jit_told_line(&lines, code, fd, request->offs[i], &frame.file, &frame.line);
+		if (r < 0)
+			break;
+		*place = (struct protocol_place){.off = request->offs[i],
+						 .first = answer.head->nr_frames,
+						 .nr = (uint32_t)r};
+		if (r > 0)
+			put_frame(&answer, &frame);
+		answer.head->nr_places++;
+	}
+	jit_lines_done(&lines);
+	return r < 0 && answer.head->nr_places == 0 ? r : (ssize_t)answer_join(&answer);
 }

@@ -56,5 +56,8 @@ int lines_at(struct lines_file *file, uint64_t off, struct debug_frame *frame);
 ssize_t lines_build(struct lines *lines, const struct cache_files *files,
 		    const struct protocol_request *request, void *out, size_t out_bytes,
 		    struct protocol_reply *reply);
+/* The same for code that a process makes, of which FD is the dump: lines alone, nothing is inlined. */
+ssize_t lines_build_jit(const struct jit_code *code, int fd, const struct protocol_request *request,
+			void *out, size_t out_bytes);
 
 #endif

@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c3au /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c3bu /* changes with every struct below */
 
 /* What a full table's file must have: it cannot be changed any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -47,6 +47,7 @@ enum protocol_kind {
 	PROTOCOL_JIT,	    /* what has come to a perf map */
 	PROTOCOL_JIT_NAMES, /* from it */
 	PROTOCOL_JIT_FRAMES,
+	PROTOCOL_JIT_LINES,
 	/* offs: where a function begins, the last place in it that was sampled, and 1: with source lines, or 0 */
 	PROTOCOL_CODE,
 	/*

@@ -498,6 +498,20 @@ static int serve_lines(struct loader_server *server)
 	return 0;
 }
 
+static int serve_jit_lines(struct loader_server *server)
+{
+	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
+	ssize_t len = entry->jit_code ? 0 : serve_jit(server, 0);
+
+	if (len == 0)
+		len = lines_build_jit(entry->jit_code, server->attached.file, &server->request,
+				      server->names, server->names_bytes);
+	if (len < 0)
+		return (int)len;
+	server->reply.output_bytes = (uint64_t)len;
+	return 0;
+}
+
 static void reply_account(struct protocol_reply *reply)
 {
 	struct rusage usage;
@@ -529,6 +543,8 @@ static int serve_kind(struct loader_server *server)
 		return server->attached.output < 0 ? -EINVAL : serve_made_code(server);
 	case PROTOCOL_LINES:
 		return server->names ? serve_lines(server) : -EINVAL;
+	case PROTOCOL_JIT_LINES:
+		return server->names ? serve_jit_lines(server) : -EINVAL;
 	case PROTOCOL_JIT_FRAMES:
 		return server->names ? serve_jit_frames(server) : -EINVAL;
 	case PROTOCOL_JIT:

@@ -19,15 +19,20 @@ static void report(struct resolver *s, uint32_t module, const struct loader_plac
 }
 
 /* Ask about NR offsets of MODULE. One whose file is closed is opened: then it is asked later. */
-static void ask_lines(struct resolver *s, uint32_t module, const uint64_t *offs, uint32_t nr)
+static void ask_lines(struct resolver *s, uint32_t module, uint64_t *offs, uint32_t nr)
 {
+	uint32_t nr_known = proc_is_jit(module) ? resolve_jit_known(s, module, offs, nr) : nr;
 	struct file *file = resolver_file(s, module);
-	bool is_done = file && module >= PROC_MODULE_FIRST && file->state == FILE_DONE;
+	bool is_known = file && (module >= PROC_MODULE_FIRST || proc_is_jit(module));
+	bool is_done = is_known && file->state == FILE_DONE;
 	/* Names have been asked for: of a file that is not on its way there is none. */
-	bool later = file && module >= PROC_MODULE_FIRST && file->state > FILE_UNSEEN &&
-		     file->state < FILE_DONE;
+	bool later = is_known && file->state > FILE_UNSEEN && file->state < FILE_DONE;
 
-	if (is_done && resolve_is_open(s, module)) {
+	/* Of what a process before this one made nothing is known any more. */
+	for (uint32_t i = nr_known; i < nr; i++)
+		report(s, module, &(struct loader_place){.off = offs[i]}, false);
+	nr = nr_known;
+	if (nr > 0 && is_done && resolve_is_open(s, module)) {
 		if (loader_request_lines(s->loader, module, offs, nr) == 0) {
 			s->nr_line_batches++;
 			return;

@@ -19,6 +19,7 @@ enum { WRITES_ANEW = 1, IS_DUMP = 2 };
 static void look_up(const struct jit_code *code, int fd)
 {
 	struct code_told told[512];
+	struct jit_lines lines = {0};
 
 	for (uint64_t i = 0; i < 512; i++) {
 		uint64_t off = (i & 3) << JIT_EPOCH_SHIFT | (i >> 2) * 0x101;
@@ -34,6 +35,14 @@ static void look_up(const struct jit_code *code, int fd)
 	for (uint64_t i = 0; i < 512; i++)
 		told[i] = (struct code_told){.key = (i & 3) << JIT_EPOCH_SHIFT | (i >> 2) * 0x41};
 	use((uint64_t)jit_told_frames(code, fd, told, 512));
+	for (uint64_t i = 0; i < 512; i++) {
+		const char *file;
+		uint32_t line;
+
+		if (jit_told_line(&lines, code, fd, told[i].key, &file, &line) > 0)
+			use(strlen(file) + line);
+	}
+	jit_lines_done(&lines);
 }
 
 static void put(int fd, const uint8_t *data, size_t len, bool is_anew)
