@@ -318,10 +318,13 @@ static void choose_function(struct batch *b, const struct snapshot *snapshot, ui
 		b->check_ns = MIN(b->check_ns, time_ns + CODE_STEP_NS);
 }
 
-/* All of a recording is read: is the function that is meant, which is known only now, worth a wait? */
-static bool waits_for_code(struct batch *b, uint64_t time_ns)
+/*
+ * All of a recording is read: the function that is meant is known only now, and so is what is asked about inlined
+ * ones. Are their answers worth a wait?
+ */
+static bool waits_for_code(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
 {
-	if (!b->is_code_late)
+	if (!b->is_code_late && snapshot->health.inlines_pending == 0)
 		return false;
 	if (!b->code_until_ns)
 		b->code_until_ns = time_ns + CODE_MAX_NS;
@@ -384,8 +387,8 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 	} else if (b->closing_ns) {
 		take_last(b, snapshot, time_ns);
 	} else if (is_over(snapshot) && snapshot->recording.is_recording) {
-		/* All of it: nothing can come any more, but the instructions of a function. */
-		if (waits_for_code(b, time_ns)) {
+		/* All of it: nothing can come any more, but what is asked of the loader. */
+		if (waits_for_code(b, snapshot, time_ns)) {
 			snapshot_free(snapshot);
 			return;
 		}

@@ -163,7 +163,7 @@ int loader_add_jit(struct loader_client *client, uint32_t module, int fd, bool i
 void loader_set_kernel_text(struct loader_client *client, uint64_t text);
 /*
  * A debug file (by build-id or debuglink; verified by the loader) to take names
- * from as well. FD is owned by the client, also on failure. 0, -ENOENT, -ENOSPC (two are enough).
+ * from as well. FD is owned by the client, also on failure. 0, -ENOENT, -ENOSPC (there are enough).
  */
 int loader_add_debug(struct loader_client *client, uint32_t module, int fd);
 /*

@@ -28,9 +28,9 @@
 /* What a full table's file must have: it cannot be changed any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
-#define LOADER_NAME_BYTES_MAX	     512	  /* of one name, with its NUL */
-#define LOADER_NAMES_BYTES_MAX	     (1u << 20)	  /* of a whole answer to NAMES */
-#define LOADER_DEBUG_MAX	     2		  /* debug files of one module */
+#define LOADER_NAME_BYTES_MAX	     512	/* of one name, with its NUL */
+#define LOADER_NAMES_BYTES_MAX	     (1u << 20) /* of a whole answer to NAMES */
+#define LOADER_DEBUG_MAX	     3 /* debug files of one module, dwz's second one among them */
 #define LOADER_CODE_BYTES_MAX	     (256u << 10) /* of a function that is disassembled */
 #define LOADER_INSTRUCTIONS_MAX	     65536
 #define LOADER_INSTRUCTION_BYTES_MAX 512 /* of its text, with its NUL */

@@ -5,9 +5,11 @@
  */
 #include "config.h"
 
+#include "src/base/cleanup.h"
 #include "src/resolve/resolver.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define LINES_BATCH_MAX	  128u
 #define LINES_BATCHES_MAX 2u /* at the loader at once */
@@ -55,11 +57,49 @@ void resolve_ask_lines(struct resolver *s)
 		ask_lines(s, module, offs, nr);
 }
 
+/* --- dwz's second file --- */
+
+/* Names are in another file, which REPLY tells: is that still to come? It is asked for by its build-id, once. */
+static bool waits_for_other(struct resolver *s, const struct loader_reply *reply)
+{
+	struct broker_file_request request = {
+		.kind = BROKER_DEBUG,
+		.tag = reply->module | RESOLVE_TAG_OTHER,
+		.build_id_bytes = reply->build_id_bytes,
+	};
+	struct file *file = resolver_file(s, reply->module);
+
+	if (!file || reply->module < PROC_MODULE_FIRST || reply->status != LOADER_OK ||
+	    reply->build_id_bytes == 0)
+		return false;
+	if (file->other == OTHER_UNSEEN) {
+		memcpy(request.build_id, reply->build_id, sizeof(request.build_id));
+		file->other = resolve_ask(s, &request) == 0 ? OTHER_ASKED : OTHER_DONE;
+	}
+	return file->other == OTHER_ASKED;
+}
+
+void resolve_take_other(struct resolver *s, struct broker_file_reply *reply)
+{
+	struct file *file = resolver_file(s, (uint32_t)reply->tag);
+
+	/* It may have been closed and opened again meanwhile: then it is asked for again. */
+	if (!file || file->other != OTHER_ASKED)
+		return;
+	file->other = OTHER_DONE;
+	if (reply->status == 0)
+		loader_add_debug(s->loader, (uint32_t)reply->tag, steal_fd(&reply->fd));
+}
+
+/* --- answers --- */
+
 void resolve_take_lines(struct resolver *s, const struct loader_reply *reply)
 {
+	bool waits = waits_for_other(s, reply);
+
 	assert(reply->nr_answered <= reply->nr_places);
 	if (s->nr_line_batches > 0)
 		s->nr_line_batches--;
 	for (uint32_t i = 0; i < reply->nr_places; i++)
-		report(s, reply->module, &reply->places[i], i >= reply->nr_answered);
+		report(s, reply->module, &reply->places[i], waits || i >= reply->nr_answered);
 }

@@ -42,6 +42,16 @@ enum file_state {
 	FILE_FAILED,  /* there will be no names */
 };
 
+/* Dwz's second file, in which names of a file's debug information are. */
+enum other_file {
+	OTHER_UNSEEN, /* or not needed */
+	OTHER_ASKED,  /* the broker */
+	OTHER_DONE,   /* it is at the loader's client, or there is none */
+};
+
+/* In a request's tag beside the module: it is the second file that is asked for. */
+#define RESOLVE_TAG_OTHER (1ull << 32)
+
 struct file {
 	enum file_state state;
 	bool return_addrs_asked;    /* for its return addresses */
@@ -57,7 +67,8 @@ struct file {
 	bool reopens;	  /* names wait until it is open again */
 	bool has_debug;	  /* with a debug file of this machine */
 	bool has_fetched; /* with one from the network */
-	uint32_t uid;	  /* of the process it was opened from */
+	enum other_file other;
+	uint32_t uid; /* of the process it was opened from */
 	uint64_t used_ns;
 	uint64_t lost_until_ns;	  /* it could not be opened again: not tried before */
 	uint64_t dev, ino, bytes; /* which file it is */
@@ -283,6 +294,8 @@ void resolve_take_made_code(struct resolver *s, struct broker_file_reply *reply)
 /* Ask what is inlined where that is wanted. */
 void resolve_ask_lines(struct resolver *s);
 void resolve_take_lines(struct resolver *s, const struct loader_reply *reply);
+/* The broker's answer about the second file, in which names are. */
+void resolve_take_other(struct resolver *s, struct broker_file_reply *reply);
 
 /* --- origin_live.c --- */
 

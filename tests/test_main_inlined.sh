@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A recording with --inline: inlined functions are there when its report is written, also if their names
+# are in the second file of dwz, which is found by its build-id.
+. "$top_srcdir/tests/lib.sh"
+
+need perf
+cat >"$tmp/shop.h" <<'EOS'
+struct basket { unsigned items[64]; };
+static inline __attribute__((always_inline)) unsigned weigh(struct basket *b, unsigned by)
+{
+	unsigned sum = 0;
+	for (volatile unsigned i = 0; i < 100000; i++)
+		sum += b->items[i & 63] * by;
+	return sum;
+}
+EOS
+for name in sell trade; do
+	cat >"$tmp/$name.c" <<EOS
+#include "shop.h"
+static struct basket b;
+__attribute__((noinline)) unsigned $name(unsigned n) { return weigh(&b, n) + 1; }
+int main(void)
+{
+	unsigned sum = 0;
+	for (unsigned i = 0; i < 1500; i++)
+		sum += $name(i);
+	return sum == 0;
+}
+EOS
+	${CC:-cc} -O2 -g -o "$tmp/$name" "$tmp/$name.c" || skip "cannot build the program"
+done
+
+recorded() { perf record -q -e cpu-clock:u -F 200 -o "$tmp/recording" "$1" >"$tmp/said" 2>&1 || skip "perf cannot record: $(cat "$tmp/said")"; }
+batch() { "$STACKTOP" -i "$tmp/recording" --inline -b "$@" >"$tmp/out" 2>"$tmp/err"; }
+shows() { grep -q "$1" "$tmp/out"; }
+
+recorded "$tmp/sell"
+batch
+check "inlined functions of a recording are shown" shows 'weigh (inlined).* shop.h:'
+
+command -v dwz >/dev/null || { echo "no dwz: its second file is left out"; finish; }
+dwz -m "$tmp/common" "$tmp/sell" "$tmp/trade" 2>"$tmp/said" || skip "dwz: $(cat "$tmp/said")"
+id=$(readelf -n "$tmp/common" | awk '/Build ID/ { print $3 }')
+rest=${id#??}
+folder="$tmp/root/usr/lib/debug/.build-id/${id%"$rest"}"
+mkdir -p "$folder" "$tmp/root$tmp"
+recorded "$tmp/sell"
+cp "$tmp/sell" "$tmp/root$tmp/"
+batch --symfs "$tmp/root"
+shows 'weigh' && fail "a name that is in a file which is not there"
+cp "$tmp/common" "$folder/$rest.debug"
+batch --symfs "$tmp/root"
+check "names come from the second file" shows 'weigh (inlined).* shop.h:'
+finish
