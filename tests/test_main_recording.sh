@@ -102,6 +102,13 @@ cat >"$tmp/kernel.S" <<'EOS'
 recorded_place:
 	ret
 	.size recorded_place, 0x200
+	.org 0x237700
+	.globl recorded_leaf
+	.type recorded_leaf, @function
+recorded_leaf:
+	.fill 0x2d, 1, 0x90
+	jmp recorded_leaf
+	.size recorded_leaf, 0x2f
 	.org 0xc00000
 	ret
 EOS
@@ -120,6 +127,13 @@ if link_kernel 42 "$tmp/kernel/boot/$vmlinux" 2>"$tmp/said"; then
 	batch -i "$gcc" --symfs "$tmp/kernel" --format=samples
 	says "a kernel address" "$tmp/out" "ffffffffb8a6c896 recorded_place+0x96 ([kernel])"
 	pass "the kernel's names are those of its own file"
+	batch -i "$gcc" --symfs "$tmp/kernel" --annotate=recorded_leaf
+	if ! grep -q 'built without libcapstone' "$tmp/said" "$tmp/out"; then
+		says "its first instruction, where it was" "$tmp/out" "ffffffffb8c37700"
+		grep -qE '^ 100\.0 +1 ffffffffb8c3772d .*jmp 0xffffffffb8c37700  <-- hottest$' "$tmp/out" ||
+			fail "the sample is not where it was: $(cat "$tmp/said" "$tmp/out")"
+		pass "the kernel's instructions are those of its own file"
+	fi
 else
 	echo "cannot link a kernel here: $(cat "$tmp/said")"
 fi

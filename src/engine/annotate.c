@@ -37,6 +37,8 @@ struct annotation {
 	struct profile_addresses addresses; /* of the last snapshot */
 };
 
+static const char no_vmlinux[] = "the code of that kernel is in no vmlinux that was found";
+
 void annotate_done(struct engine *engine)
 {
 	struct annotation *a = engine->annotation;
@@ -165,7 +167,9 @@ void annotate_take(struct engine *engine, uint32_t module, enum loader_status st
 	}
 	if (status != LOADER_OK) {
 		a->why = status == LOADER_NO_CODE ? "code of a machine that is not disassembled"
-						  : loader_status_text(status);
+			 : status == LOADER_FAILED && a->func.is_kernel
+				 ? no_vmlinux
+				 : loader_status_text(status);
 		return;
 	}
 	a->instructions = *instructions;
@@ -176,15 +180,15 @@ void annotate_take(struct engine *engine, uint32_t module, enum loader_status st
 
 static const char *why_not(const struct profile_func *func, int error)
 {
-	if (func->is_kernel)
-		return "code of the kernel is not read";
 	switch (error) {
 	case -ENOENT:
-		return "its file could not be read";
+		return func->is_kernel ? no_vmlinux : "its file could not be read";
 	case -ESTALE:
 		return "its file is gone";
 	case -ENOTSUP:
-		return "code that was made at run time, of which nothing is known";
+		return func->is_kernel
+			       ? "code of the running kernel is not read"
+			       : "code that was made at run time, of which nothing is known";
 	case -ENOMEM:
 		return "out of memory";
 	default:

@@ -557,7 +557,9 @@ static enum protocol_kind protocol_kind_of(const struct loader_module *module,
 	case LOADER_REPLY_JIT_FRAMES:
 		return PROTOCOL_JIT_FRAMES;
 	case LOADER_REPLY_CODE:
-		return module->is_jit ? PROTOCOL_MADE_CODE : PROTOCOL_CODE;
+		if (module->is_jit)
+			return PROTOCOL_MADE_CODE;
+		return request->module == LOADER_KERNEL ? PROTOCOL_KERNEL_CODE : PROTOCOL_CODE;
 	case LOADER_REPLY_LINES:
 		return module->is_jit ? PROTOCOL_JIT_LINES : PROTOCOL_LINES;
 	default:

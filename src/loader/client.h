@@ -189,7 +189,7 @@ int loader_request_names(struct loader_client *client, uint32_t module, const ui
 			 uint32_t nr);
 /*
  * The instructions of the function that begins at file offset OFF and has LAST in it, with their source lines
- * where these are known and have not brought a loader down. Statuses of its own:
+ * where these are known and have not brought a loader down. Of the kernel by addresses, out of a vmlinux. Statuses of its own:
  * LOADER_NO_CODE, a machine that is not disassembled here; LOADER_NOT_BUILT, there is no libcapstone.
  */
 int loader_request_code(struct loader_client *client, uint32_t module, uint64_t off, uint64_t last);

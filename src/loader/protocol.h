@@ -50,6 +50,7 @@ enum protocol_kind {
 	PROTOCOL_JIT_LINES,
 	/* offs: where a function begins, the last place in it that was sampled, and 1: with source lines, or 0 */
 	PROTOCOL_CODE,
+	PROTOCOL_KERNEL_CODE, /* the same by addresses */
 	/*
 	 * the same of made code; offs: a place that was sampled, with its epoch; the address of the memory in the
 	 * debug file; 0; its pieces, see loader_request_made_code(); the place at the present epoch

@@ -443,33 +443,87 @@ static int code_read(int fd, const struct elf_file *head, uint64_t len, struct c
 	return 0;
 }
 
+/* The listing of the function at file offset OFF that has LAST in it, by ENTRY. 0 or -errno. */
+static int code_list(struct loader_server *server, const struct cache_entry *entry, uint64_t off,
+		     uint64_t last, void **ret, size_t *ret_len)
+{
+	const struct protocol_request *request = &server->request;
+	struct cache_files files = files_of(&server->attached);
+	struct code_bytes code = {.off = off};
+	AUTO_FREE uint8_t *bytes = malloc(LOADER_CODE_BYTES_MAX);
+	struct lines_file *lines = NULL;
+	int r;
+
+	if (!bytes)
+		return -ENOMEM;
+	r = code_read(server->attached.file, &entry->head, code_length(entry, off, last), &code,
+		      bytes);
+	if (r < 0)
+		return r;
+	if (request->offs[2])
+		lines = lines_get(&server->lines, request->file_key, &files);
+	return disassemble(&code, entry, &files, lines, ret, ret_len);
+}
+
 static int serve_code(struct loader_server *server)
 {
 	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
 	struct cache_files files = files_of(&server->attached);
 	uint64_t off = server->request.offs[0], last = server->request.offs[1];
-	struct code_bytes code = {.off = off};
-	AUTO_FREE uint8_t *bytes = malloc(LOADER_CODE_BYTES_MAX);
 	AUTO_FREE void *listing = NULL;
 	size_t len = 0;
 	int r;
 
-	if (!bytes)
-		return -ENOMEM;
 	if (server->request.nr_offs != 3 || last < off)
 		return -EINVAL;
 	r = entry_need_symbols(server, entry, &files);
 	if (r == 0)
-		r = code_read(server->attached.file, &entry->head, code_length(entry, off, last),
-			      &code, bytes);
-	if (r == 0)
-		r = disassemble(
-			&code, entry, &files,
-			server->request.offs[2]
-				? lines_get(&server->lines, server->request.file_key, &files)
-				: NULL,
-			&listing, &len);
+		r = code_list(server, entry, off, last, &listing, &len);
 	return r < 0 ? r : output_fill(server, listing, len);
+}
+
+/* From offsets in the file of HEAD to its addresses, in a LISTING that disassemble() has made. */
+static void listing_by_address(void *listing, const struct elf_file *head)
+{
+	const struct protocol_code *code = listing;
+	struct protocol_instruction *all =
+		(struct protocol_instruction *)((char *)listing + sizeof(*code));
+
+	for (uint32_t i = 0; i < code->nr; i++) {
+		uint64_t target = all[i].target;
+
+		elf_file_vaddr_of(head, all[i].off, &all[i].off);
+		all[i].target = UINT64_MAX;
+		if (target != UINT64_MAX)
+			elf_file_vaddr_of(head, target, &all[i].target);
+	}
+}
+
+/* Out of the kernel's own file, with the addresses that it had when it ran. */
+static int serve_kernel_code(struct loader_server *server)
+{
+	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key), moved;
+	uint64_t off, last;
+	AUTO_FREE void *listing = NULL;
+	size_t len = 0;
+	int r;
+
+	if (server->request.nr_offs != 3)
+		return -EINVAL;
+	r = kernel_load(server, entry);
+	if (r < 0 || !entry->is_vmlinux)
+		return r < 0 ? r : -ENOENT;
+	moved = (struct cache_entry){.head = entry->head, .symbols = entry->symbols};
+	for (size_t i = 0; i < moved.head.nr_segments; i++)
+		moved.head.segments[i].vaddr += entry->kernel_shift;
+	if (!elf_file_off_of(&moved.head, server->request.offs[0], &off) ||
+	    !elf_file_off_of(&moved.head, server->request.offs[1], &last) || last < off)
+		return -EINVAL;
+	r = code_list(server, &moved, off, last, &listing, &len);
+	if (r < 0)
+		return r;
+	listing_by_address(listing, &moved.head);
+	return output_fill(server, listing, len);
 }
 
 static int serve_made_code(struct loader_server *server)
@@ -539,6 +593,8 @@ static int serve_kind(struct loader_server *server)
 		return server->names ? serve_names(server) : -EINVAL;
 	case PROTOCOL_CODE:
 		return server->attached.output < 0 ? -EINVAL : serve_code(server);
+	case PROTOCOL_KERNEL_CODE:
+		return server->attached.output < 0 ? -EINVAL : serve_kernel_code(server);
 	case PROTOCOL_MADE_CODE:
 		return server->attached.output < 0 ? -EINVAL : serve_made_code(server);
 	case PROTOCOL_LINES:

@@ -32,8 +32,7 @@ bool profile_find_func(const struct profile *p, uint64_t key, struct profile_fun
 		return false;
 	func = &p->frames.funcs[id];
 	*ret = (struct profile_func){.module = func->module, .off = UINT64_MAX};
-	/* A function that has a name but no place has one that was made of the name. */
-	if (!func->is_object && func->off < FUNC_OFF_NONE / 2)
+	if (!func->is_object && !func->has_no_place)
 		ret->off = func->off;
 	ret->is_kernel = func_is_kernel(&p->frames, func);
 	return true;

@@ -59,10 +59,12 @@ void resolve_take_made_code(struct resolver *s, struct broker_file_reply *reply)
 
 int resolve_ask_code(struct resolver *s, uint32_t module, uint64_t off, uint64_t last)
 {
+	/* Of the kernel that runs there are names, and no file. */
+	bool is_kernel = module == PROC_MODULE_KERNEL && s->config.recording;
 	bool is_image = module == PROC_MODULE_VDSO || module == PROC_MODULE_VDSO32;
 	struct file *file = resolver_file(s, module);
 
-	if (module < PROC_MODULE_FIRST && !is_image && !proc_is_jit(module))
+	if (module < PROC_MODULE_FIRST && !is_image && !proc_is_jit(module) && !is_kernel)
 		return -ENOTSUP;
 	if (off == UINT64_MAX)
 		return -EINVAL;
@@ -70,6 +72,9 @@ int resolve_ask_code(struct resolver *s, uint32_t module, uint64_t off, uint64_t
 		return -ENOENT;
 	if (proc_is_jit(module))
 		return file->state == FILE_DONE ? ask_made_code(s, module, off) : -EAGAIN;
+	if (is_kernel)
+		return file->state == FILE_DONE ? loader_request_code(s->loader, module, off, last)
+						: -EAGAIN;
 	if (file->state != FILE_DONE) { /* what names ask for brings it there */
 		procs_module(s->procs, module)->unwind.needs_table = true;
 		s->has_requests = true;
