@@ -46,9 +46,9 @@ static int give_up_privileges(struct err *err)
 	return r < 0 ? err_set(err, r, "cannot filter system calls: %s", strerror(-r)) : 0;
 }
 
-static void run_menu(bool no_color, struct answer *answer)
+static void run_menu(enum view_theme theme, struct answer *answer)
 {
-	struct menu_config config = {.no_color = no_color, .items = items};
+	struct menu_config config = {.theme = theme, .items = items};
 	struct running *running;
 
 	answer->status = 1;
@@ -84,7 +84,7 @@ static void wait_for_menu(pid_t child, int fd, struct answer *answer)
 	sigaction(SIGQUIT, &old_quit, NULL);
 }
 
-int choose_process(bool no_color, pid_t *ret_pid, struct err *err)
+int choose_process(enum view_theme theme, pid_t *ret_pid, struct err *err)
 {
 	struct answer answer = {0};
 	int fds[2];
@@ -97,7 +97,7 @@ int choose_process(bool no_color, pid_t *ret_pid, struct err *err)
 	}
 	child = fork();
 	if (child == 0) {
-		run_menu(no_color, &answer);
+		run_menu(theme, &answer);
 		_exit(write(fds[1], &answer, sizeof(answer)) != sizeof(answer));
 	}
 	close(fds[1]);

@@ -4,14 +4,14 @@
 #define ST_CHOOSE_H
 
 #include "src/base/err.h"
+#include "src/view/view.h"
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 /*
  * Show the processes that run, in a process of its own that has given up all privileges, and wait for the
  * person. *RET_PID: the chosen one, 0: none. Returns the exit status for the case that there is none, and ERR.
  */
-int choose_process(bool no_color, pid_t *ret_pid, struct err *err);
+int choose_process(enum view_theme theme, pid_t *ret_pid, struct err *err);
 
 #endif

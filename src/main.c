@@ -104,7 +104,8 @@ static bool choose_target(struct options *options, int *ret_status, struct err *
 			"-p: PID[,...] is missing: a menu of processes is for a screen");
 		return false;
 	}
-	*ret_status = choose_process(options->no_color, &pid, err);
+	*ret_status =
+		choose_process(options->no_color ? VIEW_THEME_MONO : options->theme, &pid, err);
 	if (pid == 0)
 		return false;
 	options->pids = malloc(sizeof(*options->pids));

@@ -328,6 +328,9 @@ static const struct spec specs[] = {
 	 "the mouse chooses rows and views, and its wheel moves (key M); the terminal's own copying does "
 	 "not work then",
 	 NULL, FLAG(has_mouse), SETTING},
+	{0, "theme", "THEME",
+	 "colours for a dark or a light background, or mono for none (default dark)", NULL,
+	 NAME(theme, view_theme_name), SETTING},
 	{0, "no-color", NULL, "no colours on the screen, as with NO_COLOR set", NULL,
 	 FLAG(no_color), SETTING},
 	{0, "max-bytes-per-second", "BYTES",

@@ -65,6 +65,7 @@ struct options {
 	uint64_t limit; /* rows, 0: all */
 	double min_pct; /* of the trees of batch mode: what is less is not shown */
 	bool has_mouse;
+	enum view_theme theme;
 	bool no_color;
 	uint64_t max_bytes_per_s; /* to the terminal, 0: no limit */
 

@@ -591,6 +591,7 @@ static int run_screen(struct session *s, struct err *err)
 		.delay_ns = s->options->delay_ns,
 		.window_ns = s->options->window_ns,
 		.has_mouse = s->options->has_mouse,
+		.theme = s->options->theme,
 		.no_color = s->options->no_color,
 		.max_bytes_per_s = s->options->max_bytes_per_s,
 		.render = out_report,

@@ -259,6 +259,7 @@ static void every_refusal_names_the_word_and_what_is_right(void **state)
 		{"--butterfly x --format=folded", "--butterfly and --format=folded",
 		 "text or json"},
 		{"--butterfly x --annotate y", "--annotate and --butterfly", "exclude each other"},
+		{"--theme pink", "'pink'", "dark, light or mono"},
 		{"--sort size", "'size'", "self, total, name or object"},
 		{"--limit -3", "'-3'", "number from 1"},
 		{"--min-percent 101", "'101'", "percent from 0 to 100"},

@@ -71,6 +71,27 @@ poor_terminals() {
 		see_end 0
 	done
 
+	# What colours say is said without: of the kernel's cells in a flame graph, and those found.
+	begin 250x50 env NO_COLOR=1 "$fake" --log "$work/log"
+	see leaf_70
+	key 5
+	see 'nf_h'
+	see 'nf_hk'
+	key /
+	key -l nf_h
+	key Enter
+	see 'nf_h*'
+	key q
+	see_end 0
+
+	# On a light background nothing is yellow or cyan.
+	begin 80x24 "$fake" --log "$work/log" --lost --notice --theme light
+	see leaf_70
+	styled | grep -qE "$esc\\[([0-9;]*;)?3[36]m" && fail "yellow or cyan on a light background"
+	styled | grep -qE "$esc\\[([0-9;]*;)?34m" || fail "no blue on a light background"
+	key q
+	see_end 0
+
 	begin 80x24 env TERM=vt100 "$fake" --log "$work/log" --lost
 	see leaf_70
 	styled | grep -qE "$esc\\[([0-9;]*;)?(3[1-7]|4[1-7])m" && fail "colour on a vt100"

@@ -5,7 +5,7 @@
  * the screen sends are written to --log, one per line.
  *
  *   ui_fake [--log FILE] [--delay MS] [--moves] [--noise] [--lost] [--notice] [--over]
- *           [--empty COUNT] [--silent] [--no-color] [--functions COUNT] [--max-bytes COUNT]
+ *           [--empty COUNT] [--silent] [--no-color] [--functions COUNT] [--max-bytes COUNT] [--theme NAME]
  *           [--recording COUNT] [--events COUNT] [--pipe] [--trouble]
  *
  * --moves: two functions change places with every snapshot. --noise: all weights
@@ -48,6 +48,7 @@ struct fake {
 	struct channel *channel;
 	FILE *log;
 	uint64_t delay_ns, max_bytes_per_s;
+	enum view_theme theme;
 	bool moves, noise, lost, notice, over, silent, no_color, pipe, trouble;
 	uint32_t empty, functions, recording, events;
 	_Atomic bool stop;
@@ -590,6 +591,9 @@ static int parse(struct fake *fake, int argc, char **argv)
 			fake->delay_ns = strtoull(argv[i], NULL, 10) * NS_PER_MSEC;
 		else if (strcmp(word, "--empty") == 0)
 			fake->empty = (uint32_t)strtoul(argv[i], NULL, 10);
+		else if (strcmp(word, "--theme") == 0)
+			fake->theme =
+				strcmp(argv[i], "light") == 0 ? VIEW_THEME_LIGHT : VIEW_THEME_DARK;
 		else if (strcmp(word, "--max-bytes") == 0)
 			fake->max_bytes_per_s = strtoull(argv[i], NULL, 10);
 		else if (strcmp(word, "--recording") == 0)
@@ -611,6 +615,7 @@ static int run(struct fake *fake)
 		.view = VIEW_FUNCTIONS,
 		.sort = VIEW_SORT_SELF,
 		.delay_ns = fake->delay_ns,
+		.theme = fake->theme,
 		.no_color = fake->no_color,
 		.max_bytes_per_s = fake->max_bytes_per_s,
 		.render = render,

@@ -71,6 +71,17 @@ static const char *name_of(const struct ui *ui, uint32_t node, enum view_names n
 	return view_func_name(s, s->nodes[node].func, names, ui->screen.ascii, out, size);
 }
 
+/* What colours say of a cell, where there are none: it stands in the gap behind it. */
+static const char *mark_of(const struct ui *ui, enum style style)
+{
+	if (ui->screen.has_colour)
+		return " ";
+	return style == STYLE_FLAME_KERNEL  ? "k"
+	       : style == STYLE_FLAME_JIT   ? "j"
+	       : style == STYLE_FLAME_MATCH ? "*"
+					    : " ";
+}
+
 /* A gap of one column tells neighbours apart, where there is room for it. */
 static void draw_cell(struct ui *ui, size_t at, int line)
 {
@@ -89,6 +100,8 @@ static void draw_cell(struct ui *ui, size_t at, int line)
 	for (int i = 0; i < width; i++)
 		draw_cut(screen, line, cell->column + i, 1, style, " ");
 	draw_cut(screen, line, cell->column, width, style, name);
+	if (width < cell->width)
+		draw_cut(screen, line, cell->column + width, 1, STYLE_NORMAL, mark_of(ui, style));
 }
 
 /* What the cursor is on, in full, and what the search has found. */

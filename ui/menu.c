@@ -222,7 +222,7 @@ int menu_run(const struct menu_config *config, int32_t *ret_pid, struct err *err
 	prompt_open(&m.prompt, PROMPT_PROCESS, "");
 	if (signals_fd < 0) {
 		err_set(err, signals_fd, "cannot watch signals: %s", strerror(-signals_fd));
-	} else if (screen_open(&m.screen, config->no_color, false, err) == 0) {
+	} else if (screen_open(&m.screen, config->theme, false, err) == 0) {
 		status = loop(&m, signals_fd, err);
 		screen_close(&m.screen);
 	}

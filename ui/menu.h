@@ -4,6 +4,7 @@
 #define ST_UI_MENU_H
 
 #include "src/base/err.h"
+#include "src/view/view.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +18,7 @@ struct menu_item {
 };
 
 struct menu_config {
-	bool no_color;
+	enum view_theme theme;
 	/* What there is now, the busiest first, valid until the next call; how many, or -errno. */
 	int (*items)(void *context, const struct menu_item **ret);
 	void *context;

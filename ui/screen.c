@@ -29,47 +29,53 @@
 #define FRAME_CHUNK_BYTES 4096
 
 struct look {
-	short foreground; /* -1: the terminal's own */
+	short dark, light; /* the colour on such a background, -1: the terminal's own */
 	attr_t colour, mono;
 };
 
+/*
+ * No two that must be told apart are red and green: people who see no difference there see one between yellow,
+ * cyan, blue and magenta. On a light background yellow and cyan are too pale.
+ */
 static const struct look looks[STYLE_COUNT] = {
-	[STYLE_NORMAL] = {-1, A_NORMAL, A_NORMAL},
-	[STYLE_HEADER] = {-1, A_BOLD, A_BOLD},
-	[STYLE_TAB] = {-1, A_NORMAL, A_NORMAL},
-	[STYLE_TAB_HERE] = {-1, A_BOLD | A_REVERSE, A_BOLD | A_REVERSE},
-	[STYLE_TITLE] = {COLOR_GREEN, A_UNDERLINE, A_UNDERLINE},
-	[STYLE_SORTED] = {COLOR_GREEN, A_BOLD | A_UNDERLINE, A_BOLD | A_UNDERLINE},
-	[STYLE_HOT] = {COLOR_RED, A_BOLD, A_BOLD},
-	[STYLE_WARM] = {COLOR_YELLOW, A_NORMAL, A_NORMAL},
-	[STYLE_KERNEL] = {COLOR_CYAN, A_NORMAL, A_NORMAL},
-	[STYLE_DIM] = {-1, A_DIM, A_NORMAL},
-	[STYLE_CURSOR] = {-1, A_REVERSE, A_REVERSE},
-	[STYLE_MATCH] = {-1, A_UNDERLINE | A_BOLD, A_UNDERLINE | A_BOLD},
-	[STYLE_KEY] = {COLOR_CYAN, A_BOLD, A_BOLD},
-	[STYLE_NOTICE] = {COLOR_YELLOW, A_BOLD, A_BOLD},
-	[STYLE_FLAME_ALL] = {-1, A_REVERSE, A_REVERSE},
-	[STYLE_FLAME_USER] = {COLOR_YELLOW, A_REVERSE, A_REVERSE},
-	[STYLE_FLAME_KERNEL] = {COLOR_CYAN, A_REVERSE, A_REVERSE},
-	[STYLE_FLAME_JIT] = {COLOR_GREEN, A_REVERSE, A_REVERSE},
-	[STYLE_FLAME_MATCH] = {COLOR_MAGENTA, A_REVERSE | A_BOLD, A_REVERSE | A_UNDERLINE},
-	[STYLE_FLAME_CURSOR] = {COLOR_RED, A_REVERSE | A_BOLD, A_BOLD | A_UNDERLINE},
-	[STYLE_WARNING] = {COLOR_RED, A_BOLD | A_REVERSE, A_BOLD | A_REVERSE},
+	[STYLE_NORMAL] = {-1, -1, A_NORMAL, A_NORMAL},
+	[STYLE_HEADER] = {-1, -1, A_BOLD, A_BOLD},
+	[STYLE_TAB] = {-1, -1, A_NORMAL, A_NORMAL},
+	[STYLE_TAB_HERE] = {-1, -1, A_BOLD | A_REVERSE, A_BOLD | A_REVERSE},
+	[STYLE_TITLE] = {COLOR_CYAN, COLOR_BLUE, A_UNDERLINE, A_UNDERLINE},
+	[STYLE_SORTED] = {COLOR_CYAN, COLOR_BLUE, A_BOLD | A_UNDERLINE, A_BOLD | A_UNDERLINE},
+	[STYLE_HOT] = {COLOR_RED, COLOR_RED, A_BOLD, A_BOLD},
+	[STYLE_WARM] = {COLOR_YELLOW, COLOR_MAGENTA, A_NORMAL, A_NORMAL},
+	[STYLE_KERNEL] = {COLOR_CYAN, COLOR_BLUE, A_NORMAL, A_NORMAL},
+	[STYLE_DIM] = {-1, -1, A_DIM, A_NORMAL},
+	[STYLE_CURSOR] = {-1, -1, A_REVERSE, A_REVERSE},
+	[STYLE_MATCH] = {-1, -1, A_UNDERLINE | A_BOLD, A_UNDERLINE | A_BOLD},
+	[STYLE_KEY] = {COLOR_CYAN, COLOR_BLUE, A_BOLD, A_BOLD},
+	[STYLE_NOTICE] = {COLOR_YELLOW, COLOR_MAGENTA, A_BOLD, A_BOLD},
+	[STYLE_FLAME_ALL] = {-1, -1, A_REVERSE, A_REVERSE},
+	[STYLE_FLAME_USER] = {COLOR_YELLOW, COLOR_YELLOW, A_REVERSE, A_REVERSE},
+	[STYLE_FLAME_KERNEL] = {COLOR_CYAN, COLOR_CYAN, A_REVERSE, A_REVERSE},
+	[STYLE_FLAME_JIT] = {COLOR_BLUE, COLOR_BLUE, A_REVERSE, A_REVERSE},
+	[STYLE_FLAME_MATCH] = {COLOR_MAGENTA, COLOR_MAGENTA, A_REVERSE | A_BOLD,
+			       A_REVERSE | A_UNDERLINE},
+	[STYLE_FLAME_CURSOR] = {COLOR_RED, COLOR_RED, A_REVERSE | A_BOLD, A_BOLD | A_UNDERLINE},
+	[STYLE_WARNING] = {COLOR_RED, COLOR_RED, A_BOLD | A_REVERSE, A_BOLD | A_REVERSE},
 };
 
-static void set_styles(struct screen *screen, bool no_color)
+static void set_styles(struct screen *screen, enum view_theme theme)
 {
 	const char *environment = getenv("NO_COLOR"); /* https://no-color.org */
-	bool colour = !no_color && !(environment && *environment) && has_colors() &&
+	bool colour = theme != VIEW_THEME_MONO && !(environment && *environment) && has_colors() &&
 		      start_color() == OK && use_default_colors() == OK;
 
+	screen->has_colour = colour;
 	for (int i = 0; i < STYLE_COUNT; i++) {
 		const struct look *look = &looks[i];
+		short foreground = theme == VIEW_THEME_LIGHT ? look->light : look->dark;
 
 		screen->styles[i] = colour ? look->colour : look->mono;
 		screen->pairs[i] = 0;
-		if (colour && look->foreground >= 0 &&
-		    init_pair((short)(i + 1), look->foreground, -1) == OK)
+		if (colour && foreground >= 0 && init_pair((short)(i + 1), foreground, -1) == OK)
 			screen->pairs[i] = (short)(i + 1);
 	}
 }
@@ -165,7 +171,7 @@ static void set_modes(void)
 	curs_set(0);
 }
 
-int screen_open(struct screen *screen, bool no_color, bool counts, struct err *err)
+int screen_open(struct screen *screen, enum view_theme theme, bool counts, struct err *err)
 {
 	const char *term = getenv("TERM");
 	int ret;
@@ -194,7 +200,7 @@ int screen_open(struct screen *screen, bool no_color, bool counts, struct err *e
 	set_escdelay(ESCAPE_DELAY_MS);
 	set_modes();
 	guard_arm(&screen->guard, screen->output_fd);
-	set_styles(screen, no_color);
+	set_styles(screen, theme);
 	note_size(screen);
 	return 0;
 fail:

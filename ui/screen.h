@@ -8,6 +8,7 @@
 #define ST_UI_SCREEN_H
 
 #include "src/base/err.h"
+#include "src/view/view.h"
 #include "ui/guard.h"
 
 #include <curses.h>
@@ -47,6 +48,7 @@ struct screen {
 	int input_fd, output_fd;
 	int frame_fd; /* a redraw is collected here, to be counted; -1: it is not */
 	int lines, columns;
+	bool has_colour;
 	bool ascii; /* no UTF-8 in this locale */
 	attr_t styles[STYLE_COUNT];
 	short pairs[STYLE_COUNT];
@@ -55,7 +57,7 @@ struct screen {
 };
 
 /* Enter curses on the terminal of standard output; COUNTS: what a redraw sends. 0 or -errno with a message. */
-int screen_open(struct screen *screen, bool no_color, bool counts, struct err *err);
+int screen_open(struct screen *screen, enum view_theme theme, bool counts, struct err *err);
 /* Bring what was drawn to the terminal. The bytes that it took, 0 if they are not counted. */
 uint64_t screen_refresh(struct screen *screen);
 /* Restore the terminal. Harmless when not open. */

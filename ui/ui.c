@@ -317,8 +317,8 @@ int ui_run(const struct ui_config *config, struct channel *channel, struct err *
 	if (signals_fd < 0) {
 		err_set(err, signals_fd, "cannot watch signals: %s", strerror(-signals_fd));
 		ui.status = 1;
-	} else if (screen_open(&ui.screen, config->no_color, config->max_bytes_per_s > 0, err) <
-		   0) {
+	} else if (screen_open(&ui.screen, config->no_color ? VIEW_THEME_MONO : config->theme,
+			       config->max_bytes_per_s > 0, err) < 0) {
 		ui.status = 1;
 	} else {
 		if (config->has_mouse)

@@ -22,7 +22,8 @@ struct ui_config {
 	uint64_t delay_ns;
 	uint64_t window_ns;
 	bool has_mouse; /* to begin with */
-	bool no_color;
+	enum view_theme theme;
+	bool no_color;		  /* as VIEW_THEME_MONO */
 	uint64_t max_bytes_per_s; /* that are sent to the terminal by redraws, 0: no limit */
 
 	/*

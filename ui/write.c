@@ -171,6 +171,7 @@ static void put_settings(FILE *out, struct ui *ui)
 	fprintf(out, "inline = %s\n", yes_no(ui->is_inlined));
 	fprintf(out, "fold-recursion = %s\n", yes_no(ui->narrow.folds_recursion));
 	fprintf(out, "mouse = %s\n", yes_no(ui->has_mouse));
+	fprintf(out, "theme = %s\n", view_theme_name((int)config->theme));
 	fprintf(out, "no-color = %s\n", yes_no(config->no_color));
 	fprintf(out, "max-bytes-per-second = %" PRIu64 "\n", config->max_bytes_per_s);
 	fprintf(out, "delay = %g\n", (double)config->delay_ns / 1e9);

@@ -64,6 +64,17 @@ const char *view_names_name(int names)
 	return names < VIEW_NAMES_COUNT ? names_names[names] : NULL;
 }
 
+const char *view_theme_name(int theme)
+{
+	static const char *const names[VIEW_THEME_COUNT] = {
+		[VIEW_THEME_DARK] = "dark",
+		[VIEW_THEME_LIGHT] = "light",
+		[VIEW_THEME_MONO] = "mono",
+	};
+
+	return theme < VIEW_THEME_COUNT ? names[theme] : NULL;
+}
+
 /* --- siblings --- */
 
 static int compare_u64(uint64_t a, uint64_t b)

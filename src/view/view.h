@@ -42,6 +42,11 @@ enum view_names {
 	VIEW_NAMES_COUNT
 };
 
+/* Colours of the screen: for a dark or a light background, or none. */
+enum view_theme { VIEW_THEME_DARK, VIEW_THEME_LIGHT, VIEW_THEME_MONO, VIEW_THEME_COUNT };
+/* "dark", "light", "mono", as --theme takes it. NULL above the last. */
+const char *view_theme_name(int theme);
+
 /* "functions", "callers", "tree" ... as --view takes it. NULL: no view that it takes. */
 const char *view_name(int kind);
 /* "self" ... as --sort takes it. NULL: none that it takes. */
