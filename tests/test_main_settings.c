@@ -69,7 +69,7 @@ static void wrong_lines_are_named_and_left_out(void **state)
 		const char *text, *said;
 	} cases[] = {
 		{"view = tree\nview = trees\n",
-		 "the file: line 2 is ignored: view: 'trees' is not functions, callers, tree, health or processes"},
+		 "the file: line 2 is ignored: view: 'trees' is not functions, callers, tree, butterfly, processes or health"},
 		{"nonsense\nview = tree",
 		 "the file: line 1 is ignored: 'NAME = VALUE' is expected"},
 		{"view=tree\n\nold = 1\nnew = 2",
