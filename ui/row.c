@@ -174,7 +174,8 @@ static void fit_name(const struct ui *ui, const struct view_row *row, const char
 		short_name_fit(name, width, ui->screen.ascii ? ".." : "…", fitted, sizeof(fitted));
 		name = fitted;
 	}
-	text_elide(name, width, 1, out, size);
+	/* Of source the beginning says more than the end. */
+	text_elide(name, width, !row->is_code || is_instruction(ui, row), out, size);
 }
 
 /* Nothing is below a row, so there is no indent and nothing to fold. */
