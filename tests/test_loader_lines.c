@@ -204,6 +204,29 @@ static void a_file_may_be_cut_off_while_it_is_mapped(void **state)
 	assert_string_equal(test_name(f->client, MODULE, place.off).name, "lines_outer");
 }
 
+/* Together they are more than the loader may hold, each alone is not. */
+static void large_files_make_room_for_one_another(void **state)
+{
+	struct fixture *f = *state;
+	struct test_place place = test_place_of((const void *)(uintptr_t)lines_outer);
+
+	for (uint32_t module = MODULE; module < MODULE + 6; module++) {
+		uint64_t off = place.off;
+		struct loader_reply reply;
+		char path[4096];
+
+		snprintf(path, sizeof(path), "%s/large.%u", f->dir, module);
+		assert_true(test_run("cp /proc/%d/exe %s && truncate -s 400M %s", getpid(), path,
+				     path));
+		test_add(f->client, module, path);
+		assert_int_equal(loader_request_lines(f->client, module, &off, 1), 0);
+		test_reply(f->client, &reply);
+		assert_int_equal(reply.status, LOADER_OK);
+		assert_true(reply.places[0].nr_frames > 0);
+	}
+	assert_int_equal(f->spawner.nr_started, 1);
+}
+
 /* --- mapped files --- */
 
 static void bus_error(int number, siginfo_t *info, void *context)
@@ -260,6 +283,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_bad_file_has_no_lines, fixture_new, fixture_free),
 		cmocka_unit_test_setup_teardown(a_file_may_be_cut_off_while_it_is_mapped,
 						fixture_new, fixture_free),
+		cmocka_unit_test_setup_teardown(large_files_make_room_for_one_another, fixture_new,
+						fixture_free),
 		cmocka_unit_test_setup_teardown(what_is_gone_of_a_mapped_file_is_zero, fixture_new,
 						fixture_free),
 	};

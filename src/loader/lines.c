@@ -137,6 +137,16 @@ static int file_open(struct lines_file *file, const struct cache_files *files)
 	return r;
 }
 
+/* Files are mapped whole, and together they may be more than the loader may hold: then it is this one alone. */
+static int file_open_alone(struct lines *lines, struct lines_file *file,
+			   const struct cache_files *files)
+{
+	for (size_t i = 0; i < LINES_FILES_MAX; i++)
+		if (&lines->files[i] != file)
+			file_forget(&lines->files[i]);
+	return file_open(file, files);
+}
+
 struct lines_file *lines_get(struct lines *lines, uint64_t key, const struct cache_files *files)
 {
 	struct cache_stamp stamps[CACHE_FILES_MAX];
@@ -155,6 +165,8 @@ struct lines_file *lines_get(struct lines *lines, uint64_t key, const struct cac
 		file->nr_files = files->nr;
 		memcpy(file->stamps, stamps, sizeof(stamps));
 		file->error = file_open(file, files);
+		if (file->error == -ENOMEM)
+			file->error = file_open_alone(lines, file, files);
 	}
 	file->last_use = ++lines->uses;
 	return file;
