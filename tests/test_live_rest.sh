@@ -65,6 +65,17 @@ for depth in 1024 4096 16384; do
 done
 kill "$pid"
 
+# The copy ends where the stack has a page that was never touched, however large it may be.
+start "$tmp/cut" hole
+pid=$last_pid
+over_a_hole()
+{
+	profile -n 8 --call-graph dwarf,65528
+	holds '.health | .live_read + .complete + .stitched > 20'
+}
+look 'a page that was never touched' over_a_hole && pass 'over a page that was never touched'
+kill "$pid"
+
 # Right and wrong completions: the innermost function tells who has called.
 count_wrong()
 {

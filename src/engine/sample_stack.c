@@ -461,7 +461,8 @@ static void dwarf_part(struct stacks *s, const struct process *process,
 			*ret = no_user;
 		return;
 	}
-	made->was_cut = ret->end == STACK_END_TRUNCATED && stack.is_cut;
+	/* A copy is short as well where a page of the stack was never touched: the kernel stops there. */
+	made->was_cut = ret->end == STACK_END_TRUNCATED;
 	complete_by_earlier(s, process, input, &stack, ret);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Stacks that a copy cuts off, the inner parts of which do not tell who called. "cut steady": the
  * same call for ever. "cut brief": the same in processes that live a fourth of a second. "cut deep LEVELS": below so
- * many calls for ever. "cut change USEC": from by_a or by_b, as it comes, for up to USEC each time; the
+ * many calls for ever. "cut hole": below a frame of which most pages were never touched. "cut change USEC": from by_a or by_b, as it comes, for up to USEC each time; the
  * innermost function says which, and all between is the same to the byte.
  */
 #include <stdint.h>
@@ -75,6 +75,16 @@ static void brief(void)
 	_exit(0);
 }
 
+DEEP void hole(void)
+{
+	volatile char room[300000];
+
+	for (int i = 0; i < 8192; i++)
+		room[i] = 1;
+	leaf();
+	sink += (unsigned char)room[0];
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t max_ns = argc > 2 ? strtoull(argv[2], NULL, 10) * 1000 : 0;
@@ -86,6 +96,8 @@ int main(int argc, char **argv)
 	leaf = spin_a;
 	if (argc > 1 && strcmp(argv[1], "deep") == 0)
 		deep((int)max_ns / 1000);
+	if (argc > 1 && strcmp(argv[1], "hole") == 0)
+		hole();
 	if (argc > 1 && strcmp(argv[1], "steady") == 0)
 		by_a();
 	while (max_ns > 0) {
