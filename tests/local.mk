@@ -70,6 +70,7 @@ EXTRA_DIST += \
 	tests/cut_recording.py \
 	tests/read_pprof.py \
 	tests/read_script.py \
+	tests/read_speedscope.js \
 	tests/live_lib.sh \
 	tests/loads.sh \
 	tests/targets/bpf.c \
