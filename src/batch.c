@@ -103,6 +103,7 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 		.kind = o->view,
 		.sort = o->sort,
 		.names = o->names,
+		.columns = o->columns,
 		.ascii = b->config->ascii,
 		.limit = (uint32_t)o->limit,
 		.opens_all = is_tree,

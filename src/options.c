@@ -194,6 +194,16 @@ static int set_shell(const struct given *given, struct options *o, struct err *e
 	return set_name(given, o, err);
 }
 
+static int set_columns(const struct given *given, struct options *o, struct err *err)
+{
+	char text[ARG_SHOWN_MAX];
+
+	if (view_columns_parse(given->word, &o->columns) == 0)
+		return 0;
+	return err_set(err, -EINVAL, "%s: '%s' is no list of " VIEW_COLUMNS_NAMES, given->option,
+		       arg_shown(given->word, text, sizeof(text)));
+}
+
 static int set_when(const struct given *given, struct options *o, struct err *err)
 {
 	int r;
@@ -317,6 +327,10 @@ static const struct spec specs[] = {
 	{0, "names", "FORM",
 	 "short (without arguments), full, mangled, or merged: short, and those of one name are one (default short)",
 	 NULL, NAME(names, view_names_name), ALSO(names_given), SETTING},
+	{0, "columns", "LIST",
+	 "self, total, error, change, object, line, procs and container: those that are wanted, "
+	 "separated by commas (key c)",
+	 NULL, .set = set_columns, SETTING},
 	{0, "inline", NULL,
 	 "show inlined functions as frames of their own, with files and lines, as far as debug "
 	 "information tells (key i)",

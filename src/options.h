@@ -62,8 +62,9 @@ struct options {
 	const char *annotate;  /* the function whose instructions are shown, or NULL */
 	const char *butterfly; /* the function whose callers and callees are shown, or NULL */
 	enum view_names names;
-	uint64_t limit; /* rows, 0: all */
-	double min_pct; /* of the trees of batch mode: what is less is not shown */
+	uint32_t columns; /* as view_columns_parse() has them */
+	uint64_t limit;	  /* rows, 0: all */
+	double min_pct;	  /* of the trees of batch mode: what is less is not shown */
 	bool has_mouse;
 	enum view_theme theme;
 	bool no_color;

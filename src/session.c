@@ -586,6 +586,7 @@ static int run_screen(struct session *s, struct err *err)
 		.view = s->options->view,
 		.sort = s->options->sort,
 		.names = s->options->names,
+		.columns = s->options->columns,
 		.is_inlined = s->options->is_inlined,
 		.folds_recursion = s->options->folds_recursion,
 		.delay_ns = s->options->delay_ns,

@@ -35,17 +35,21 @@ key 3
 see 'what it calls'
 key x
 see 'names: in full'
+key c C-u
+key -l 'self,error'
+key Enter
+see 'error%'
 key O
 see "written: $file"
 leave
 check 'a view, names and the delay are settings' sh -c "
 	grep -qx 'view = tree' '$file' && grep -qx 'names = full' '$file' && grep -qx 'delay = 0.5' '$file' &&
-	grep -qx 'call-graph = dwarf' '$file'"
+	grep -qx 'columns = self,error' '$file' && grep -qx 'call-graph = dwarf' '$file'"
 check 'the file is for its user alone' [ "$(stat -c %a "$file")" = 600 ]
 
 sed -i 's/^names = .*/# mine\nnames = long/' "$file"
 term_start 100x30 "${as[@]}"
-see 'what it calls' && pass 'the next start begins with them'
+see 'what it calls' && see 'error%' && pass 'the next start begins with them'
 see 'config: line 4 is ignored' && pass 'a wrong line is named'
 key 2
 key O

@@ -31,6 +31,21 @@ views() {
 	cursor_on leaf_70
 }
 
+columns() {
+	key c C-u
+	key -l 'error,size'
+	key Enter
+	see 'columns are self, total'
+	key c C-u
+	key -l 'error'
+	key Enter
+	see 'error%'
+	see_not '55.45'
+	key c C-u Enter
+	see '55.45'
+	see_not 'error%'
+}
+
 # The function under the cursor, then the one that Enter chooses, and back; narrowed like any view.
 butterfly() {
 	key Down
@@ -518,7 +533,7 @@ unknown() {
 	see FROZEN
 	some_snapshots 2
 	before=$(screen)
-	key p c i A 8 y F5 M-y C-t
+	key p i A 8 y F5 M-y C-t
 	some_snapshots 2
 	after=$(screen)
 	[ "$before" = "$after" ] || fail "an unknown key changed the screen"
@@ -570,6 +585,7 @@ for size in 80x24 200x50 40x10; do
 	past
 	flame
 	butterfly
+	columns
 	narrowing
 	writing
 	helping

@@ -128,10 +128,10 @@ static void other_stacks_are_not_compared(void **state)
 	now->settings.is_inlined = true;
 	assert_false(baseline_fits(baseline, now));
 	/* Without one there is no column. */
-	assert_false(view_columns_fit(VIEW_FUNCTIONS, now, 0) & 1u << COLUMN_CHANGE);
+	assert_false(view_columns_fit(VIEW_FUNCTIONS, now, 0, 0) & 1u << COLUMN_CHANGE);
 	now->baseline_wall_ns = 1;
-	assert_true(view_columns_fit(VIEW_FUNCTIONS, now, 0) & 1u << COLUMN_CHANGE);
-	assert_false(view_columns_fit(VIEW_HEALTH, now, 0) & 1u << COLUMN_CHANGE);
+	assert_true(view_columns_fit(VIEW_FUNCTIONS, now, 0, 0) & 1u << COLUMN_CHANGE);
+	assert_false(view_columns_fit(VIEW_HEALTH, now, 0, 0) & 1u << COLUMN_CHANGE);
 	baseline_free(baseline);
 	snapshot_free(then);
 	snapshot_free(now);

@@ -171,7 +171,7 @@ static void the_column_leaves_names_their_room(void **state)
 
 	(void)state;
 	for (int width = 1; width < 200; width++) {
-		uint32_t set = view_columns_fit(VIEW_FUNCTIONS, s, width);
+		uint32_t set = view_columns_fit(VIEW_FUNCTIONS, s, 0, width);
 		int used = 0;
 
 		for (int i = 0; i < COLUMN_COUNT; i++)
@@ -183,15 +183,15 @@ static void the_column_leaves_names_their_room(void **state)
 	}
 	/* Whose processes are is what their view is looked at for: it leaves last. */
 	for (int width = 60; width < 200; width++) {
-		uint32_t set = view_columns_fit(VIEW_PROCESSES, s, width);
+		uint32_t set = view_columns_fit(VIEW_PROCESSES, s, 0, width);
 
 		assert_true(set >> COLUMN_CONTAINER & 1);
 		assert_int_equal(set >> COLUMN_NOTE & 1, width >= 93);
 	}
-	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 30) >> COLUMN_CONTAINER & 1, 0);
+	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 30) >> COLUMN_CONTAINER & 1, 0);
 	/* Where none is known there is no column. */
 	s->nr_containers = 0;
-	assert_int_equal(view_columns_fit(VIEW_FUNCTIONS, s, 0) >> COLUMN_CONTAINER & 1, 0);
+	assert_int_equal(view_columns_fit(VIEW_FUNCTIONS, s, 0, 0) >> COLUMN_CONTAINER & 1, 0);
 	snapshot_free(s);
 }
 

@@ -5,6 +5,7 @@
 #include "src/base/text.h"
 #include "src/view/view.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -577,6 +578,35 @@ static void nothing_gives_no_rows(void **state)
 	snapshot_free(s);
 }
 
+/* 70 of 125 samples, and 100 of them: 1.96 * sqrt(p(1-p)/n). */
+static void chosen_columns_are_there(void **state)
+{
+	struct snapshot *s = known();
+	struct view v = {0};
+	uint32_t chosen = 0;
+	char text[128];
+
+	(void)state;
+	s->nr_samples = 125;
+	assert_int_equal(view_columns_parse("error, object", &chosen), 0);
+	assert_string_equal(view_columns_list(chosen, text, sizeof(text)), "error,object");
+	assert_int_equal(view_columns_fit(VIEW_FUNCTIONS, s, chosen, 0),
+			 1u << COLUMN_ERROR | 1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT);
+	assert_false(view_columns_fit(VIEW_FUNCTIONS, s, 0, 0) >> COLUMN_ERROR & 1);
+	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, chosen, 0),
+			 view_columns_fit(VIEW_PROCESSES, s, 0, 0));
+	assert_int_equal(view_columns_parse("error,size", &chosen), -EINVAL);
+	assert_int_equal(view_columns_parse("err", &chosen), -EINVAL);
+	assert_int_equal(view_columns_parse("", &chosen), 0);
+	assert_int_equal(chosen, 0);
+	build(&v, s, (struct view_query){.kind = VIEW_FUNCTIONS});
+	assert_string_equal(view_cell(&v, s, &v.rows[0], COLUMN_ERROR, text, sizeof(text)), "8.70");
+	build(&v, s, (struct view_query){.kind = VIEW_TREE, .sort = VIEW_SORT_TOTAL});
+	assert_string_equal(view_cell(&v, s, &v.rows[0], COLUMN_ERROR, text, sizeof(text)), "7.01");
+	view_done(&v);
+	snapshot_free(s);
+}
+
 static void columns_fit_every_width(void **state)
 {
 	(void)state;
@@ -585,8 +615,8 @@ static void columns_fit_every_width(void **state)
 			enum view_kind which = (enum view_kind)(kind / 2);
 			bool has_lines = kind % 2;
 			struct snapshot snapshot = {.settings.is_inlined = has_lines};
-			uint32_t set = view_columns_fit(which, &snapshot, width);
-			uint32_t all = view_columns_fit(which, &snapshot, 0);
+			uint32_t set = view_columns_fit(which, &snapshot, 0, width);
+			uint32_t all = view_columns_fit(which, &snapshot, 0, 0);
 			int used = 0;
 
 			assert_true(set >> COLUMN_FUNCTION & 1);
@@ -788,6 +818,7 @@ int main(void)
 		cmocka_unit_test(indents_are_bounded),
 		cmocka_unit_test(search_wraps_around),
 		cmocka_unit_test(nothing_gives_no_rows),
+		cmocka_unit_test(chosen_columns_are_there),
 		cmocka_unit_test(columns_fit_every_width),
 		cmocka_unit_test(header_says_what_is_given_up),
 		cmocka_unit_test(header_always_has_the_counters),

@@ -152,6 +152,14 @@ static void act_on_engine(struct ui *ui, enum request request)
 	}
 }
 
+static void begin_columns(struct ui *ui)
+{
+	char names[PROMPT_TEXT_MAX];
+
+	prompt_open(&ui->prompt, PROMPT_COLUMNS,
+		    view_columns_list(ui->columns, names, sizeof(names)));
+}
+
 static void show_next(struct ui *ui)
 {
 	enum view_kind next = (ui->here + 1) % VIEW_TABS;
@@ -214,6 +222,9 @@ static void act_on_screen(struct ui *ui, enum request request)
 		ui->hide_kernel = !ui->hide_kernel;
 		ui->is_stale = true;
 		break;
+	case REQUEST_COLUMNS:
+		begin_columns(ui);
+		break;
 	case REQUEST_NAMES:
 		cycle_names(ui);
 		break;
@@ -268,6 +279,12 @@ static void act(struct ui *ui, enum request request)
 		act_on_screen(ui, request);
 }
 
+static void accept_columns(struct ui *ui)
+{
+	if (view_columns_parse(ui->prompt.text, &ui->columns) < 0)
+		ui_say(ui, true, "columns are " VIEW_COLUMNS_NAMES);
+}
+
 static void act_on_prompt(struct ui *ui, int key, bool is_code)
 {
 	enum prompt_kind kind = ui->prompt.kind;
@@ -283,6 +300,8 @@ static void act_on_prompt(struct ui *ui, int key, bool is_code)
 		return;
 	if (kind == PROMPT_SAVE) {
 		write_accept(ui, ui->prompt.text);
+	} else if (kind == PROMPT_COLUMNS) {
+		accept_columns(ui);
 	} else if (ui->prompt.len > 0) {
 		ui_set_search(ui, ui->prompt.text);
 		if (!ui->flame.is_shown) /* which lights up what it finds */

@@ -31,6 +31,8 @@ const struct ui_key ui_keys[] = {
 	{"k", "View", "kernel functions on and off", {{'k', REQUEST_KERNEL}}},
 	{"r", "View", "recursion: its cycles folded to one, with their number, or all",
 	 {{'r', REQUEST_RECURSION}}},
+	{"c", "View", "columns: choose those of functions and trees",
+	 {{'c', REQUEST_COLUMNS}}},
 	{"x", "View", "names: short, in full, mangled, short ones merged", {{'x', REQUEST_NAMES}}},
 	{"i", "View", "inlined functions as rows of their own, with lines",
 	 {{'i', REQUEST_INLINE}}},

@@ -25,6 +25,7 @@ static const struct {
 	[PROMPT_SEARCH] = {"/", "/"},
 	[PROMPT_FILTER] = {"\\", "\\ (o:object p:process c:container !without) "},
 	[PROMPT_PROCESS] = {"process: ", "process: "},
+	[PROMPT_COLUMNS] = {"columns: ", "columns (none: the usual ones): "},
 	[PROMPT_SAVE] = {"write to: ", "write to (.txt .json .folded): "},
 };
 

@@ -55,7 +55,7 @@ static struct places place_columns(const struct ui *ui)
 {
 	int rest = ui->screen.columns, column = 0;
 	struct places places = {
-		.set = view_columns_fit(ui->here, ui->snapshot, ui->screen.columns)};
+		.set = view_columns_fit(ui->here, ui->snapshot, ui->columns, ui->screen.columns)};
 	int wanted = ui->lists[ui->here].name_columns, nr = 0;
 
 	for (int i = 0; i < COLUMN_COUNT; i++) {
@@ -286,7 +286,7 @@ static const enum view_column sort_columns[VIEW_SORT_COUNT] = {
 bool row_can_sort(const struct ui *ui, enum view_sort sort)
 {
 	return view_has_order(ui->here) &&
-	       view_columns_fit(ui->here, ui->snapshot, 0) >> sort_columns[sort] & 1;
+	       view_columns_fit(ui->here, ui->snapshot, ui->columns, 0) >> sort_columns[sort] & 1;
 }
 
 /* Where self and total are the same there is one column for both. */

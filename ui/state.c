@@ -73,6 +73,7 @@ struct view_query ui_query(const struct ui *ui, const struct fold *fold)
 		.baseline = ui->snapshot && ui->snapshot->baseline_wall_ns ? ui->compare.baseline
 									   : NULL,
 		.fold = fold,
+		.columns = ui->columns,
 		.middle = ui->middle.key,
 	};
 }

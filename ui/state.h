@@ -73,6 +73,7 @@ struct ui {
 	enum view_sort sorts[VIEW_COUNT];
 	bool hide_kernel;
 	enum view_names names;
+	uint32_t columns;	      /* that are chosen, 0: the usual ones */
 	bool is_inlined;	      /* asked of the engine */
 	char search[PROMPT_TEXT_MAX]; /* what was searched for, "": nothing; ui_set_search() */
 	struct pattern pattern;	      /* of that */

@@ -280,6 +280,7 @@ static int ui_init(struct ui *ui, const struct ui_config *config, struct channel
 		.status = -1,
 		.here = config->view,
 		.names = config->names,
+		.columns = config->columns,
 		.now_ns = now_ns(),
 		.is_dirty = true,
 	};

@@ -16,6 +16,7 @@
 struct ui_config {
 	enum view_kind view;
 	enum view_names names;
+	uint32_t columns;     /* as view_columns_parse() has them, to begin with */
 	bool is_inlined;      /* inlined functions are frames of their own, to begin with */
 	bool folds_recursion; /* to begin with */
 	enum view_sort sort;  /* to begin with; by self the call tree begins with total */

@@ -163,11 +163,15 @@ static void put_servers(FILE *out, const struct ui *ui)
 static void put_settings(FILE *out, struct ui *ui)
 {
 	const struct ui_config *config = ui->config;
+	char columns[PROMPT_TEXT_MAX];
 
 	fprintf(out, "view = %s\n", view_name(annotate_is_shown(ui) ? ui->code.back : ui->here));
 	if (ui->sorts[VIEW_FUNCTIONS] != VIEW_SORT_CHANGE) /* there is no baseline at the start */
 		fprintf(out, "sort = %s\n", view_sort_name(ui->sorts[VIEW_FUNCTIONS]));
 	fprintf(out, "names = %s\n", view_names_name(ui->names));
+	if (ui->columns)
+		fprintf(out, "columns = %s\n",
+			view_columns_list(ui->columns, columns, sizeof(columns)));
 	fprintf(out, "inline = %s\n", yes_no(ui->is_inlined));
 	fprintf(out, "fold-recursion = %s\n", yes_no(ui->narrow.folds_recursion));
 	fprintf(out, "mouse = %s\n", yes_no(ui->has_mouse));

@@ -264,7 +264,7 @@ int out_text(FILE *stream, const struct snapshot *snapshot, const struct view *v
 		.view = view,
 		.query = query,
 		.ascii = ascii,
-		.columns = view_columns_fit(query->kind, snapshot, 0),
+		.columns = view_columns_fit(query->kind, snapshot, query->columns, 0),
 	};
 
 	errno = 0;
@@ -285,7 +285,7 @@ static int put_health_view(FILE *stream, const struct snapshot *snapshot, bool a
 		.view = &view,
 		.query = &query,
 		.ascii = ascii,
-		.columns = view_columns_fit(VIEW_HEALTH, NULL, 0),
+		.columns = view_columns_fit(VIEW_HEALTH, NULL, 0, 0),
 	};
 	int r = view_build(&view, snapshot, &query);
 

@@ -7,13 +7,12 @@
 #include "src/base/hash.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
+#include "src/view/rows.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CONFIDENCE 1.96 /* standard deviations: 95 % */
 
 struct baseline {
 	const struct snapshot *snapshot;
@@ -82,27 +81,14 @@ int baseline_add(struct baseline *b, uint64_t key, uint64_t weight)
 	return 0;
 }
 
-/* How many samples the sums of S are of: it may be narrowed to some of them. */
-static double samples_of(const struct snapshot *s)
-{
-	double share = s->whole_total ? (double)s->total / (double)s->whole_total : 1.0;
-
-	return MAX((double)s->nr_samples * share, 1.0);
-}
-
-static double share_of(uint64_t weight, const struct snapshot *s)
-{
-	return s->total ? MIN((double)weight / (double)s->total, 1.0) : 0.0;
-}
-
 struct view_change baseline_change(const struct baseline *b, const struct snapshot *s, uint64_t key,
 				   uint64_t weight)
 {
 	uint32_t row = u64map_get(&b->rows, key);
-	double now = share_of(weight, s);
-	double then = row == U64MAP_NONE ? 0.0 : share_of(b->weights[row], b->snapshot);
-	double noise = CONFIDENCE * sqrt(now * (1.0 - now) / samples_of(s) +
-					 then * (1.0 - then) / samples_of(b->snapshot));
+	double now = rows_share(weight, s);
+	double then = row == U64MAP_NONE ? 0.0 : rows_share(b->weights[row], b->snapshot);
+	double noise =
+		ROWS_CONFIDENCE * sqrt(rows_variance(now, s) + rows_variance(then, b->snapshot));
 
 	return (struct view_change){
 		.is_there = true,

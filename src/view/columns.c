@@ -8,6 +8,7 @@
 #include "src/view/rows.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,16 +19,42 @@
 const struct view_column_spec view_columns[COLUMN_COUNT] = {
 	[COLUMN_NOW] = {.title = "", .width = 6, .priority = 2, .right_aligned = true},
 	[COLUMN_RUN] = {.title = "", .width = 6, .priority = 1, .right_aligned = true},
-	[COLUMN_SELF] = {.title = "self%", .width = 6, .priority = 1, .right_aligned = true},
-	[COLUMN_TOTAL] = {.title = "total%", .width = 6, .priority = 2, .right_aligned = true},
-	[COLUMN_CHANGE] = {.title = "change", .width = 7, .priority = 1, .right_aligned = true},
+	[COLUMN_SELF] = {.name = "self",
+			 .title = "self%",
+			 .width = 6,
+			 .priority = 1,
+			 .right_aligned = true},
+	[COLUMN_TOTAL] = {.name = "total",
+			  .title = "total%",
+			  .width = 6,
+			  .priority = 2,
+			  .right_aligned = true},
+	[COLUMN_ERROR] = {.name = "error",
+			  .title = "error%",
+			  .is_extra = true,
+			  .width = 6,
+			  .priority = 3,
+			  .right_aligned = true},
+	[COLUMN_CHANGE] = {.name = "change",
+			   .title = "change",
+			   .width = 7,
+			   .priority = 1,
+			   .right_aligned = true},
 	[COLUMN_SAMPLES] = {.title = "samples", .width = 7, .priority = 3, .right_aligned = true},
 	[COLUMN_ADDRESS] = {.title = "address", .width = 12, .priority = 2, .right_aligned = true},
 	[COLUMN_FUNCTION] = {.title = "function", .width = 0, .priority = 0},
-	[COLUMN_OBJECT] = {.title = "object", .width = 18, .priority = 3},
-	[COLUMN_LINE] = {.title = "line", .width = 16, .priority = 2},
-	[COLUMN_PROCESSES] = {.title = "procs", .width = 5, .priority = 4, .right_aligned = true},
-	[COLUMN_CONTAINER] = {.title = "container", .width = 22, .priority = 5, .leaves = 44},
+	[COLUMN_OBJECT] = {.name = "object", .title = "object", .width = 18, .priority = 3},
+	[COLUMN_LINE] = {.name = "line", .title = "line", .width = 16, .priority = 2},
+	[COLUMN_PROCESSES] = {.name = "procs",
+			      .title = "procs",
+			      .width = 5,
+			      .priority = 4,
+			      .right_aligned = true},
+	[COLUMN_CONTAINER] = {.name = "container",
+			      .title = "container",
+			      .width = 22,
+			      .priority = 5,
+			      .leaves = 44},
 	[COLUMN_NOTE] = {.title = "", .width = 42, .priority = 3},
 };
 
@@ -51,9 +78,66 @@ static void drop_columns(uint32_t *set, uint32_t from, int function_width_min, i
 				*set &= ~(1u << i);
 }
 
-uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, int width)
+/* A bit set of the columns that have a name; without those that are there only if they are chosen. */
+static uint32_t named_columns(bool has_extra)
+{
+	uint32_t set = 0;
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		if (view_columns[i].name && (has_extra || !view_columns[i].is_extra))
+			set |= 1u << i;
+	return set;
+}
+
+/* The column that the LEN bytes at NAME are the name of; COLUMN_COUNT: none. */
+static int find_column(const char *name, size_t len)
+{
+	int i = 0;
+
+	while (i < COLUMN_COUNT && !(view_columns[i].name && strlen(view_columns[i].name) == len &&
+				     strncmp(view_columns[i].name, name, len) == 0))
+		i++;
+	return i;
+}
+
+int view_columns_parse(const char *names, uint32_t *ret)
+{
+	uint32_t set = 0;
+
+	for (names += strspn(names, ", "); *names; names += strspn(names, ", ")) {
+		size_t len = strcspn(names, ", ");
+		int column = find_column(names, len);
+
+		if (column == COLUMN_COUNT)
+			return -EINVAL;
+		set |= 1u << column;
+		names += len;
+	}
+	*ret = set;
+	return 0;
+}
+
+const char *view_columns_list(uint32_t set, char *out, size_t size)
+{
+	size_t len = 0;
+
+	assert(size > 0);
+	out[0] = '\0';
+	set = set ? set & named_columns(true) : named_columns(false);
+	for (int i = 0; i < COLUMN_COUNT && len < size; i++)
+		if (set >> i & 1)
+			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? "," : "",
+						view_columns[i].name);
+	return out;
+}
+
+uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, uint32_t chosen,
+			  int width)
 {
 	uint32_t set = view_specs[kind].columns, keeps = view_specs[kind].keeps;
+
+	if (!view_specs[kind].cell)
+		set &= (chosen ? chosen : named_columns(false)) | ~named_columns(true);
 
 	if (!snapshot || snapshot->nr_containers == 0)
 		set &= ~(1u << COLUMN_CONTAINER);
@@ -129,6 +213,19 @@ static void put_change(const struct view_change *change, char *out, size_t size)
 			 change->is_noise ? '~' : ' ');
 }
 
+/*
+ * Samples are drawn by chance: of 20 such rows 19 have the share that more and more samples would show within
+ * their error (the normal approximation of the binomial distribution).
+ */
+static void put_error(const struct view *view, const struct snapshot *snapshot,
+		      const struct view_row *row, char *out, size_t size)
+{
+	bool is_of_total = view_first_sort(view->kind) == VIEW_SORT_TOTAL;
+	double share = rows_share(is_of_total ? row->total : row->self, snapshot);
+
+	snprintf(out, size, "%.2f", 100.0 * ROWS_CONFIDENCE * sqrt(rows_variance(share, snapshot)));
+}
+
 const char *view_column_title(enum view_kind kind, enum view_column column)
 {
 	const char *title = view_specs[kind].function_title;
@@ -171,6 +268,9 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		break;
 	case COLUMN_TOTAL:
 		rows_percent(row->total, view->total, out, size);
+		break;
+	case COLUMN_ERROR:
+		put_error(view, snapshot, row, out, size);
 		break;
 	case COLUMN_CHANGE:
 		put_change(&row->change, out, size);

@@ -80,6 +80,26 @@ const char *rows_text(const char *text, char *out, size_t size)
 	return out;
 }
 
+/* --- shares --- */
+
+/* How many samples the sums of S are of: it may be narrowed to some of them. */
+static double samples_of(const struct snapshot *s)
+{
+	double share = s->whole_total ? (double)s->total / (double)s->whole_total : 1.0;
+
+	return MAX((double)s->nr_samples * share, 1.0);
+}
+
+double rows_share(uint64_t weight, const struct snapshot *s)
+{
+	return s->total ? MIN((double)weight / (double)s->total, 1.0) : 0.0;
+}
+
+double rows_variance(double share, const struct snapshot *s)
+{
+	return share * (1.0 - share) / samples_of(s);
+}
+
 /* --- siblings --- */
 
 int rows_add_sibling(struct view_scratch *w, struct sibling sibling)

@@ -119,6 +119,10 @@ uint64_t rows_func_key(const struct snapshot *snapshot, uint32_t func);
 /* Name and object of a row or item; constant texts for those without a function. */
 const char *rows_name(const struct snapshot *snapshot, uint32_t func, uint64_t key);
 const char *rows_object(const struct snapshot *snapshot, uint32_t func);
+#define ROWS_CONFIDENCE 1.96 /* standard deviations: 95 % */
+/* What WEIGHT is of all that SNAPSHOT shows, at most 1; the variance of such a share, of so many samples. */
+double rows_share(uint64_t weight, const struct snapshot *snapshot);
+double rows_variance(double share, const struct snapshot *snapshot);
 /* A count in at most 6 characters: large ones are rounded down. Returns OUT. */
 const char *rows_count(uint64_t count, char *out, size_t size);
 /* How many percent of WHOLE PART is, without the sign: "100.0", "34.51". Returns OUT. */

@@ -89,6 +89,7 @@ struct view_query {
 	const struct fold *fold;   /* NULL: the default folding of the kind */
 	uint32_t limit;		   /* at most so many rows, 0: all */
 	double min_pct;		   /* leave out subtrees below this share, 0: none */
+	uint32_t columns;	   /* that are chosen, for who prints the rows; 0: the usual ones */
 	uint64_t
 		middle; /* butterfly: snap_func.key of its function, 0: the one with most self weight */
 	bool opens_all; /* what is not folded by FOLD is open, also where the kind folds it */
@@ -155,6 +156,7 @@ enum view_column {
 	COLUMN_RUN,
 	COLUMN_SELF,
 	COLUMN_TOTAL,
+	COLUMN_ERROR, /* of self, of a tree's total: what chance makes of it, in percentage points */
 	COLUMN_CHANGE, /* of self, of a tree's total, in percentage points; while there is a baseline */
 	COLUMN_SAMPLES, /* annotate: their number, and where the instruction is */
 	COLUMN_ADDRESS,
@@ -169,6 +171,8 @@ enum view_column {
 
 struct view_column_spec {
 	const char *title; /* "self%" */
+	const char *name;  /* that it is chosen by, NULL: the view decides */
+	bool is_extra;	   /* it is only there if it is chosen */
 	int width;	   /* columns; 0: takes what is left */
 	int priority;	   /* 0 stays longest when the screen is narrow */
 	bool right_aligned;
@@ -178,10 +182,19 @@ extern const struct view_column_spec view_columns[COLUMN_COUNT];
 /* Its title in a kind of view. */
 const char *view_column_title(enum view_kind kind, enum view_column column);
 /*
- * The columns of a kind of view that fit into WIDTH, as a bit set. WIDTH 0: all. That of containers is there only
+ * The columns of a kind of view that fit into WIDTH, of those CHOSEN (0: the usual ones), as a bit set. WIDTH 0: all. That of containers is there only
  * if the snapshot (or NULL) knows some, that of lines only if it shows what is inlined.
  */
-uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, int width);
+uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, uint32_t chosen,
+			  int width);
+/*
+ * Columns by their names, "self,error", as a bit set of those that are chosen: of the others that have a name none
+ * is shown where rows are functions. "": 0, the usual ones. Returns 0, or -EINVAL: one is none of VIEW_COLUMNS_NAMES.
+ */
+#define VIEW_COLUMNS_NAMES "self, total, error, change, object, line, procs, container"
+int view_columns_parse(const char *names, uint32_t *ret);
+/* The names of those in SET, of 0 those of the usual ones; what view_columns_parse() takes. Returns OUT. */
+const char *view_columns_list(uint32_t set, char *out, size_t size);
 
 /*
  * The container of all processes in which a function of this view's snapshot was seen: its name, "several", or "",
