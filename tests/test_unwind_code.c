@@ -557,6 +557,53 @@ static void traces_have_their_interpreters_frame(void **state)
 	unwind_code_free(code);
 }
 
+/* Its end: a jump into its file, to code that begins as lj_vm_exit_interp does, or (IS_OTHER) another way. */
+static enum stack_end end_of_trace(bool is_other)
+{
+	static struct unwind_module file = {.state = STACK_END_PENDING};
+	static uint8_t text[CODE_PIECE_BYTES];
+	const uint64_t at = CODE + (64u << 20);
+	const struct unwind_map both[] = {maps[0], {at, at + 4096, 0, &file}};
+	struct unwind_code *code = new_code();
+	const struct unwind_space both_space = {.maps = both, .nr_maps = 2, .code = code};
+	struct unwind_regs regs = {.r[X86_RIP] = CODE + 0x100, .r[X86_RSP] = STACK};
+	uint64_t words[32] = {[6] = STACK + 0x800, [11] = at + 0x100};
+	struct unwind_stack stack = {
+		.data = (const uint8_t *)words, .base = STACK, .bytes = sizeof(words)};
+	int32_t rel = (int32_t)(at - (CODE + 0x107));
+	struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	struct unwind_result r;
+
+	/* xor eax, eax; jmp file: lea rcx, [rsp + 16 or 24]; mov r13, [rcx - 8]; mov rsp, rcx; int3 */
+	memset(piece, 0x06, sizeof(piece));
+	memcpy(piece + 0x100, "\x33\xc0\xe9", 3);
+	memcpy(piece + 0x103, &rel, sizeof(rel));
+	memcpy(text, "\x48\x8d\x4c\x24\x10\x4c\x8b\x69\xf8\x48\x89\xcc\xcc", 13);
+	text[4] = is_other ? 24 : 16;
+	for (;;) {
+		uint64_t addrs[8];
+		uint32_t nr;
+
+		unwind_dwarf(&both_space, &regs, &stack, frames, &r);
+		nr = unwind_code_next(code, 2 * SEC, addrs, ARRAY_SIZE(addrs));
+		if (nr == 0)
+			break;
+		for (uint32_t i = 0; i < nr; i++)
+			unwind_code_put(code, addrs[i], addrs[i] == at ? text : piece, 15);
+	}
+	assert_int_equal(r.nr_frames, 1);
+	unwind_code_free(code);
+	return r.end;
+}
+
+static void traces_end_in_their_interpreter(void **state)
+{
+	(void)state;
+	/* The caller is looked for in the file, of which the return addresses are needed. */
+	assert_int_equal(end_of_trace(false), STACK_END_PENDING);
+	assert_int_equal(end_of_trace(true), STACK_END_JIT);
+}
+
 /* Put for all that is asked what TOLD says of its address, or that nothing is told. Returns how many there were. */
 static uint32_t tell(struct unwind_code *code, const struct code_told *told, uint32_t nr)
 {
@@ -912,6 +959,7 @@ int main(void)
 		cmocka_unit_test(frames_are_where_the_code_says),
 		cmocka_unit_test(the_interpreter_tells_where_its_caller_ends),
 		cmocka_unit_test(traces_have_their_interpreters_frame),
+		cmocka_unit_test(traces_end_in_their_interpreter),
 		cmocka_unit_test(frames_are_as_their_maker_tells),
 		cmocka_unit_test(what_is_told_is_bounded),
 		cmocka_unit_test(a_walk_waits_for_newer_code),

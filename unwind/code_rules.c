@@ -430,6 +430,19 @@ static bool may_be_trace_exit(struct search *s, uint64_t target)
 	       byte == PUSH_IMM8;
 }
 
+/* Or, at its end, by a jump to lj_vm_exit_interp, which begins with that frame's size: `lea rcx, [rsp + 16]; mov r13, [rcx - 8]`. */
+static bool is_trace_end(struct search *s, const struct way *way, uint64_t target)
+{
+	static const uint8_t begins[] = {0x48, 0x8d, 0x4c, 0x24, 0x10, 0x4c, 0x8b, 0x69, 0xf8};
+	uint8_t text[sizeof(begins)];
+
+	return !s->is_file && way->sp.base == SP && way->sp.nr_loads == 0 && way->sp.off[0] == 0 &&
+	       is_of_file(s->space, target) &&
+	       code_fetch(s->code, s->space, target, text, sizeof(text), &s->is_pending) ==
+		       sizeof(text) &&
+	       memcmp(text, begins, sizeof(text)) == 0;
+}
+
 static const struct code_rule rule_of_trace = {
 	.ra = {.base = CODE_SP, .off = {0x58}},
 	.is_fp_lost = true,
@@ -462,7 +475,7 @@ static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 		case THEN_JUMP:
 			if (is_just_popped(way))
 				return rule_of(way, &insn, ret);
-			if (is_trace_exit(s, way, target)) {
+			if (is_trace_exit(s, way, target) || is_trace_end(s, way, target)) {
 				s->is_trace = true;
 				return false;
 			}
