@@ -113,5 +113,15 @@ runs() { [ "$(readlink "/proc/$1/exe")" = "$2" ]; }
 # runs_on PID: it is past this shell
 runs_on() { ! runs "$1" "$(readlink "/proc/$$/exe")"; }
 
+# says_last FILE CONDITION [ARGUMENT OF JQ...]: the last whole document of FILE, without its tree, meets it.
+# (For nothing at all some versions of jq end as if it did.)
+says_last()
+{
+	local file=$1 condition=$2
+	shift 2
+	tail -n 2 "$file" | grep '}$' | tail -n 1 | sed 's/,"tree":{.*/}/' |
+		jq -e -s "$@" "length == 1 and (.[0] | $condition)" >/dev/null 2>&1
+}
+
 # within VALUE LOW HIGH (decimals allowed)
 within() { awk -v v="$1" -v l="$2" -v h="$3" 'BEGIN { exit !(v >= l && v <= h) }'; }

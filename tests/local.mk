@@ -28,6 +28,7 @@ SCRIPT_TESTS += \
 	tests/test_live_rest.sh \
 	tests/test_live_shares.sh \
 	tests/test_live_short.sh \
+	tests/test_live_servers.sh \
 	tests/test_live_settings.sh \
 	tests/test_live_stitch.sh \
 	tests/test_live_storms.sh \

@@ -130,9 +130,8 @@ loaded() { [ -s "$tmp/refused" ] || grep -q "_old_$id\s\[bpf\]" /proc/kallsyms; 
 wait_for 20 loaded || fail 'the BPF program is not there'
 has_program()
 {
-	tail -n 2 "$tmp/json" | grep '}$' | tail -n 1 | jq -e --arg n "$1" '[.functions[] |
-		select(.object == "[bpf]" and (.name | test("^bpf_prog_[0-9a-f]{16}_" + $n + "$")) and .self > 0)] |
-		length == 1' >/dev/null 2>&1
+	says_last "$tmp/json" '[.functions[] | select(.object == "[bpf]" and .self > 0 and
+		(.name | test("^bpf_prog_[0-9a-f]{16}_" + $n + "$")))] | length == 1' --arg n "$1"
 }
 if [ -s "$tmp/refused" ]; then
 	echo "not tested: BPF programs: $(cat "$tmp/refused")"
