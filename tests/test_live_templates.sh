@@ -75,6 +75,8 @@ key x
 see 'std::__introsort_loop<…> \(3 merged\)'
 key 1
 see 'std::.*<…> \(3 merged\)'
+# The cursor may follow something that is one function, which the machine did when it was first shown.
+key / i n t r o s o r t Enter
 key A
 see 'x shows each of them'
 key x
