@@ -157,6 +157,17 @@ static void a_known_program_lets_its_new_threads_be_believed(void **state)
 		assert_false(read_of_program(6, 302, time_ns += TAILS_SIGHT_NS, 1, 1));
 }
 
+static void one_thread_does_not_speak_for_its_program(void **state)
+{
+	uint64_t time_ns = NS_PER_SEC;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 * PROGRAM_READS; i++)
+		read_of_program(5, 300, time_ns += TAILS_APART_NS, 1000 + i, i);
+	for (int i = 0; i < 10; i++)
+		assert_false(read_of_program(5, 301, time_ns += TAILS_SIGHT_NS, 1, 1));
+}
+
 static void one_bad_thread_ends_that(void **state)
 {
 	uint64_t time_ns = read_brief_threads(5, 100, NS_PER_SEC);
@@ -327,6 +338,7 @@ int main(void)
 		TEST(sights_of_a_thread_that_stands_still_count_once),
 		TEST(two_tails_above_one_guard_end_the_belief),
 		TEST(a_known_program_lets_its_new_threads_be_believed),
+		TEST(one_thread_does_not_speak_for_its_program),
 		TEST(one_bad_thread_ends_that),
 		TEST(tails_of_long_ago_are_forgotten),
 		TEST(earlier_tails_need_something_that_speaks_for_them),

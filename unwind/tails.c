@@ -126,7 +126,9 @@ static void note_read(struct thread *thread, struct program *program, uint64_t s
 	if (seen_ns < thread->read_ns + TAILS_APART_NS)
 		return;
 	thread->read_ns = seen_ns;
-	thread->nr_reads = MIN(thread->nr_reads + 1, READS_UNTRIED);
+	if (thread->nr_reads == READS_UNTRIED) /* one thread alone does not speak for a program */
+		return;
+	thread->nr_reads++;
 	if (seen_ns >= program->distrust.until_ns)
 		program->nr_reads = MIN(program->nr_reads + 1, PROGRAM_READS);
 }
