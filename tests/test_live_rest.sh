@@ -52,9 +52,9 @@ kill "$pid"
 deepest() { awk '/;deep/ { n = gsub(/deep/, "deep"); if (n > most) most = n } END { print most + 0 }' "$tmp/folded"; }
 bounded()
 {
-	profile -n 6 --max-depth="$1"
+	profile -n 12 --max-depth="$1"
 	holds '.health | .incomplete.depth > 20 and (.incomplete["bad-ra"] // 0) == 0'
-	"$STACKTOP" -b --format=folded -n 1 -d 1 -p "$pid" --call-graph dwarf,8192 --max-depth="$1" \
+	"$STACKTOP" -b --format=folded -n 1 -d 6 -p "$pid" --call-graph dwarf,8192 --max-depth="$1" \
 		>"$tmp/folded" 2>"$tmp/err" || why=$(cat "$tmp/err")
 	[ "$(deepest)" = $(($1 - 1)) ] || why="$(deepest) levels in stacks of $1: $(cut -c1-200 "$tmp/folded")"
 }

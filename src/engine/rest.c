@@ -12,6 +12,7 @@
 #include "src/engine/internal.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #define READ_NS	       100000u /* of CPU time for each, ours and the broker's */
@@ -165,11 +166,14 @@ void rests_take(struct engine *engine)
 		/* The newest sample first: not many are believed of what was read at once. */
 		for (uint32_t i = reply.nr; i-- > 0;) {
 			const struct broker_stack_reply *stack = &reply.stacks[i];
+			bool is_useful =
+				backlog_take_rest(engine->backlog, engine, stack->tag,
+						  stack->status < 0 ? NULL : data + stack->at,
+						  stack->bytes, reply.time_ns);
 
-			judge(engine->rests,
-			      backlog_take_rest(engine->backlog, engine, stack->tag,
-						stack->status < 0 ? NULL : data + stack->at,
-						stack->bytes, reply.time_ns));
+			/* What others left no room for says nothing. */
+			if (stack->status != -EBUSY)
+				judge(engine->rests, is_useful);
 		}
 	}
 }
