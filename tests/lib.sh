@@ -60,8 +60,20 @@ need()
 {
 	local tool
 	for tool; do
-		command -v "$tool" >/dev/null || skip "$tool is not installed"
+		[ -n "$(type -P "$tool")" ] || skip "$tool is not installed"
 	done
+}
+
+# jq -e, for which no document at all meets no condition: some versions of it end with 0 then.
+jq()
+{
+	local said status
+	[ "$1" = -e ] || { command jq "$@"; return; }
+	said=$(command jq "$@")
+	status=$?
+	[ -n "$said" ] || [ $status -ne 0 ] || return 4
+	printf '%s\n' "$said"
+	return $status
 }
 
 # Sampling all CPUs must be allowed.
@@ -114,7 +126,6 @@ runs() { [ "$(readlink "/proc/$1/exe")" = "$2" ]; }
 runs_on() { ! runs "$1" "$(readlink "/proc/$$/exe")"; }
 
 # says_last FILE CONDITION [ARGUMENT OF JQ...]: the last whole document of FILE, without its tree, meets it.
-# (For nothing at all some versions of jq end as if it did.)
 says_last()
 {
 	local file=$1 condition=$2

@@ -94,9 +94,9 @@ end()
 	wait_for 20 all_gone $pids || fail 'something stays'
 	wait "$main" 2>/dev/null
 }
-named() { echo "[.functions[] | select(.object == \"$1\" and .name == \"$2\")] | length == 1"; }
-unnamed_any() { echo "[.functions[] | select(.object == \"$1\" and (.name | startswith(\"$1+0x\")))] | length > 0"; }
-unnamed() { echo "[.functions[] | select(.object == \"$1\")] | length > 0 and all(.[]; .name | startswith(\"$1+0x\"))"; }
+named() { echo "([.functions[] | select(.object == \"$1\" and .name == \"$2\")] | length == 1)"; }
+unnamed_any() { echo "([.functions[] | select(.object == \"$1\" and (.name | startswith(\"$1+0x\")))] | length > 0)"; }
+unnamed() { echo "([.functions[] | select(.object == \"$1\")] | length > 0 and all(.[]; .name | startswith(\"$1+0x\")))"; }
 
 # Not asked for: nobody is asked.
 begin env "DEBUGINFOD_URLS=$url" "$STACKTOP"
