@@ -33,7 +33,7 @@ sums()
 			if (name ~ /@plt$/)
 				name = "?" # stubs of some programs have no name in perf
 			sub(/@.*/, "", name) # the version
-			if (name ~ /^0x[0-9a-f]+$/ || index(name, object "+0x") == 1)
+			if (name ~ /^0x[0-9a-f]+$/ || index(name, object "+0x") == 1 || name == object)
 				name = "?"
 			if ($1 > 0)
 				sum[object "|" name] += $1
