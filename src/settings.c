@@ -308,25 +308,29 @@ static int replace(const char *path, const char *text)
 	return r;
 }
 
+static int write_to(const char *path, const char *old, const char *lines)
+{
+	AUTO_FREE char *text = settings_merge(old ? old : "", lines);
+
+	return text ? replace(path, text) : -ENOMEM;
+}
+
 int settings_write(const char *path, const char *lines, struct err *err)
 {
 	AUTO_FREE char *old = NULL;
-	AUTO_FREE char *text = NULL;
 	char shown[SHOWN_MAX];
 	int r = load(path, &old);
 
-	if (r == -ENOENT)
-		r = make_folders(path);
-	else if (r < 0)
-		return err_set(err, r, "%s stays as it is: %s", shown_path(path, shown),
-			       why_not(r));
-	if (r == 0) {
-		text = settings_merge(old ? old : "", lines);
-		r = text ? replace(path, text) : -ENOMEM;
+	if (r < 0 && r != -ENOENT) {
+		err_set(err, r, "%s stays as it is: %s", shown_path(path, shown), why_not(r));
+	} else {
+		r = r < 0 ? make_folders(path) : 0;
+		if (r == 0)
+			r = write_to(path, old, lines);
+		if (r < 0)
+			err_set(err, r, "cannot write %s: %s", shown_path(path, shown),
+				strerror(-r));
 	}
-	if (r == 0)
-		return 0;
-	err_set(err, r, "cannot write %s: %s", shown_path(path, shown), strerror(-r));
 	if (r == -EACCES)
 		err_hint(err, "stacktop is not root any more: write it by hand");
 	return r;
