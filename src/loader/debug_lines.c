@@ -55,6 +55,14 @@ static int place_add(uint32_t **all, size_t *nr, size_t *cap, uint32_t place)
 	return r < 0 ? r : deadline_is_over() ? -ETIME : 0;
 }
 
+/* The name at PLACE is the next file's or folder's. */
+static int name_add(struct debug_lines *lines, uint32_t place, bool is_file)
+{
+	if (is_file)
+		return place_add(&lines->files, &lines->nr_files, &lines->cap_files, place);
+	return place_add(&lines->folders, &lines->nr_folders, &lines->cap_folders, place);
+}
+
 /* Up to version 4: texts up to an empty one; of files with three numbers after each. */
 static int names_read(struct debug_lines *lines, struct reader *r, bool is_files)
 {
@@ -69,10 +77,7 @@ static int names_read(struct debug_lines *lines, struct reader *r, bool is_files
 			return 0;
 		for (int i = 0; is_files && i < 3; i++)
 			reader_uleb(r);
-		error = is_files ? place_add(&lines->files, &lines->nr_files, &lines->cap_files,
-					     place)
-				 : place_add(&lines->folders, &lines->nr_folders,
-					     &lines->cap_folders, place);
+		error = name_add(lines, place, is_files);
 		if (error < 0)
 			return error;
 	}
@@ -124,10 +129,7 @@ static int entries_read(struct debug_lines *lines, const struct debug_unit *unit
 		entry_read(lines, unit, format, r, &name, &folder);
 		if (r->bad)
 			return -EBADMSG;
-		error = is_files ? place_add(&lines->files, &lines->nr_files, &lines->cap_files,
-					     place)
-				 : place_add(&lines->folders, &lines->nr_folders,
-					     &lines->cap_folders, place);
+		error = name_add(lines, place, is_files);
 		if (error < 0)
 			return error;
 	}
