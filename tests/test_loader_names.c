@@ -594,6 +594,23 @@ static void a_debug_file_must_have_the_same_build_id(void **state)
 	assert_named(f->client, MODULE, (const void *)known_local, "known_local");
 }
 
+/* What servers send comes when the file that it is of has long been idle. */
+static void a_debug_file_may_come_while_its_file_is_closed(void **state)
+{
+	struct fixture *f = *state;
+
+	copy_self(f, "stripped", "--strip-all");
+	copy_self(f, "debug", "--only-keep-debug");
+	test_add(f->client, MODULE, in_dir(f, "stripped"));
+	assert_named(f->client, MODULE, (const void *)known_local, NULL);
+	assert_int_equal(loader_close_module(f->client, MODULE), 0);
+	add_debug(f, "debug");
+	assert_int_equal(loader_open_again(f->client, MODULE,
+					   open(in_dir(f, "stripped"), O_RDONLY | O_CLOEXEC)),
+			 0);
+	assert_named(f->client, MODULE, (const void *)known_local, "known_local");
+}
+
 static void a_debuglink_must_have_the_right_checksum(void **state)
 {
 	struct fixture *f = *state;
@@ -674,6 +691,7 @@ int main(void)
 		TEST(packed_symbols_are_found),
 		TEST(packed_frame_information_is_found),
 		TEST(a_debug_file_must_have_the_same_build_id),
+		TEST(a_debug_file_may_come_while_its_file_is_closed),
 		TEST(a_debuglink_must_have_the_right_checksum),
 		TEST(the_kernel_is_named_by_kallsyms),
 	};

@@ -204,7 +204,7 @@ int loader_open_again(struct loader_client *c, uint32_t id, int fd)
 
 	if (!module)
 		return -ENOENT;
-	loader_module_close(module);
+	cleanup_close(&module->fd);
 	module->fd = steal_fd(&owned);
 	return 0;
 }

@@ -171,7 +171,10 @@ int loader_add_debug(struct loader_client *client, uint32_t module, int fd);
  * until loader_open_again(). 0, -ENOENT, or -EBUSY: an answer about it is still to come.
  */
 int loader_close_module(struct loader_client *client, uint32_t module);
-/* The same file again, FD: what loaders keep of it still counts. Debug files are to be added again. */
+/*
+ * The same file again, FD: what loaders keep of it still counts. Debug files are to be added again, but for those
+ * that were added while it was closed.
+ */
 int loader_open_again(struct loader_client *client, uint32_t module, int fd);
 /* Forget it and close its descriptors. What is queued for it is answered with LOADER_FAILED. */
 void loader_drop_module(struct loader_client *client, uint32_t module);
