@@ -48,11 +48,12 @@ near()
 }
 
 for mode in fp dwarf,4096; do
-	# On a busy machine it takes longer until each has been seen often enough for its shares.
+	# On a busy machine it takes longer until each has been seen often enough for its shares, and its table is there.
 	for seconds in 8 16 32; do
 		"$STACKTOP" -b --format=json --view=tree --min-percent=0 -n 1 -d $seconds --window $seconds -F 3989 --budget 0 --call-graph $mode -p "${pids#,}" \
 			>"$tmp/json" 2>"$tmp/err" || fail "$mode: $(cat "$tmp/err")"
-		jq -e --argjson programs "$(echo "$variants" | wc -w)" '.health.samples > $programs * 800' "$tmp/json" >/dev/null && break
+		jq -e --argjson programs "$(echo "$variants" | wc -w)" '.health | .samples > $programs * 800 and
+			(.incomplete.late // 0) * 100 < .samples and .names_pending == 0' "$tmp/json" >/dev/null && break
 	done
 	# Functions as "object name self", and callers of three as "object name total
 	# largest second": in a prologue the fp chain skips a caller, which makes a false one of few samples.
