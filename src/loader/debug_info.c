@@ -432,7 +432,7 @@ static void fill_call(struct debug_info *info, struct kept *kept, uint64_t off,
 static int fill_line(struct debug_info *info, struct kept *kept, uint64_t addr,
 		     struct debug_frame *frame)
 {
-	uint32_t file, line;
+	uint32_t file = 0, line = 0;
 	int r = debug_lines_open(&kept->lines, &kept->unit);
 
 	if (r == 0)
