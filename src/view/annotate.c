@@ -72,11 +72,15 @@ static int add_heading(struct view_scratch *w, const struct snap_annotation *a, 
 }
 
 /* The first instruction of the line that ROW is the heading of, or NULL: it is none. */
-static const struct snap_instruction *heading_of(const struct snap_annotation *a,
+static const struct snap_instruction *heading_of(const struct snapshot *s,
 						 const struct view_row *row)
 {
-	uint32_t first = a->nr_instructions + REMARK_COUNT;
+	const struct snap_annotation *a = ready(s);
+	uint32_t first;
 
+	if (!a)
+		return NULL;
+	first = a->nr_instructions + REMARK_COUNT;
 	return row->item >= first && row->item - first < a->nr_instructions
 		       ? &a->instructions[row->item - first]
 		       : NULL;
@@ -125,7 +129,7 @@ void annotate_text(const struct snapshot *s, const struct view_row *row, char *o
 {
 	const struct snap_instruction *instruction = annotate_instruction(s, row);
 	const struct snap_annotation *a = s->annotation;
-	const struct snap_instruction *heading = ready(s) ? heading_of(a, row) : NULL;
+	const struct snap_instruction *heading = heading_of(s, row);
 
 	if (heading)
 		heading_text(a, heading, out, size);
