@@ -35,6 +35,17 @@ as_they_are()
 	holds '.health | .live_read == 0 and .stitched == 0 and .incomplete.truncated > 20'
 }
 look '--no-complete' as_they_are && pass 'or not'
+
+# A thread is known after eight reads, 50 ms apart. What was read of it before is believed as well.
+first_reads()
+{
+	"$STACKTOP" --format=samples -n 1000 -p "$pid" --call-graph dwarf,8192 >"$tmp/samples" 2>"$tmp/err" ||
+		why=$(cat "$tmp/err")
+	first=$(awk '/cpu-clock:/ { if (!from) from = $4 + 0; nr += $NF == "live-read" && $4 - from < 0.35 }
+		END { print nr + 0 }' "$tmp/samples")
+	[ "$first" -gt 10 ] || why="$first live reads in the first third of a second"
+}
+look 'the first reads' first_reads && pass 'and what was read before the thread was known'
 kill "$pid"
 
 # Each process lives too short to be known: that its program is known has to do.

@@ -187,6 +187,33 @@ static void one_bad_thread_ends_that(void **state)
 				 i >= SIGHTS_KNOWN);
 }
 
+static enum tail_belief held_tail(uint32_t program, uint32_t tid, uint64_t time_ns)
+{
+	const struct tail tail = {1, tid, program, time_ns, 1, 1, time_ns};
+
+	return tails_believe_held(tails, &tail);
+}
+
+/* What was read before anything was known of a thread is as good as what comes after. */
+static void first_reads_are_believed_once_the_thread_is_known(void **state)
+{
+	uint64_t time_ns;
+
+	(void)state;
+	assert_int_equal(held_tail(7, 7, NS_PER_SEC), TAIL_UNTRIED);
+	assert_false(tails_is_tried(tails, 1, 7, 7));
+	time_ns = read_first(7, NS_PER_SEC);
+	assert_true(tails_is_tried(tails, 1, 7, 7));
+	assert_int_equal(held_tail(7, 7, NS_PER_SEC), TAIL_BELIEVED);
+	/* Not those of another thread, nor if something came to speak against it. */
+	assert_int_equal(held_tail(8, 8, NS_PER_SEC), TAIL_UNTRIED);
+	assert_true(read_tail(7, ++time_ns, 1, 1));
+	assert_false(read_tail(7, ++time_ns, 1, 2));
+	assert_int_not_equal(held_tail(7, 7, NS_PER_SEC), TAIL_BELIEVED);
+	read_first(7, time_ns + 30 * NS_PER_SEC);
+	assert_int_equal(held_tail(7, 7, NS_PER_SEC), TAIL_REFUSED);
+}
+
 /* The program has gone on to something else: that is no contradiction. */
 static void tails_of_long_ago_are_forgotten(void **state)
 {
@@ -340,6 +367,7 @@ int main(void)
 		TEST(a_known_program_lets_its_new_threads_be_believed),
 		TEST(one_thread_does_not_speak_for_its_program),
 		TEST(one_bad_thread_ends_that),
+		TEST(first_reads_are_believed_once_the_thread_is_known),
 		TEST(tails_of_long_ago_are_forgotten),
 		TEST(earlier_tails_need_something_that_speaks_for_them),
 		TEST(what_is_wrong_counts_more),

@@ -57,5 +57,7 @@ enum tail_belief live_read_accept(struct tails *tails, const struct live_read *r
 	}
 	if (is_asked)
 		return TAIL_UNKNOWN;
-	return is_good ? tails_believe_read(tails, &tail) : TAIL_REFUSED;
+	if (!is_good)
+		return TAIL_REFUSED;
+	return read->is_held ? tails_believe_held(tails, &tail) : tails_believe_read(tails, &tail);
 }

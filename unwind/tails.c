@@ -68,14 +68,18 @@ struct tails *tails_free(struct tails *tails)
 	return NULL;
 }
 
+static uint64_t thread_id(uint32_t process, uint32_t tid)
+{
+	return (uint64_t)process << 32 | tid;
+}
+
 /* What is known of a thread; of those in one place the last. */
 static struct thread *thread_of(struct tails *tails, uint32_t process, uint32_t tid)
 {
 	struct thread *thread = &tails->threads[tid % THREADS];
-	uint64_t id = (uint64_t)process << 32 | tid;
 
-	if (thread->id != id)
-		*thread = (struct thread){.id = id};
+	if (thread->id != thread_id(process, tid))
+		*thread = (struct thread){.id = thread_id(process, tid)};
 	return thread;
 }
 
@@ -133,11 +137,17 @@ static void note_read(struct thread *thread, struct program *program, uint64_t s
 		program->nr_reads = MIN(program->nr_reads + 1, PROGRAM_READS);
 }
 
+static bool is_tried(const struct thread *thread, const struct program *program)
+{
+	return thread->nr_reads == READS_UNTRIED ||
+	       (thread->nr_sights == SIGHTS_KNOWN && program->nr_reads == PROGRAM_READS);
+}
+
 enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail)
 {
 	struct thread *thread = thread_of(tails, tail->process, tail->tid);
 	struct program *program = program_of(tails, tail->program);
-	bool is_tried;
+	bool was_tried;
 
 	if (tail->seen_ns >= thread->sight_ns + TAILS_SIGHT_NS) {
 		thread->sight_ns = tail->seen_ns;
@@ -151,12 +161,29 @@ enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail
 	}
 	if (tail->time_ns < thread->distrust.until_ns)
 		return TAIL_REFUSED;
-	is_tried = thread->nr_reads == READS_UNTRIED ||
-		   (thread->nr_sights == SIGHTS_KNOWN && program->nr_reads == PROGRAM_READS);
+	was_tried = is_tried(thread, program);
 	note_read(thread, program, tail->seen_ns);
-	if (!is_tried)
+	if (thread->nr_in_sight > SIGHT_READS)
+		return TAIL_REFUSED;
+	return was_tried ? TAIL_BELIEVED : TAIL_UNTRIED;
+}
+
+bool tails_is_tried(const struct tails *tails, uint32_t process, uint32_t tid, uint32_t program)
+{
+	const struct thread *thread = &tails->threads[tid % THREADS];
+	const struct program *its_program = &tails->programs[program % PROGRAMS];
+
+	return thread->id == thread_id(process, tid) && its_program->id == program &&
+	       is_tried(thread, its_program);
+}
+
+enum tail_belief tails_believe_held(const struct tails *tails, const struct tail *tail)
+{
+	const struct thread *thread = &tails->threads[tail->tid % THREADS];
+
+	if (!tails_is_tried(tails, tail->process, tail->tid, tail->program))
 		return TAIL_UNTRIED;
-	return thread->nr_in_sight <= SIGHT_READS ? TAIL_BELIEVED : TAIL_REFUSED;
+	return tail->time_ns < thread->distrust.until_ns ? TAIL_REFUSED : TAIL_BELIEVED;
 }
 
 bool tails_believe_earlier(struct tails *tails, const struct tail *tail)

@@ -53,7 +53,7 @@ struct tail {
 enum tail_belief {
 	TAIL_REFUSED,
 	TAIL_UNKNOWN, /* files that it leads through were not read yet */
-	TAIL_UNTRIED, /* not believed yet, but it speaks for those that come */
+	TAIL_UNTRIED, /* not believed yet, but it speaks for those that come: tails_believe_held() */
 	TAIL_BELIEVED,
 };
 
@@ -65,6 +65,11 @@ enum tail_belief {
  * nothing against them; one thread of it with something against it ends that for as long.
  */
 enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail);
+
+/* What is a tail believed to be that was UNTRIED when it was read, now that more is known? */
+enum tail_belief tails_believe_held(const struct tails *tails, const struct tail *tail);
+/* Is that known by now of a thread of PROCESS that runs PROGRAM? */
+bool tails_is_tried(const struct tails *tails, uint32_t process, uint32_t tid, uint32_t program);
 
 /*
  * May a tail of an earlier stack be believed? Tests of the thread's tails have to speak for that, and much more often

@@ -17,6 +17,7 @@
 
 #define EXEC_NS	    (150 * NS_PER_MSEC) /* a round and a half: its record has come by then */
 #define REST_NS	    NS_PER_SEC
+#define TRIAL_NS    (2 * NS_PER_SEC) /* a thread is known or gone by then */
 #define YIELD_EVERY 16
 
 struct waiting { /* in the buffer, followed by kernel ips, user ips, stack bytes */
@@ -136,6 +137,10 @@ static bool must_wait(const struct waiting *w, struct engine *engine)
 
 	if (w->wait_for == BACKLOG_REST)
 		return engine->drained_ns < w->time_ns + REST_NS;
+	if (w->wait_for == BACKLOG_TRIAL)
+		return engine->drained_ns < w->time_ns + TRIAL_NS &&
+		       !tails_is_tried(engine->stacks.tails, w->process, w->tid,
+				       process_program(procs_by_index(engine->procs, w->process)));
 	if (w->wait_for == BACKLOG_EXEC)
 		return engine->drained_ns < w->time_ns + EXEC_NS &&
 		       !procs_by_index(engine->procs, w->process)->has_execed;
@@ -158,11 +163,30 @@ static void leave_out_user_part(struct engine *engine, struct stack_made *made)
 }
 
 /*
- * Unwind INPUT, which is W's or made of it, into *RET. True: its end is final. False: it waits
+ * Of RECORD's stack INPUT has a rest that is not believed, because not enough is known of the thread: it waits for that
+ * instead of W, with what MADE needed of it. False: that is final.
+ */
+static bool hold(struct backlog *b, const struct waiting *w, const struct record *record,
+		 const struct stack_input *input, const struct stack_made *made)
+{
+	struct stack_input held = *input;
+
+	if (made->rest != TAIL_UNTRIED || made->end != STACK_END_TRUNCATED || input->is_held ||
+	    input->stack.is_cut || b->bytes + made->rest_bytes_used > b->max_bytes / 2)
+		return false;
+	assert(made->rest_bytes_used <= input->stack.bytes);
+	held.stack.bytes = MAX((uint64_t)made->rest_bytes_used, input->copied_bytes);
+	held.is_held = true;
+	return backlog_add(b, w->ticket, w->process, record, &held, BACKLOG_TRIAL, NULL);
+}
+
+/*
+ * Unwind INPUT, which is W's or made of it, into *RET. True: its end is final, or another in B has its place. False: it waits
  * for a table until GIVE_UP_NS.
  */
-static bool unwind_again(struct waiting *w, struct engine *engine, const struct stack_input *input,
-			 uint64_t give_up_ns, struct stack_made *ret)
+static bool unwind_again(struct backlog *b, struct waiting *w, struct engine *engine,
+			 const struct stack_input *input, uint64_t give_up_ns,
+			 struct stack_made *ret)
 {
 	const struct process *process = procs_by_index(engine->procs, w->process);
 	const struct record record = {.pid = w->pid,
@@ -182,6 +206,8 @@ static bool unwind_again(struct waiting *w, struct engine *engine, const struct 
 		}
 		ret->end = STACK_END_LATE;
 	}
+	if (hold(b, w, &record, input, ret))
+		return true;
 	if (ret->end == STACK_END_NO_STACK && process->has_execed)
 		leave_out_user_part(engine, ret);
 	engine_replace(engine, w->ticket, &record, process, input, ret);
@@ -189,7 +215,8 @@ static bool unwind_again(struct waiting *w, struct engine *engine, const struct 
 }
 
 /* Unwind W again. Returns true when it need not wait any longer. */
-static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t give_up_ns)
+static bool waiting_retry(struct backlog *b, struct waiting *w, struct engine *engine,
+			  uint64_t give_up_ns)
 {
 	struct stack_made made;
 
@@ -200,7 +227,7 @@ static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t giv
 		return false;
 	}
 	waiting_link(w);
-	return unwind_again(w, engine, &w->input, give_up_ns, &made);
+	return unwind_again(b, w, engine, &w->input, give_up_ns, &made);
 }
 
 void backlog_retry(struct backlog *b, struct engine *engine, uint64_t give_up_ns)
@@ -214,7 +241,7 @@ void backlog_retry(struct backlog *b, struct engine *engine, uint64_t give_up_ns
 		assert(bytes >= sizeof(*w) && at + bytes <= b->bytes);
 		if (i % YIELD_EVERY == 0)
 			engine_yield(engine);
-		if (!waiting_retry(w, engine, give_up_ns)) {
+		if (!waiting_retry(b, w, engine, give_up_ns)) {
 			memmove(b->data + kept, w, bytes);
 			kept += bytes;
 		}
@@ -274,7 +301,7 @@ bool backlog_take_rest(struct backlog *b, struct engine *engine, uint64_t ticket
 		return false;
 	waiting_link(w);
 	w->is_done = unwind_again(
-		w, engine, data && join(w, data, bytes, read_ns, &input) ? &input : &w->input, 0,
+		b, w, engine, data && join(w, data, bytes, read_ns, &input) ? &input : &w->input, 0,
 		&made);
-	return made.rest_is_useful;
+	return made.rest != TAIL_REFUSED;
 }

@@ -105,17 +105,19 @@ struct stack_input {
 	struct unwind_stack stack;
 	uint64_t copied_bytes; /* of stack.bytes: the sample's, before those read later; 0: all */
 	uint64_t read_ns;      /* when those were read */
+	bool is_held;	       /* they were UNTRIED, and more is known of the thread now */
 };
 
 /* What came of one stack, beside the path. */
 struct stack_made {
-	uint32_t nr;	     /* frames in stacks.path, outermost first */
-	uint32_t nr_user;    /* of those: user frames, as in stacks.user (innermost first) */
-	enum stack_end end;  /* why the user part ended */
-	uint32_t end_module; /* where, or UNWIND_NO_MODULE */
-	uint32_t bytes_used; /* of the copy that were read */
-	bool was_cut;	     /* the copy ended before the stack did, whatever completed it */
-	bool rest_is_useful; /* what was read of it completes this one or, that being right, later ones */
+	uint32_t nr;		  /* frames in stacks.path, outermost first */
+	uint32_t nr_user;	  /* of those: user frames, as in stacks.user (innermost first) */
+	enum stack_end end;	  /* why the user part ended */
+	uint32_t end_module;	  /* where, or UNWIND_NO_MODULE */
+	uint32_t bytes_used;	  /* of the copy that were read */
+	bool was_cut;		  /* the copy ended before the stack did, whatever completed it */
+	enum tail_belief rest;	  /* of what was read of it */
+	uint32_t rest_bytes_used; /* of that, with the copy in front */
 };
 
 /* What stacks are made with, and room for one. */
@@ -300,6 +302,7 @@ enum backlog_for {
 	BACKLOG_TABLE, /* or return addresses, of a module */
 	BACKLOG_EXEC,  /* that may come just after the sample */
 	BACKLOG_REST,  /* of its stack */
+	BACKLOG_TRIAL, /* of its thread, with that rest */
 };
 
 /*

@@ -49,7 +49,6 @@ struct rests *rests_free(struct rests *rests)
 	return NULL;
 }
 
-/* How many may be asked for in a second. */
 static uint32_t per_second(const struct engine *engine)
 {
 	uint64_t nr_cpus = source_effective(engine->source)->cpus_sampled;
@@ -59,6 +58,17 @@ static uint32_t per_second(const struct engine *engine)
 		return PER_SEC_MAX;
 	return (uint32_t)MIN(MAX(budget_ns / BUDGET_SHARE / READ_NS, (uint64_t)PER_SEC_MIN),
 			     (uint64_t)PER_SEC_MAX);
+}
+
+/*
+ * How many may have been asked for by TIME_NS in this second: a quarter more than its part of it. Those of
+ * later stacks are worth more, for more is known of their threads.
+ */
+static uint64_t asked_max(const struct engine *engine, uint64_t time_ns)
+{
+	uint64_t part_ns = time_ns - engine->rests->second_ns + NS_PER_SEC / 4;
+
+	return per_second(engine) * MIN(part_ns, NS_PER_SEC) / NS_PER_SEC;
 }
 
 static void begin_second(struct rests *rests, uint64_t time_ns)
@@ -91,7 +101,7 @@ bool rest_is_wanted(struct engine *engine, const struct process *process,
 		return false;
 	rests->wanted += end == STACK_END_TRUNCATED;
 	return time_ns >= rests->pause_until_ns && time_ns < input->time_ns + AGE_MAX_NS &&
-	       rests->batch.nr < BROKER_BATCH_STACKS && rests->asked < per_second(engine) &&
+	       rests->batch.nr < BROKER_BATCH_STACKS && rests->asked < asked_max(engine, time_ns) &&
 	       broker_stacks_room(engine->broker);
 }
 

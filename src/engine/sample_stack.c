@@ -276,6 +276,7 @@ void stack_input_of(struct stacks *s, const struct process *process, const struc
 	ret->stack = (struct unwind_stack){.max_frames = s->max_frames};
 	ret->copied_bytes = 0;
 	ret->read_ns = 0;
+	ret->is_held = false;
 	if (ret->mode == STACK_MODE_LBR)
 		lbr_input_of(s, process, record, &user, ret);
 	if (ret->mode == STACK_MODE_DWARF && ret->abi != RECORD_ABI_NONE)
@@ -355,9 +356,8 @@ static void unwind_live(struct stacks *s, const struct process *process,
  */
 static bool unwind_with_rest(struct stacks *s, const struct process *process,
 			     const struct stack_input *input, struct unwind_result *ret,
-			     bool *ret_is_useful)
+			     struct stack_made *made)
 {
-	enum tail_belief belief;
 	struct unwind_space space = *process_space(process);
 	const struct live_read read = {
 		.space = &space,
@@ -366,6 +366,7 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 		.program = process_program(process),
 		.time_ns = input->time_ns,
 		.read_ns = input->read_ns,
+		.is_held = input->is_held,
 		.cut = input->stack.base + input->copied_bytes,
 		.bytes = BROKER_GUARD_BYTES,
 		.guard = input->stack.data + input->copied_bytes - BROKER_GUARD_BYTES,
@@ -379,18 +380,20 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 	if (ret->end == STACK_END_TRUNCATED && input->stack.is_cut)
 		ret->end = STACK_END_DEPTH; /* more of a stack is never read */
 	space.code = codes_of(s->codes, process->index, input->time_ns);
-	belief = live_read_accept(s->tails, &read, s->user, ret);
-	if (belief == TAIL_UNKNOWN)
+	made->rest = live_read_accept(s->tails, &read, s->user, ret);
+	made->rest_bytes_used = ret->bytes_used;
+	if (made->rest == TAIL_UNKNOWN)
 		resolve_note_request(s->resolver);
-	*ret_is_useful = belief != TAIL_REFUSED;
-	if (belief != TAIL_BELIEVED)
+	if (made->rest != TAIL_BELIEVED)
 		return false;
 	if (ret->end == STACK_END_DEPTH)
 		return true;
-	/* Live reads come one soon after the other. */
-	stitch_test(s->stitch, process->index, input->tid, input->time_ns, TAILS_APART_NS, s->user,
-		    ret);
-	stitch_stack(s->stitch, process->index, input->tid, input->time_ns, s->user, ret);
+	/* Live reads come one soon after the other. What was held is older than what stitching knows. */
+	if (!input->is_held) {
+		stitch_test(s->stitch, process->index, input->tid, input->time_ns, TAILS_APART_NS,
+			    s->user, ret);
+		stitch_stack(s->stitch, process->index, input->tid, input->time_ns, s->user, ret);
+	}
 	ret->end = STACK_END_LIVE_READ;
 	return true;
 }
@@ -450,7 +453,7 @@ static void dwarf_part(struct stacks *s, const struct process *process,
 	const struct unwind_stack stack = copied_stack(input);
 
 	made->was_cut = input->copied_bytes > 0;
-	if (made->was_cut && unwind_with_rest(s, process, input, ret, &made->rest_is_useful))
+	if (made->was_cut && unwind_with_rest(s, process, input, ret, made))
 		return;
 	unwind_live(s, process, input, &stack, ret);
 	if (ret->end == STACK_END_ROOT && ret->nr_frames > 0)
