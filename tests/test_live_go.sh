@@ -38,6 +38,17 @@ elsewhere garbage '^runtime.(systemstack|gcBgMarkWorker.func2)[^;]*;runtime\.|ma
 elsewhere switches '^runtime.(mcall|systemstack|morestack|goexit|mstart)[^;]*;(runtime|main)\.' 90
 elsewhere c '^runtime.asmcgocall[^;]*;c_calls;c_spin$' 50
 
+# Most of what goes on on the goroutine's stack is completed by the kernel's chain, which is asked for once such stacks
+# are seen: the run-time system's work has its callers, with the one that left the goroutine's stack.
+joined()
+{
+	profile garbage -n 8
+	has_path "main.grow;runtime.newobject;runtime.mallocgc;.*;runtime.[^;]+;runtime.systemstack[^;]*;runtime" 1 "$program"
+	jq -e '.health | .samples > 20 and .complete >= .user_stacks * 0.9' "$tmp/json" >/dev/null ||
+		why="incomplete: $(jq -c .health "$tmp/json")"
+}
+look "$program: joined" joined && pass "$program: garbage has its callers"
+
 # Without symbols the same stacks are found by the same table; moved, it is found elsewhere.
 bare()
 {

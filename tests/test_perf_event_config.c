@@ -211,6 +211,27 @@ static void a_machine_that_takes_everything(void **state)
 	assert_int_equal(count_fds(), nr_fds);
 }
 
+static void a_chain_beside_the_copy_comes_and_goes(void **state)
+{
+	struct machine m = new_machine();
+	struct live_config config = config_on(&m);
+	struct err err = {0};
+	struct source *live;
+
+	(void)state;
+	config.mode = STACK_MODE_DWARF;
+	live = open_live(&config);
+	assert_true(m.last_sampling.exclude_callchain_user);
+	assert_int_equal(source_set_user_chain(live, true, &err), 0);
+	assert_false(m.last_sampling.exclude_callchain_user);
+	assert_true(m.last_sampling.sample_type & PERF_SAMPLE_STACK_USER);
+	assert_int_equal(source_set_mode(live, STACK_MODE_DWARF, 8192, &err), 0);
+	assert_false(m.last_sampling.exclude_callchain_user);
+	assert_int_equal(source_set_user_chain(live, false, &err), 0);
+	assert_true(m.last_sampling.exclude_callchain_user);
+	source_close(live);
+}
+
 static void modes_ask_for_what_they_need(void **state)
 {
 	struct machine m = new_machine();
@@ -658,6 +679,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_machine_that_takes_everything),
+		cmocka_unit_test(a_chain_beside_the_copy_comes_and_goes),
 		cmocka_unit_test(modes_ask_for_what_they_need),
 		cmocka_unit_test(clocks_sample_by_period),
 		cmocka_unit_test(old_kernels_get_fewer_features),

@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-#define CALL_MAX 7 /* bytes of a near call without prefixes but REX */
+#define CALL_MAX	  7 /* bytes of a near call without prefixes but REX */
+#define CALL_DIRECT	  0xe8
+#define CALL_DIRECT_BYTES 5
 
 /*
  * HotSpot's interpreter pushes the address of what goes on after a call: code that first takes its
@@ -25,7 +27,8 @@ static bool is_after_call(const struct unwind_space *space, uint64_t pc, const u
 	int32_t rel;
 
 	memcpy(&rel, end - sizeof(rel), sizeof(rel));
-	if (end[-5] == 0xe8 && unwind_map_of(space, pc + (uint64_t)(int64_t)rel))
+	if (end[-CALL_DIRECT_BYTES] == CALL_DIRECT &&
+	    unwind_map_of(space, pc + (uint64_t)(int64_t)rel))
 		return true;
 	for (size_t bytes = 2; bytes <= CALL_MAX; bytes++)
 		if (indirect_call_bytes(end - bytes, bytes) == bytes)
@@ -47,6 +50,21 @@ enum code_answer code_is_return(struct unwind_code *code, const struct unwind_sp
 	    (got == sizeof(text) && is_return_entry(text + CALL_MAX, 4)))
 		return CODE_YES;
 	return is_pending ? CODE_PENDING : code_doubt(code, space, pc);
+}
+
+enum code_answer code_call_target(struct unwind_code *code, const struct unwind_space *space,
+				  uint64_t pc, uint64_t *ret_target)
+{
+	uint8_t text[CALL_DIRECT_BYTES];
+	bool is_pending = false;
+	int32_t rel;
+
+	if (pc < sizeof(text) || code_fetch(code, space, pc - sizeof(text), text, sizeof(text),
+					    &is_pending) < sizeof(text))
+		return is_pending ? CODE_PENDING : CODE_NO;
+	memcpy(&rel, text + 1, sizeof(rel));
+	*ret_target = pc + (uint64_t)(int64_t)rel;
+	return text[0] == CALL_DIRECT ? CODE_YES : CODE_NO;
 }
 
 enum code_answer code_rule_at(struct unwind_code *code, const struct unwind_space *space,

@@ -99,6 +99,10 @@ void unwind_code_tell_more(struct unwind_code *code);
 enum code_answer code_is_return(struct unwind_code *code, const struct unwind_space *space,
 				uint64_t pc);
 
+/* Where the call leads that returns to PC. CODE_NO: it does not say so itself. */
+enum code_answer code_call_target(struct unwind_code *code, const struct unwind_space *space,
+				  uint64_t pc, uint64_t *ret_target);
+
 /*
  * What was found at PC has led nowhere: PENDING if its bytes are older than the stack and are going to
  * be read again, which is not done too often; else NO.

@@ -6,25 +6,6 @@
 
 #include "src/base/hash.h"
 #include "src/base/util.h"
-#include "unwind/code.h"
-
-/* Does FRAME stand for a call? *RET_ASKED: nobody has looked at its file for that, which is asked for now. */
-static bool is_after_call(const struct unwind_space *space, const struct unwind_frame *frame,
-			  bool *ret_asked)
-{
-	const struct unwind_map *map = unwind_map_of(space, frame->pc - 1);
-	struct unwind_module *module = map ? map->module : NULL;
-
-	if (!module)
-		return false;
-	if (module->state == STACK_END_JIT && space->code)
-		return code_is_return(space->code, space, frame->pc) == CODE_YES;
-	if (module->has_return_addrs)
-		return return_addrs_has(&module->return_addrs, frame->off);
-	if (module->has_table && !module->return_addrs_failed)
-		*ret_asked = module->needs_return_addrs = true;
-	return false;
-}
 
 /* On x86-64 and aarch64 a return address lies below the caller's stack pointer. */
 static bool is_above(const struct live_read *read, const struct unwind_frame *frame)
@@ -53,7 +34,7 @@ enum tail_belief live_read_accept(struct tails *tails, const struct live_read *r
 			continue;
 		tail.outer = hash_u64(tail.outer ^ frames[i].pc) ^ frames[i].sp;
 		if (frames[i].is_return && (i + 1 < result->nr_frames || is_deep))
-			is_good &= is_after_call(read->space, &frames[i], &is_asked);
+			is_good &= unwind_is_after_call(read->space, &frames[i], &is_asked);
 	}
 	if (is_asked)
 		return TAIL_UNKNOWN;

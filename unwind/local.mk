@@ -1,8 +1,10 @@
 noinst_LIBRARIES += libunwind-st.a
 libunwind_st_a_SOURCES = \
 	unwind/aarch64.c unwind/abi.h \
+	unwind/after_call.c \
 	unwind/arch.h \
 	unwind/cfa.c unwind/cfa.h \
+	unwind/chain_join.c unwind/chain_join.h \
 	unwind/cfi.c unwind/cfi.h \
 	unwind/cfi_parse.c unwind/cfi_parse.h \
 	unwind/code.c unwind/code.h unwind/code_pieces.c unwind/code_pieces.h unwind/code_rules.c \
@@ -119,6 +121,12 @@ tests_test_unwind_tails_SOURCES = tests/test_unwind_tails.c tests/unwind_elf.c t
 	tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_tails_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_tails_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_chain_join
+tests_test_unwind_chain_join_SOURCES = tests/test_unwind_chain_join.c tests/unwind_elf.c tests/unwind_elf.h \
+	tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_chain_join_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_chain_join_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
 UNIT_TESTS += tests/test_unwind_stitch
 tests_test_unwind_stitch_SOURCES = tests/test_unwind_stitch.c tests/unwind_elf.c tests/unwind_elf.h \

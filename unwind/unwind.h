@@ -220,4 +220,8 @@ const struct unwind_map *unwind_frame_of(const struct unwind_space *space, uint6
 					 bool is_return, const struct unwind_map *hint,
 					 struct unwind_frame *frame);
 
+/* Does a call return to FRAME's address? *RET_ASKED: nobody has looked at its file for that, which is asked for now. */
+bool unwind_is_after_call(const struct unwind_space *space, const struct unwind_frame *frame,
+			  bool *ret_asked);
+
 #endif

@@ -44,10 +44,12 @@
 #include "src/engine/recorded.h"
 #include "src/engine/single_samples.h"
 #include "src/engine/throttle.h"
+#include "src/engine/user_chain.h"
 #include "src/perf/source.h"
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
 #include "src/resolve/resolve.h"
+#include "unwind/chain_join.h"
 #include "unwind/lbr.h"
 #include "unwind/live_read.h"
 #include "unwind/stitch.h"
@@ -115,6 +117,7 @@ struct stack_made {
 	enum stack_end end;	  /* why the user part ended */
 	uint32_t end_module;	  /* where, or UNWIND_NO_MODULE */
 	uint32_t bytes_used;	  /* of the copy that were read */
+	bool is_joined;		  /* by the kernel's chain, from another stack */
 	bool was_cut;		  /* the copy ended before the stack did, whatever completed it */
 	enum tail_belief rest;	  /* of what was read of it */
 	uint32_t rest_bytes_used; /* of that, with the copy in front */
@@ -186,6 +189,7 @@ struct engine {
 	struct faults *faults;
 	struct cost cost;
 	struct copy_size copy_size;
+	struct user_chain user_chain;
 	struct throttles throttles;
 	bool is_copy_auto;    /* copy_size finds it */
 	uint32_t asked_bytes; /* else the size that was given */

@@ -51,7 +51,7 @@ static void note_need(struct engine *engine, const struct stack_input *input,
 
 	if (!engine->is_copy_auto || input->stack.bytes == 0)
 		return;
-	if (made->end == STACK_END_ROOT)
+	if (made->end == STACK_END_ROOT || made->end == STACK_END_ALTSTACK)
 		copy_size_note(&engine->copy_size, made->bytes_used);
 	else if (made->was_cut && input->stack.bytes + COPY_SHORT_MAX >= bytes)
 		copy_size_note(&engine->copy_size, UINT32_MAX);
@@ -127,6 +127,7 @@ static void take_sample(struct engine *engine, const struct record *record,
 	stack_path(&engine->stacks, process, &input, &made);
 	note_copy_limit(engine, record, &input, &made);
 	note_need(engine, &input, &made);
+	user_chain_note(&engine->user_chain, made.end == STACK_END_ALTSTACK, made.is_joined);
 	if (ret_unwound_ns)
 		*ret_unwound_ns = now_ns();
 	waits = waits_for(engine, process, &input, &made, &wait_for);
@@ -243,9 +244,20 @@ static void find_copy_size(struct engine *engine, uint64_t time_ns)
 		copy_size_begin(&engine->copy_size, time_ns, load.lost);
 }
 
+/* The kernel's own chain beside the copy, if that completes stacks; if it is refused they stay as they are. */
+static void choose_user_chain(struct engine *engine, uint64_t time_ns)
+{
+	struct err err = {0};
+
+	if (source_effective(engine->source)->mode == STACK_MODE_DWARF &&
+	    user_chain_decide(&engine->user_chain, time_ns))
+		source_set_user_chain(engine->source, engine->user_chain.is_wanted, &err);
+}
+
 static void once_a_second(struct engine *engine, uint64_t time_ns)
 {
 	find_copy_size(engine, time_ns);
+	choose_user_chain(engine, time_ns);
 	source_follow(engine->source);
 	follow_losses(engine);
 	if (time_ns > SWEEP_NS)

@@ -445,6 +445,18 @@ static void compare_fp(struct stacks *s, const struct process *process,
 	fp_counts_add(s->fp_counts, s->user[0].module, s->user[parts].module, verdict);
 }
 
+/* A stack that goes on on another one: by the kernel's chain, if there is one. */
+static void complete_by_chain(struct stacks *s, const struct process *process,
+			      const struct stack_input *input, struct unwind_result *ret)
+{
+	struct unwind_space space = *process_space(process);
+
+	space.code = codes_of(s->codes, process->index, input->time_ns);
+	if (!space.code)
+		space.code = codes_add(s->codes, process->index, input->time_ns);
+	chain_join(&space, input->user_ips, input->nr_user_ips, s->user, s->max_frames, ret);
+}
+
 /* Of this machine's kind, with registers. */
 static void dwarf_part(struct stacks *s, const struct process *process,
 		       const struct stack_input *input, struct unwind_result *ret,
@@ -467,6 +479,10 @@ static void dwarf_part(struct stacks *s, const struct process *process,
 	/* A copy is short as well where a page of the stack was never touched: the kernel stops there. */
 	made->was_cut = ret->end == STACK_END_TRUNCATED;
 	complete_by_earlier(s, process, input, &stack, ret);
+	if (ret->end == STACK_END_ALTSTACK && input->nr_user_ips > 0) {
+		complete_by_chain(s, process, input, ret);
+		made->is_joined = ret->end == STACK_END_ROOT;
+	}
 }
 
 static void user_part(struct stacks *s, const struct process *process,
@@ -489,7 +505,8 @@ static void user_part(struct stacks *s, const struct process *process,
 		return;
 	}
 	/* Who unwinds after recording may leave nothing but the chain: simpleperf does. */
-	if (input->abi == RECORD_ABI_NONE || (input->stack.bytes == 0 && input->nr_user_ips > 0)) {
+	if (input->abi == RECORD_ABI_NONE ||
+	    (s->recording && input->stack.bytes == 0 && input->nr_user_ips > 0)) {
 		chain_part(s, space, input, ret);
 		return;
 	}

@@ -73,7 +73,7 @@ static void attr_stack(const struct event_config *config, struct perf_event_attr
 		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		attr->sample_regs_user = attr_regs_mask;
 		attr->sample_stack_user = config->stack_bytes;
-		attr->exclude_callchain_user = 1;
+		attr->exclude_callchain_user = !config->has_user_chain;
 		break;
 	case STACK_MODE_LBR:
 		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;

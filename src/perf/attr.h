@@ -31,6 +31,7 @@ struct event_config {
 	uint32_t rate_divisor;	  /* they are what was asked for, so much less often */
 	enum stack_mode mode;
 	uint32_t stack_bytes;
+	bool has_user_chain; /* of dwarf mode: by the kernel, beside the copy */
 	uint32_t max_stack;
 	bool exclude_kernel;
 	bool inherit;

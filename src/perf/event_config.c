@@ -84,6 +84,7 @@ struct event_config event_config_make(const struct live_config *asked, enum stac
 		.exclude_kernel = asked->user_only,
 		.inherit = asked->tids != NULL,
 		.rate_divisor = MAX(asked->rate_divisor, 1u),
+		.has_user_chain = asked->has_user_chain,
 		.features = *features,
 	};
 

@@ -471,6 +471,18 @@ static int op_set_rate(struct source *source, uint32_t divisor, struct err *err)
 	return r;
 }
 
+static int op_set_user_chain(struct source *source, bool is_wanted, struct err *err)
+{
+	struct live *live = live_of(source);
+	int r;
+
+	live->config.has_user_chain = is_wanted;
+	r = op_set_mode(source, live->samples.config.mode, 0, err);
+	if (r < 0)
+		live->config.has_user_chain = !is_wanted;
+	return r;
+}
+
 /* --- following the machine --- */
 
 /* CPU has left, or has come back with events that went silent: close what it had. */
@@ -610,6 +622,7 @@ static const struct source_ops live_ops = {
 	.effective = op_effective,
 	.set_mode = op_set_mode,
 	.set_rate = op_set_rate,
+	.set_user_chain = op_set_user_chain,
 	.follow = op_follow,
 	.pollfds = op_pollfds,
 	.peek = op_peek,

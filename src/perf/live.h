@@ -42,6 +42,7 @@ struct live_config {
 	uint32_t rate_divisor; /* so much less often than that; 0: 1 */
 	enum stack_mode mode;
 	uint32_t stack_bytes; /* dwarf mode; 0: the default */
+	bool has_user_chain;  /* dwarf mode: see source_set_user_chain() */
 	bool user_only;	      /* never ask for kernel samples */
 	const int *cpus;      /* NULL: all online CPUs, followed as they come and go */
 	uint32_t nr_cpus;

@@ -71,7 +71,7 @@ struct effective_config {
 /* Whether a record is worth not waiting for the end of the round. */
 typedef bool (*source_match_fn)(void *context, const struct record *record);
 
-struct source_ops { /* a recording has no cpus, set_rate, follow, peek and limit_copy, this machine no stop */
+struct source_ops { /* a recording has no cpus, set_rate, set_user_chain, follow, peek and limit_copy, this machine no stop */
 	int (*drain)(struct source *source, uint64_t time_ns);
 	bool (*next)(struct source *source, struct record *ret);
 	void (*stats)(struct source *source, struct source_stats *ret);
@@ -81,6 +81,7 @@ struct source_ops { /* a recording has no cpus, set_rate, follow, peek and limit
 	int (*set_mode)(struct source *source, enum stack_mode mode, uint32_t stack_bytes,
 			struct err *err);
 	int (*set_rate)(struct source *source, uint32_t divisor, struct err *err);
+	int (*set_user_chain)(struct source *source, bool is_wanted, struct err *err);
 	bool (*follow)(struct source *source);
 	uint32_t (*pollfds)(struct source *source, bool is_sideband, struct pollfd *fds,
 			    uint32_t max);
@@ -149,6 +150,15 @@ static inline int source_set_mode(struct source *source, enum stack_mode mode, u
 static inline int source_set_rate(struct source *source, uint32_t divisor, struct err *err)
 {
 	return source->ops->set_rate(source, divisor, err);
+}
+
+/*
+ * In dwarf mode let the kernel walk the user's frame pointers too (IS_WANTED) or not: from one stack to another
+ * these may lead where a copy does not. On error everything stays as it was. Invalidates records handed out earlier.
+ */
+static inline int source_set_user_chain(struct source *source, bool is_wanted, struct err *err)
+{
+	return source->ops->set_user_chain(source, is_wanted, err);
 }
 
 /* Follow what changed on the machine; about once a second. True: something did. Invalidates records. */
