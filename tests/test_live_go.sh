@@ -44,7 +44,7 @@ joined()
 {
 	profile garbage -n 8
 	has_path "main.grow;runtime.newobject;runtime.mallocgc;.*;runtime.[^;]+;runtime.systemstack[^;]*;runtime" 1 "$program"
-	jq -e '.health | .samples > 20 and .complete >= .user_stacks * 0.9' "$tmp/json" >/dev/null ||
+	jq -e '.health | .joined > 0 and .complete >= .user_stacks * 0.9' "$tmp/json" >/dev/null ||
 		why="incomplete: $(jq -c .health "$tmp/json")"
 }
 look "$program: joined" joined && pass "$program: garbage has its callers"

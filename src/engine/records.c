@@ -34,6 +34,7 @@ static void count_sample(struct engine *engine, const struct record *record,
 
 	h->samples++;
 	h->ends[made->end]++;
+	h->joined += made->is_joined;
 	if (stack_end_is_user(made->end))
 		h->user_stacks++;
 	h->stack_bytes += record->sample.stack_bytes;
@@ -126,6 +127,7 @@ void engine_replace(struct engine *engine, uint64_t ticket, const struct record 
 	assert(made->end != STACK_END_PENDING && h->ends[STACK_END_PENDING] > 0);
 	h->ends[STACK_END_PENDING]--;
 	h->ends[made->end]++;
+	h->joined += made->is_joined;
 	if (!stack_end_is_user(made->end))
 		h->user_stacks--;
 	note_fault(engine, process, made);

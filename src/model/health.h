@@ -141,13 +141,14 @@ struct health_fp {
 };
 
 struct health {
-	uint64_t samples;		    /* samples taken into the profile */
-	uint64_t own_samples;		    /* stacktop's own, left out */
-	uint64_t other_samples;		    /* of a recording's other events, not shown now */
-	uint64_t user_stacks;		    /* samples with a user part (each has one end reason) */
-	uint64_t complete;		    /* of those: reached a root, verified (== ends[ROOT]) */
-	uint64_t live_read;		    /* of those: completed from the live process, guarded */
-	uint64_t stitched;		    /* of those: completed by inference */
+	uint64_t samples;	/* samples taken into the profile */
+	uint64_t own_samples;	/* stacktop's own, left out */
+	uint64_t other_samples; /* of a recording's other events, not shown now */
+	uint64_t user_stacks;	/* samples with a user part (each has one end reason) */
+	uint64_t complete;	/* of those: reached a root, verified (== ends[ROOT]) */
+	uint64_t joined;	/* of complete: from one stack to another by the kernel's chain */
+	uint64_t live_read;	/* of those: completed from the live process, guarded */
+	uint64_t stitched;	/* of those: completed by inference */
 	uint64_t ends[STACK_END_COUNT];	    /* every sample by its end reason */
 	uint64_t ends_now[STACK_END_COUNT]; /* the same of the window's samples */
 

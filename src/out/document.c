@@ -314,6 +314,7 @@ static void put_health(struct json *json, const struct snapshot *s)
 	json_u64(json, "user_stacks", h->user_stacks);
 	json_u64(json, "complete", h->complete);
 	json_real(json, "complete_percent", health_complete_pct(h));
+	json_u64(json, "joined", h->joined);
 	json_u64(json, "live_read", h->live_read);
 	json_u64(json, "stitched", h->stitched);
 	put_ends(json, h->ends, "incomplete", true);

@@ -104,8 +104,12 @@ static uint64_t line_of_end(const struct snapshot *s, uint32_t index, struct hea
 		put_share(ret->run, sizeof(ret->run), h->ends[end], h->user_stacks);
 	}
 	PUT(ret->name, "%s", end == STACK_END_ROOT ? "complete" : stack_end_name(end));
-	PUT(ret->note, "%" PRIu64 "%s%s", h->ends[end], *remedy_meaning(end) ? ": " : "",
-	    remedy_meaning(end));
+	if (end == STACK_END_ROOT && h->joined > 0)
+		PUT(ret->note, "%" PRIu64 ": %s, %" PRIu64 " over two stacks", h->ends[end],
+		    remedy_meaning(end), h->joined);
+	else
+		PUT(ret->note, "%" PRIu64 "%s%s", h->ends[end], *remedy_meaning(end) ? ": " : "",
+		    remedy_meaning(end));
 	return end;
 }
 
