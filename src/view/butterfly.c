@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include "src/base/hash.h"
+#include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/view/rows.h"
 
@@ -49,12 +50,18 @@ static int add_path(struct view_scratch *w, uint32_t node, uint64_t weight)
 	return 0;
 }
 
-static bool is_outermost(const struct view_scratch *w, uint32_t node)
+/* Into w->self: is each node below a call of the function? Callees stand after their callers. */
+static int find_inner(struct view_scratch *w)
 {
-	for (node = w->nodes[node].parent; node; node = w->nodes[node].parent)
-		if (w->nodes[node].func == w->middle)
-			return false;
-	return true;
+	if (vec_reserve(&w->self, &w->cap_self, MAX(w->nr_nodes, 1u), UINT32_MAX) < 0)
+		return -ENOMEM;
+	w->self[0] = false;
+	for (uint32_t i = 1; i < w->nr_nodes; i++) {
+		uint32_t parent = w->nodes[i].parent;
+
+		w->self[i] = w->self[parent] || w->nodes[parent].func == w->middle;
+	}
+	return 0;
 }
 
 /* The row whose callers are those of the outermost calls, with all that is below these. */
@@ -62,8 +69,10 @@ static int add_callers(struct view_scratch *w)
 {
 	struct sibling item = {.key = ROWS_KEY_CALLERS, .func = SNAPSHOT_NONE, .is_upward = true};
 
+	if (find_inner(w) < 0)
+		return -ENOMEM;
 	for (uint32_t i = 1; i < w->nr_nodes; i++) {
-		if (w->nodes[i].func != w->middle || !is_outermost(w, i))
+		if (w->nodes[i].func != w->middle || w->self[i])
 			continue;
 		if (add_path(w, i, w->nodes[i].total) < 0)
 			return -ENOMEM;
@@ -74,10 +83,7 @@ static int add_callers(struct view_scratch *w)
 	return item.total ? rows_add_sibling(w, item) : 0;
 }
 
-/*
- * Into w->self: of each node what ends in it or below it without another call of the function. Callees stand after
- * their callers.
- */
+/* Into w->self: of each node what ends in it or below it without another call of the function. */
 static int find_rests(struct view_scratch *w)
 {
 	if (vec_reserve(&w->self, &w->cap_self, w->nr_nodes, UINT32_MAX) < 0)
