@@ -111,6 +111,27 @@ term_end()
 	fi
 }
 
+# serve: a server of the files below $tmp/served, see serve_files.py. Its address in $url, what it was asked in $tmp/asked.
+serve()
+{
+	mkdir -p "$tmp/served"
+	: >"$tmp/asked"
+	start python3 "$top_srcdir/tests/serve_files.py" "$tmp/served" "$tmp/port" "$tmp/asked"
+	wait_for 20 test -s "$tmp/port" || skip 'no HTTP server here'
+	url=http://127.0.0.1:$(cat "$tmp/port")
+}
+# serve_debug BUILD-ID FILE: it has this as the debug file of that. serve_held BUILD-ID: it has one, but does not get to
+# the end of it before serve_debug has said what it is.
+serve_debug()
+{
+	local to=$tmp/served/buildid/$1/debuginfo
+	mkdir -p "${to%/*}"
+	cp "$2" "$to.new"
+	[ ! -p "$to" ] || timeout 80 cp "$2" "$to" || fail "nobody asked for $2"
+	mv -f "$to.new" "$to"
+}
+serve_held() { mkdir -p "$tmp/served/buildid/$1" && mkfifo "$tmp/served/buildid/$1/debuginfo"; }
+
 # Every process below PID, and itself: "pid comm" a line, parents first.
 family_names()
 {

@@ -74,6 +74,7 @@ EXTRA_DIST += \
 	tests/read_speedscope.js \
 	tests/live_lib.sh \
 	tests/loads.sh \
+	tests/serve_files.py \
 	tests/targets/bpf.c \
 	tests/targets/chains.c \
 	tests/targets/chains.go \

@@ -38,38 +38,10 @@ other=$build_id
 stripped "$id-slow" in_slow
 slow=$build_id
 
-cat >"$tmp/server.py" <<-EOF
-	import http.server, os, socketserver, time
-	class Handler(http.server.BaseHTTPRequestHandler):
-	    def log_message(self, *words): pass
-	    def do_GET(self):
-	        open("$tmp/asked", "a").write(self.path + "\n")
-	        name = {"/buildid/$good/debuginfo": "$id-good", "/buildid/$other/debuginfo": "$id-good"}.get(self.path)
-	        if "$slow" in self.path:
-	            time.sleep(1000)
-	        if "$good" in self.path:
-	            for _ in range(80): # until there are names without it
-	                if os.path.exists("$tmp/go"):
-	                    break
-	                time.sleep(0.1)
-	        if not name:
-	            self.send_error(404)
-	            return
-	        data = open("$tmp/" + name + ".debug", "rb").read()
-	        self.send_response(200)
-	        self.send_header("Content-Length", str(len(data)))
-	        self.end_headers()
-	        self.wfile.write(data)
-	class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-	    daemon_threads = True
-	server = Server(("127.0.0.1", 0), Handler)
-	open("$tmp/port", "w").write(str(server.server_port))
-	server.serve_forever()
-EOF
-: >"$tmp/asked"
-start python3 "$tmp/server.py"
-wait_for 20 test -s "$tmp/port" || skip 'no HTTP server here'
-url=http://127.0.0.1:$(cat "$tmp/port")
+serve
+serve_held "$good"
+serve_held "$slow"
+serve_debug "$other" "$tmp/$id-good.debug"
 
 begin()
 {
@@ -109,7 +81,7 @@ check 'nobody is asked unless that is allowed' test ! -s "$tmp/asked"
 
 begin env "DEBUGINFOD_URLS=$url" "$STACKTOP" --debuginfod
 soon "$(unnamed "$id-good")" 'no name without the server'
-: >"$tmp/go"
+serve_debug "$good" "$tmp/$id-good.debug"
 # Also what was named without it is named anew: nothing is left of that.
 soon "$(named "$id-good" in_good) and ($(unnamed_any "$id-good") | not)" 'no name from the server'
 soon "$(unnamed "$id-other")" 'named by a file that is not its own'
@@ -139,9 +111,9 @@ end
 served() { python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1])' "$1" 2>/dev/null; }
 if command -v debuginfod >/dev/null; then
 	stripped "$id-real" in_real
-	mkdir "$tmp/served" && mv "$tmp/$id-real.debug" "$tmp/served"
+	mkdir "$tmp/real" && mv "$tmp/$id-real.debug" "$tmp/real"
 	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-	start env -u DEBUGINFOD_URLS debuginfod -p "$port" -d :memory: -F "$tmp/served" >"$tmp/log" 2>&1
+	start env -u DEBUGINFOD_URLS debuginfod -p "$port" -d :memory: -F "$tmp/real" >"$tmp/log" 2>&1
 	if wait_for 20 served "http://127.0.0.1:$port/buildid/$build_id/debuginfo"; then
 		begin env -u DEBUGINFOD_URLS "$STACKTOP" "--debuginfod=http://127.0.0.1:$port"
 		soon "$(named "$id-real" in_real)" "no name from elfutils' server"

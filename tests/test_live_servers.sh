@@ -7,7 +7,7 @@
 
 . "${top_srcdir:-.}/tests/lib.sh"
 . "$top_srcdir/tests/live_lib.sh"
-need jq tmux strip objcopy python3 setpriv
+need jq tmux strip objcopy readelf python3 setpriv
 need_sampling
 "$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1 || skip 'built without debuginfod'
 id=s$$
@@ -15,7 +15,10 @@ nr_files=50
 
 # A program with fifty libraries, of which each has a function that nothing names.
 cat >"$tmp/part.c" <<-'EOC'
-	static __attribute__((noinline)) void work(void) { for (volatile unsigned n = 0; n < 100000; n++) ; }
+	#ifndef TURNS
+	#define TURNS 100000
+	#endif
+	static __attribute__((noinline)) void work(void) { for (volatile unsigned n = 0; n < TURNS; n++) ; }
 	void part(void) { work(); }
 EOC
 cat >"$tmp/many.c" <<-'EOC'
@@ -42,40 +45,18 @@ cat >"$tmp/many.c" <<-'EOC'
 	}
 EOC
 "$CC" -O1 -fPIC -c -o "$tmp/part.o" "$tmp/part.c" || skip 'no compiler'
+"$CC" -O1 -fPIC -DTURNS=20000 -c -o "$tmp/light.o" "$tmp/part.c"
+build_id() { printf '%040x' $(($$ * 100 + $1 + 1)); }
 for i in $(seq 0 $((nr_files - 1))); do
-	"$CC" -shared -s "-Wl,--build-id=0x$(printf '%040x' $(($$ * 100 + i + 1)))" -o "$tmp/part$i.so" "$tmp/part.o"
+	object=part.o
+	[ "$i" != $((nr_files - 1)) ] || object=light.o
+	"$CC" -shared -s "-Wl,--build-id=0x$(build_id "$i")" -o "$tmp/part$i.so" "$tmp/$object"
 done
 "$CC" -O1 -o "$tmp/many$id" "$tmp/many.c" -ldl || skip 'no compiler'
 start "$tmp/many$id" "$tmp"
 many=$last_pid
 
-# Whoever asks 'hangs' waits for ever; 'fails' fails; 'good' has one file.
-cat >"$tmp/server.py" <<-EOP
-	import http.server, os, socketserver, time
-	class Handler(http.server.BaseHTTPRequestHandler):
-	    def log_message(self, *words): pass
-	    def do_GET(self):
-	        open("$tmp/asked", "a").write(self.path + "\n")
-	        if self.path.startswith("/hangs"):
-	            time.sleep(1000)
-	        if not self.path.startswith("/good") or not os.path.exists("$tmp/good.debug"):
-	            self.send_error(500)
-	            return
-	        data = open("$tmp/good.debug", "rb").read()
-	        self.send_response(200)
-	        self.send_header("Content-Length", str(len(data)))
-	        self.end_headers()
-	        self.wfile.write(data)
-	class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-	    daemon_threads = True
-	server = Server(("127.0.0.1", 0), Handler)
-	open("$tmp/port", "w").write(str(server.server_port))
-	server.serve_forever()
-EOP
-: >"$tmp/asked"
-start python3 "$tmp/server.py"
-wait_for 20 test -s "$tmp/port" || skip 'no HTTP server here'
-url=http://127.0.0.1:$(cat "$tmp/port")
+serve
 
 # --- one that never answers -----------------------------------------------------------
 
@@ -141,7 +122,7 @@ cp "$STACKTOP" "$tmp/stacktop"
 as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 chown 65534:65534 "$tmp/home"
 start "${as[@]}" "$tmp/good$id"
-as+=(env "HOME=$tmp/home" XDG_CONFIG_HOME= XDG_CACHE_HOME= "DEBUGINFOD_URLS=$url/good" "$tmp/stacktop" -d 0.3 --window 3 -p "$last_pid")
+as+=(env "HOME=$tmp/home" XDG_CONFIG_HOME= XDG_CACHE_HOME= "DEBUGINFOD_URLS=$url" "$tmp/stacktop" -d 0.3 --window 3 -p "$last_pid")
 # The row under the cursor is in reverse video.
 cursor_is_on() { mux capture-pane -pe | grep -E $'^\e\\[[0-9;]*7m' | grep -qE "$1"; }
 has_three() { [ "$(screen | grep -cE "[1-9][0-9]\.[0-9]+ +good$id\+0x")" = 3 ]; }
@@ -150,7 +131,7 @@ see 'names of 1 file may be at 127.0.0.1'
 # Shares of the first samples may stand in any order.
 see 'last 3 s' && wait_for 40 has_three && key Down
 wait_for 40 cursor_is_on " [23][0-9]\.[0-9]+ +good$id\+0x" || { fail 'the cursor is not on the second row'; show_screen; }
-mv "$tmp/debug" "$tmp/good.debug"
+serve_debug "$(readelf -n "$tmp/good$id" | awk '/Build ID/ { print $3 }')" "$tmp/debug"
 key D
 see in_first && see in_third
 wait_for 40 cursor_is_on ' in_second ' && pass 'the cursor stays while names come' ||
@@ -163,7 +144,7 @@ term_end 'a good server' 0
 : >"$tmp/asked"
 rm -rf "$tmp/home/.cache"
 term_start 100x30 "${as[@]}"
-see in_first && check 'the next start asks without the key' grep -q '^/good' "$tmp/asked"
+see in_first && check 'the next start asks without the key' grep -q '^/buildid' "$tmp/asked"
 key q
 term_end 'the next start' 0
 finish
