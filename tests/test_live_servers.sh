@@ -49,7 +49,7 @@ EOC
 build_id() { printf '%040x' $(($$ * 100 + $1 + 1)); }
 for i in $(seq 0 $((nr_files - 1))); do
 	object=part.o
-	[ "$i" != $((nr_files - 1)) ] || object=light.o
+	[ "$i" != 0 ] || object=light.o
 	"$CC" -shared -s "-Wl,--build-id=0x$(build_id "$i")" -o "$tmp/part$i.so" "$tmp/$object"
 done
 "$CC" -O1 -o "$tmp/many$id" "$tmp/many.c" -ldl || skip 'no compiler'
@@ -82,6 +82,24 @@ wait_for 40 ends_with '\.so +stopped' || { fail 'no download was stopped'; show_
 [ "$failed" = 1 ] || pass 'a download is cancelled by a key'
 key q
 term_end 'a server that hangs' 0
+
+# --- one that takes its time ------------------------------------------------------------
+
+# The lightest library is the last of the process's map, for it was loaded first. When nothing but its stacks is shown its file
+# is asked for before the others.
+: >"$tmp/asked"
+: >"$tmp/served/hold"
+term_start 160x24 env -u XDG_CACHE_HOME "$STACKTOP" -d 0.3 --window 3 -p "$many" "--debuginfod=$url/slowly"
+see 'fetching the debug file of [^ ]+ from 127.0.0.1:[0-9]+, 4[0-9] more to come'
+key '\' o:part0.so Enter
+see 'only o:part0.so'
+see '[0-9] part.* part0.so'
+rm "$tmp/served/hold"
+wait_for 40 grep -q "$(build_id 0)" "$tmp/asked" || fail 'it is never asked for'
+place=$(grep -n "$(build_id 0)" "$tmp/asked" | head -n 1 | cut -d : -f 1)
+[ "${place:-99}" -le 10 ] && pass 'what is on the screen is asked for first' || fail "it is asked for as number $place"
+key q
+term_end 'a server that takes its time' 0
 
 # --- one that fails -------------------------------------------------------------------
 

@@ -82,8 +82,8 @@ static int fixture_free(void **state)
 	return 0;
 }
 
-/* File MODULE, which takes MS of the loader's time, is wanted. */
-static void want(struct loader_client *client, uint32_t module, unsigned int ms, bool is_others)
+/* File MODULE, which takes MS of the loader's time, is there. */
+static void add(struct loader_client *client, uint32_t module, unsigned int ms, bool is_others)
 {
 	int fd = memfd_create("file", MFD_CLOEXEC);
 
@@ -92,6 +92,12 @@ static void want(struct loader_client *client, uint32_t module, unsigned int ms,
 	if (is_others)
 		assert_int_equal(fchown(fd, OTHER_UID, (gid_t)-1), 0);
 	assert_int_equal(loader_add_module(client, module, fd), 0);
+}
+
+/* Its table is wanted. */
+static void want(struct loader_client *client, uint32_t module, unsigned int ms, bool is_others)
+{
+	add(client, module, ms, is_others);
 	assert_int_equal(loader_request_table(client, module), 0);
 }
 
@@ -176,6 +182,29 @@ static void owners_share_the_time(void **state)
 	}
 }
 
+/* Names of a file that is on the screen, which was wanted last: one table may go before them, and what is in work. */
+static void what_is_looked_at_goes_first(void **state)
+{
+	struct loader_client *client = *state;
+	const uint32_t looked_at = FIRST_GOOD + NR_OTHERS, offs_nr = 1;
+	const uint64_t off = 16;
+	bool seen = false;
+
+	for (uint32_t i = 0; i < NR_OTHERS; i++)
+		want(client, FIRST_SLOW + i, 5, false);
+	for (uint32_t i = 0; i <= NR_OTHERS; i++) {
+		add(client, FIRST_GOOD + i, 5, false);
+		assert_int_equal(loader_request_names(client, FIRST_GOOD + i, &off, offs_nr), 0);
+	}
+	loader_prefer(client, &looked_at, 1);
+	for (uint32_t i = 0; i < 3; i++)
+		seen |= next(client).module == looked_at;
+	assert_true(seen);
+	/* All others come as well. */
+	for (uint32_t i = 3; i < 2 * NR_OTHERS + 1; i++)
+		assert_int_not_equal(next(client).module, looked_at);
+}
+
 /* Where the time goes it is looked at: in frame information, in code, in symbols. */
 static void work_ends_at_the_deadline(void **state)
 {
@@ -233,6 +262,7 @@ int main(void)
 		TEST(what_takes_long_waits_behind_all_others),
 		TEST(what_takes_for_ever_is_bad),
 		TEST(owners_share_the_time),
+		TEST(what_is_looked_at_goes_first),
 		cmocka_unit_test(work_ends_at_the_deadline),
 		cmocka_unit_test(a_file_of_one_gap_is_given_up_in_time),
 	};

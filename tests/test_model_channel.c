@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -87,6 +88,26 @@ static void a_message_is_not_slept_over(void **state)
 	channel_post_message(ch, text, false);
 	assert_true(channel_take_message(ch, small, 6, &is_error));
 	assert_string_equal(small, "xxxx"); /* the character that does not fit is left out whole */
+	channel_free(ch);
+}
+
+static void the_newest_of_what_is_visible_wins(void **state)
+{
+	struct channel *ch = channel_new();
+	struct visible rows = {.nr = 1, .keys = {7}}, *taken;
+
+	(void)state;
+	assert_null(channel_take_visible(ch));
+	assert_int_equal(channel_tell_visible(ch, &rows), 0);
+	rows.keys[0] = 8;
+	assert_int_equal(channel_tell_visible(ch, &rows), 0);
+	rows.keys[0] = 9; /* a copy was made */
+	taken = channel_take_visible(ch);
+	assert_int_equal(taken->nr, 1);
+	assert_int_equal(taken->keys[0], 8);
+	free(taken);
+	assert_null(channel_take_visible(ch));
+	channel_tell_visible(ch, &rows); /* is freed with the channel */
 	channel_free(ch);
 }
 
@@ -179,6 +200,7 @@ int main(void)
 		cmocka_unit_test(the_queue_is_bounded),
 		cmocka_unit_test(the_newest_snapshot_wins),
 		cmocka_unit_test(a_message_is_not_slept_over),
+		cmocka_unit_test(the_newest_of_what_is_visible_wins),
 		cmocka_unit_test(threads_agree),
 		cmocka_unit_test(a_snapshot_is_one_zeroed_block),
 		cmocka_unit_test(complete_is_a_share_of_user_stacks),

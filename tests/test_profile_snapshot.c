@@ -206,6 +206,73 @@ static void inlined_functions_are_frames_when_asked_for(void **state)
 	profile_free(p);
 }
 
+/* The key of the function at OFF in MODULE, as snapshots have it. */
+static void prefer(struct profile *p, uint32_t module, uint64_t off)
+{
+	uint64_t key = profile_func_key(module, off);
+
+	assert_int_equal(profile_prefer(p, &key, 1), 0);
+}
+
+/* main() has 90 of 100 samples, light() ten of them; many others of libc wait for their lines too. */
+static void what_is_looked_at_is_asked_about_first(void **state)
+{
+	struct profile *p = profile_with_objects();
+	uint64_t offs[4];
+	uint32_t module;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		struct profile_frame frame = {i < 90 ? LIBC : PROGRAM, 0x200 + i};
+
+		add(p, i * MSEC, 1, 1, &frame, 1);
+		profile_name(p, frame.module, frame.off,
+			     i < 95 ? &(struct profile_name){0x200, 0x1200, "main", NULL, NULL}
+				    : &(struct profile_name){0x300, 0x1300, "light", NULL, NULL});
+	}
+	profile_advance(p, SEC);
+	profile_set_inlines(p, true);
+	snapshot_free(profile_snapshot(p, 0));
+	/* It is scrolled to when the queue is made already, */
+	prefer(p, PROGRAM, 0x300);
+	assert_true(profile_prefers(p, PROGRAM));
+	assert_false(profile_prefers(p, LIBC));
+	assert_int_equal(profile_unlined(p, &module, offs, 2), 2);
+	assert_int_equal(module, PROGRAM);
+	assert_true(offs[0] >= 0x200 + 95 && offs[1] >= 0x200 + 95);
+	/* and stays in its place in the next one. */
+	snapshot_free(profile_snapshot(p, 0));
+	assert_int_equal(profile_unlined(p, &module, offs, 4), 4);
+	assert_int_equal(module, PROGRAM);
+	assert_true(offs[0] >= 0x200 + 95 && offs[2] >= 0x200 + 95);
+	assert_true(offs[3] < 0x200 + 95);
+	/* When it is looked at no more its place is by weight again. */
+	assert_int_equal(profile_prefer(p, NULL, 0), 0);
+	assert_false(profile_prefers(p, PROGRAM));
+	profile_free(p);
+}
+
+/* Names of a module that has a row on the screen come before those of others, in whatever order these came. */
+static void names_that_are_looked_at_are_asked_for_first(void **state)
+{
+	struct profile *p = profile_with_objects();
+	uint32_t module;
+	uint64_t off;
+
+	(void)state;
+	for (uint64_t i = 0; i < 4; i++) {
+		struct profile_frame frames[] = {{PROGRAM, i}, {LIBC, i}};
+
+		add(p, MSEC, 1, 1, frames, 2);
+	}
+	prefer(p, LIBC, UINT64_MAX); /* the row of what has no name yet */
+	for (uint64_t i = 0; i < 8; i++) {
+		assert_int_equal(profile_unnamed(p, &module, &off, 1), 1);
+		assert_int_equal(module, i < 4 ? LIBC : PROGRAM);
+	}
+	profile_free(p);
+}
+
 static uint64_t share_of(const struct snapshot *s, uint32_t process, const char *func)
 {
 	uint64_t weight = 0;
@@ -495,6 +562,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shares_are_exact),
+		cmocka_unit_test(what_is_looked_at_is_asked_about_first),
+		cmocka_unit_test(names_that_are_looked_at_are_asked_for_first),
 		cmocka_unit_test(inlined_functions_are_frames_when_asked_for),
 		cmocka_unit_test(shares_of_processes_add_up),
 		cmocka_unit_test(recursion_counts_once),

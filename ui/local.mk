@@ -25,6 +25,7 @@ libui_a_SOURCES = \
 	ui/tree.c \
 	ui/ui.c ui/ui.h \
 	ui/views.c \
+	ui/visible.c \
 	ui/write.c
 libui_a_CPPFLAGS = $(AM_CPPFLAGS) $(NCURSES_CFLAGS) -DNCURSES_NOMACROS
 

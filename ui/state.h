@@ -136,6 +136,8 @@ struct ui {
 	bool stop_asked;
 	uint64_t reading_from_ns, reading_from_bytes;
 
+	struct visible visible; /* on the screen, as the engine was told last */
+
 	uint64_t draw_ns;	    /* earlier it must not be drawn: a slow link */
 	uint64_t next_ask_ns;	    /* when a snapshot is due */
 	uint64_t asked_ns;	    /* when one was asked for that has not come, 0: none */
@@ -267,6 +269,11 @@ bool progress_is_reading(const struct ui *ui);
 /* Read no further; false: nothing is read, or that has been asked for. */
 bool progress_stop(struct ui *ui);
 void progress_draw(struct ui *ui, int line);
+
+/* --- visible.c --- */
+
+/* Tell the engine what is on the screen, if that has changed since it was told last. */
+void visible_tell(struct ui *ui);
 
 /* --- row.c: one row of the list by columns, and the titles above them, the same for every view --- */
 

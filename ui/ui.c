@@ -223,6 +223,7 @@ static void draw(struct ui *ui)
 
 	layout_draw(ui);
 	bytes = screen_refresh(&ui->screen);
+	visible_tell(ui);
 	ui->is_dirty = false;
 	if (limit)
 		ui->draw_ns = ui->now_ns + bytes * NS_PER_SEC / limit;

@@ -6,6 +6,7 @@
 #include "src/base/util.h"
 #include "src/engine/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FETCH_TEXT_MAX 256
@@ -86,6 +87,20 @@ static bool moves_window(enum command_kind kind)
 {
 	return kind == COMMAND_FREEZE || kind == COMMAND_SHOW || kind == COMMAND_ZERO ||
 	       kind == COMMAND_WINDOW;
+}
+
+void engine_prefer_visible(struct engine *engine, struct channel *channel)
+{
+	struct visible *visible = channel_take_visible(channel);
+	uint32_t modules[VISIBLE_MAX], nr = 0;
+
+	if (visible && profile_prefer(engine->profile, visible->keys, visible->nr) == 0) {
+		for (uint32_t m = 0; m < procs_nr_modules(engine->procs) && nr < VISIBLE_MAX; m++)
+			if (profile_prefers(engine->profile, m))
+				modules[nr++] = m;
+		resolve_prefer(engine->resolver, modules, nr);
+	}
+	free(visible);
 }
 
 bool engine_handle(struct engine *engine, struct channel *channel, const struct command *command,

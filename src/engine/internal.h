@@ -290,6 +290,8 @@ void engine_note_size(struct engine *engine, uint64_t time_ns, enum copy_size_re
 
 /* Make a snapshot and hand it over. */
 void engine_post(struct engine *engine, struct channel *channel, uint64_t time_ns);
+/* What the screen has come to show is asked for before all else. */
+void engine_prefer_visible(struct engine *engine, struct channel *channel);
 /* Handle one command; a snapshot is only noted in asked_ns. False when it is time to leave. */
 bool engine_handle(struct engine *engine, struct channel *channel, const struct command *command,
 		   uint64_t time_ns);

@@ -213,6 +213,7 @@ static void replay_run(struct engine *engine, struct channel *channel)
 		/* Names are asked for with patience, except where nothing else is left to do. */
 		if (!engine->is_over && (is_full(engine) || was_over))
 			resolve_names_now(engine->resolver);
+		engine_prefer_visible(engine, channel);
 		resolve_step(engine->resolver, time_ns, woken.by_broker, woken.by_loader);
 		while (woken.by_command && !leave && channel_receive(channel, &command))
 			leave = !engine_handle(engine, channel, &command, time_ns);

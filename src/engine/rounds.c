@@ -323,6 +323,7 @@ static void run_live(struct engine *engine, struct channel *channel)
 		engine->cost.stage_ns[HEALTH_STAGE_UNWIND] += now_ns() - start_ns;
 		start_ns = now_ns();
 		codes_step(engine, start_ns);
+		engine_prefer_visible(engine, channel);
 		resolve_step(engine->resolver, time_ns, woken.by_broker, woken.by_loader);
 		names_ns = now_ns();
 		engine->cost.stage_ns[HEALTH_STAGE_NAMES] += names_ns - start_ns;

@@ -304,6 +304,11 @@ int loader_request_lines(struct loader_client *c, uint32_t module, const uint64_
 	return request_put(c, LOADER_REPLY_LINES, module, offs, nr);
 }
 
+void loader_prefer(struct loader_client *c, const uint32_t *modules, uint32_t nr)
+{
+	turns_prefer(&c->turns, modules, nr);
+}
+
 /* --- the loader's life --- */
 
 struct loader_client *loader_client_new(const struct loader_spawner *spawner)
@@ -353,6 +358,7 @@ struct loader_client *loader_client_free(struct loader_client *c)
 	queue_done(&c->answered);
 	free(c->outstanding);
 	loader_modules_done(&c->modules);
+	turns_done(&c->turns);
 	answer_names_done(&c->names);
 	free(c);
 	return NULL;

@@ -214,6 +214,9 @@ int loader_request_made_code(struct loader_client *client, uint32_t module, uint
 int loader_request_lines(struct loader_client *client, uint32_t module, const uint64_t *offs,
 			 uint32_t nr);
 
+/* What is asked about these NR MODULES goes first from now on, and no others do. */
+void loader_prefer(struct loader_client *client, const uint32_t *modules, uint32_t nr);
+
 /* To poll for POLLIN; -1 while no loader runs. Changes after a restart. */
 int loader_client_fd(const struct loader_client *client);
 /* The next reply, true; or false for now. Call after poll and after every tick. */

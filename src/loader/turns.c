@@ -102,15 +102,41 @@ void turns_charge(struct turns *t, uint32_t owner, uint64_t used_ns, uint64_t ti
 		t->cpu_ns[i] /= 2;
 }
 
-/* The first of TURN of the owner who used least, or NULL. */
+void turns_done(struct turns *t)
+{
+	u64map_done(&t->preferred);
+}
+
+void turns_prefer(struct turns *t, const uint32_t *modules, uint32_t nr)
+{
+	u64map_clear(&t->preferred);
+	for (uint32_t i = 0; i < nr; i++)
+		if (u64map_set(&t->preferred, modules[i], 0) < 0)
+			return;
+}
+
+static bool is_preferred(const struct turns *t, const struct request *request)
+{
+	return u64map_get(&t->preferred, request->module) != U64MAP_NONE;
+}
+
+/* Of the same turn: is it better to take A? */
+static bool goes_before(const struct turns *t, const struct request *a, const struct request *b)
+{
+	bool is_first = is_preferred(t, a);
+
+	if (is_first != is_preferred(t, b))
+		return is_first;
+	return t->cpu_ns[a->owner] < t->cpu_ns[b->owner];
+}
+
+/* The first of TURN that is preferred or of the owner who used least, or NULL. */
 static struct request *turn_take(const struct turns *t, struct queue *queue, enum turn turn)
 {
-	const uint64_t *used_ns = t->cpu_ns;
 	struct request **best = NULL;
 
 	for (struct request **at = &queue->first; *at; at = &(*at)->next)
-		if (turn_of(*at) == turn &&
-		    (!best || used_ns[(*at)->owner] < used_ns[(*best)->owner]))
+		if (turn_of(*at) == turn && (!best || goes_before(t, *at, *best)))
 			best = at;
 	return best ? queue_take(queue, best) : NULL;
 }
@@ -118,7 +144,7 @@ static struct request *turn_take(const struct turns *t, struct queue *queue, enu
 struct request *turns_next(struct turns *t, struct queue *queue)
 {
 	uint64_t least_ns = UINT64_MAX;
-	bool has[TURN_COUNT] = {false};
+	bool has[TURN_COUNT] = {false}, has_preferred = false;
 	enum turn turn = TURN_TABLES;
 
 	for (const struct request *r = queue->first; r; r = r->next)
@@ -126,13 +152,16 @@ struct request *turns_next(struct turns *t, struct queue *queue)
 			least_ns = MIN(least_ns, t->cpu_ns[r->owner]);
 	for (const struct request *r = queue->first; r; r = r->next)
 		has[turn_of(r)] |= turn_of(r) == TURN_LATE || t->cpu_ns[r->owner] <= least_ns;
+	for (const struct request *r = queue->first; r; r = r->next)
+		has_preferred |= turn_of(r) == TURN_NAMES && is_preferred(t, r);
 	if ((!has[TURN_TABLES] && !has[TURN_KERNEL] && !has[TURN_NAMES]) ||
 	    (has[TURN_LATE] && t->others_in_row >= OTHERS_PER_LATE)) {
 		t->others_in_row = 0;
 		return turn_take(t, queue, TURN_LATE);
 	}
 	t->others_in_row++;
-	if (has[TURN_NAMES] && t->tables_in_row >= TABLES_PER_NAMES)
+	if ((has[TURN_NAMES] && t->tables_in_row >= TABLES_PER_NAMES) ||
+	    (has_preferred && t->tables_in_row > 0))
 		turn = TURN_NAMES;
 	else if (has[TURN_KERNEL] && (!t->was_kernel || !has[TURN_TABLES]))
 		turn = TURN_KERNEL;

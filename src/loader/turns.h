@@ -2,11 +2,12 @@
 /*
  * Queues of requests, and which one the loader gets next. Tables, the kernel's names and other names take
  * turns, so that tables come first and nothing starves; what took too long already comes after all others. Whose
- * files took least of the loader's time lately is served first. Knows no loader and no module.
+ * files took least of the loader's time lately is served first, and before them what is looked at. Knows no loader.
  */
 #ifndef ST_LOADER_TURNS_H
 #define ST_LOADER_TURNS_H
 
+#include "src/base/hash.h"
 #include "src/loader/answer.h"
 
 #include <stdbool.h>
@@ -37,7 +38,15 @@ struct turns {
 	uint64_t cpu_ns[OWNERS_MAX];
 	uint32_t nr_owners;
 	uint64_t halved_ns;
+	struct u64map preferred; /* modules */
 };
+
+void turns_done(struct turns *turns);
+/*
+ * What is asked about these MODULES, NR of them, goes before all that takes turns with it, whoever owns the file, and
+ * names wait for one table at most. Replaces those before; without memory some are left out.
+ */
+void turns_prefer(struct turns *turns, const uint32_t *modules, uint32_t nr);
 
 /* The place of FD's owner, made if he is new. */
 uint32_t turns_owner_of(struct turns *turns, int fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The channel between the main thread and the engine thread: a ring of
- * commands one way, a one-slot mailbox of snapshots and one of messages the
+ * commands and a one-slot mailbox of what is visible one way, one of snapshots and one of messages the
  * other way. Atomic exchanges only; no side ever waits for the other.
  */
 #include "config.h"
@@ -31,6 +31,7 @@ struct channel {
 	_Atomic uint32_t head, tail; /* written by main, by the engine */
 	struct snapshot *_Atomic snapshot;
 	struct channel_message *_Atomic message;
+	struct visible *_Atomic visible;
 	atomic_bool has_failed; /* a snapshot */
 	int main_fd, engine_fd;
 };
@@ -54,6 +55,7 @@ struct channel *channel_free(struct channel *ch)
 		return NULL;
 	snapshot_free(atomic_load(&ch->snapshot));
 	free(atomic_load(&ch->message));
+	free(atomic_load(&ch->visible));
 	if (ch->main_fd >= 0)
 		close(ch->main_fd);
 	if (ch->engine_fd >= 0)
@@ -103,6 +105,22 @@ bool channel_receive(struct channel *ch, struct command *ret_command)
 	*ret_command = ch->commands[tail % CHANNEL_COMMANDS];
 	atomic_store_explicit(&ch->tail, tail + 1, memory_order_release);
 	return true;
+}
+
+int channel_tell_visible(struct channel *ch, const struct visible *visible)
+{
+	struct visible *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	*copy = *visible;
+	free(atomic_exchange(&ch->visible, copy));
+	return 0;
+}
+
+struct visible *channel_take_visible(struct channel *ch)
+{
+	return atomic_exchange(&ch->visible, NULL);
 }
 
 void channel_post(struct channel *ch, struct snapshot *snapshot)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the person asks of the engine, as plain structs through one bounded
- * queue; and what the engine answers: snapshots and one-line messages through
- * a one-slot mailbox each. One producer and one consumer per direction.
+ * queue, and what he looks at; and what the engine answers: snapshots and one-line messages. All but
+ * the commands go through a one-slot mailbox each. One producer and one consumer per direction.
  */
 #ifndef ST_MODEL_COMMAND_H
 #define ST_MODEL_COMMAND_H
@@ -40,6 +40,13 @@ struct command {
 	uint64_t value;
 };
 
+/* What is on the screen: the functions of its rows, by snap_func.key, in any order. */
+#define VISIBLE_MAX 512u /* of more the first ones */
+struct visible {
+	uint32_t nr;
+	uint64_t keys[VISIBLE_MAX];
+};
+
 /* Both directions between the main thread and the engine thread. */
 struct channel;
 
@@ -48,6 +55,11 @@ struct channel *channel_free(struct channel *channel); /* both threads are done 
 
 /* Main thread: queue a command and wake the engine. -EAGAIN when the queue is full. */
 int channel_send(struct channel *channel, struct command command);
+/*
+ * Main thread: from now on this is on the screen, so what is not known of it goes before all else. Wakes nobody: the
+ * engine looks when it has a round. -ENOMEM: what was there before still counts.
+ */
+int channel_tell_visible(struct channel *channel, const struct visible *visible);
 /* Main thread: the newest snapshot since the last call, or NULL. The caller owns it. */
 struct snapshot *channel_take(struct channel *channel);
 /* Main thread: the newest message since the last call into TEXT; false if there is none. */
@@ -59,6 +71,8 @@ int channel_main_fd(const struct channel *channel);
 
 /* Engine thread: the next command; false if there is none. */
 bool channel_receive(struct channel *channel, struct command *ret_command);
+/* Engine thread: the newest of channel_tell_visible() since the last call, for the caller to free, or NULL. */
+struct visible *channel_take_visible(struct channel *channel);
 /* Engine thread: hand over a snapshot; an older one not yet taken is freed. */
 void channel_post(struct channel *channel, struct snapshot *snapshot);
 /* Engine thread: there is no memory for the snapshot that main waits for. Needs none itself. */

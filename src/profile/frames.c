@@ -329,31 +329,39 @@ uint64_t profile_nr_unnamed(const struct profile *p)
 	return p->frames.nr_unnamed;
 }
 
-uint32_t profile_unnamed(struct profile *p, uint32_t *ret_module, uint64_t *offs, uint32_t max)
+/* At most MAX frames of OBJECT's queue, which are asked for from now on. Returns how many. */
+static uint32_t take_queued(struct frames *f, struct object *object, uint64_t *offs, uint32_t max)
 {
-	struct frames *f = &p->frames;
+	uint32_t nr = 0;
 
-	for (uint32_t i = 0; f->nr_queued && i < f->nr_objects; i++) {
-		uint32_t module = (f->next_object + i) % f->nr_objects;
-		struct object *object = &f->objects[module];
-		uint32_t nr = 0;
+	while (nr < max && object->queue_first != FRAMES_NONE) {
+		struct frame *frame = &f->frames[object->queue_first];
 
-		while (nr < max && object->queue_first != FRAMES_NONE) {
-			struct frame *frame = &f->frames[object->queue_first];
-
-			object->queue_first = frame->next;
-			if (frame->state != FRAME_QUEUED) /* it was named unasked */
-				continue;
-			f->nr_queued--;
-			if (name_by_range(f, frame)) {
-				f->nr_unnamed--;
-				continue;
-			}
-			frame->state = FRAME_ASKED;
-			offs[nr++] = frame->off;
+		object->queue_first = frame->next;
+		if (frame->state != FRAME_QUEUED) /* it was named unasked */
+			continue;
+		f->nr_queued--;
+		if (name_by_range(f, frame)) {
+			f->nr_unnamed--;
+			continue;
 		}
-		if (object->queue_first == FRAMES_NONE)
-			object->queue_last = FRAMES_NONE;
+		frame->state = FRAME_ASKED;
+		offs[nr++] = frame->off;
+	}
+	if (object->queue_first == FRAMES_NONE)
+		object->queue_last = FRAMES_NONE;
+	return nr;
+}
+
+/* Those of the next module that has some, of those that are preferred or of the others. */
+static uint32_t next_queued(struct frames *f, bool is_preferred, uint32_t *ret_module,
+			    uint64_t *offs, uint32_t max)
+{
+	for (uint32_t i = 0; f->nr_queued && i < f->nr_objects; i++) {
+		uint32_t module = (f->next_object + i) % f->nr_objects, nr = 0;
+
+		if (frames_prefer(f, module) == is_preferred)
+			nr = take_queued(f, &f->objects[module], offs, max);
 		if (nr == 0)
 			continue;
 		f->next_object = module + 1;
@@ -361,6 +369,13 @@ uint32_t profile_unnamed(struct profile *p, uint32_t *ret_module, uint64_t *offs
 		return nr;
 	}
 	return 0;
+}
+
+uint32_t profile_unnamed(struct profile *p, uint32_t *ret_module, uint64_t *offs, uint32_t max)
+{
+	uint32_t nr = next_queued(&p->frames, true, ret_module, offs, max);
+
+	return nr > 0 ? nr : next_queued(&p->frames, false, ret_module, offs, max);
 }
 
 /* Whether a string that is interned already says TEXT: mostly so, the frames of a function are many. */

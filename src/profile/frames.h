@@ -45,6 +45,7 @@ struct func {
 	uint32_t file;	   /* string: where it is written, as far as that is known */
 	uint32_t line;	   /* 0: not known */
 	bool is_inlined;   /* into others of the module: it has no place of its own */
+	bool is_preferred; /* what is not known of its frames is asked for first */
 	bool is_object; /* nothing is known but the object: a module, or a part of it that has a name */
 };
 #define FUNC_OFF_NONE UINT64_MAX
@@ -71,6 +72,7 @@ struct object {
 	struct func_ranges ranges;
 	uint32_t like; /* whose functions its frames have: mostly its own */
 	bool is_known, is_kernel;
+	bool is_preferred; /* a function of it is */
 };
 
 struct frames {
@@ -126,6 +128,12 @@ uint32_t frames_inlined(struct frames *frames, uint32_t module,
 void frames_declare(struct frames *frames, uint32_t func, const struct profile_inline *inlined);
 /* The string for a file's name, or for none. */
 uint32_t frames_file(struct frames *frames, const char *file);
+
+/* MODULE, one of them, has a function that is asked about first. */
+static inline bool frames_prefer(const struct frames *frames, uint32_t module)
+{
+	return frames->objects[frames->objects[module].like].is_preferred;
+}
 
 /* Text of a function. The name is NULL when it has none of its own. */
 const char *func_name(const struct frames *frames, const struct func *func);

@@ -14,6 +14,7 @@
 
 #define QUEUE_MAX 4096u
 #define LINKS_MAX (8u << 20)
+#define PREFERRED (1ull << 63) /* in the queue, added to the weight */
 
 void inlines_follow(struct inlines *in, const struct frames *f)
 {
@@ -56,6 +57,13 @@ int inlines_choose_begin(struct inlines *in, const struct frames *f)
 	return grow(in, f);
 }
 
+/* Where frame ID, of WEIGHT or what it became, stands in the queue: what is preferred is before all that is not. */
+static uint64_t place_of(const struct frames *f, uint32_t id, uint64_t weight)
+{
+	weight &= PREFERRED - 1;
+	return f->funcs[f->frames[id].func].is_preferred ? weight | PREFERRED : weight;
+}
+
 int inlines_choose(struct inlines *in, const struct frames *f, uint32_t id, uint64_t weight)
 {
 	const struct frame *frame = &f->frames[id];
@@ -68,15 +76,29 @@ int inlines_choose(struct inlines *in, const struct frames *f, uint32_t id, uint
 		return 0;
 	if (vec_reserve(&in->queue, &in->cap_queue, in->nr_queue + 1, SIZE_MAX) < 0)
 		return -ENOMEM;
-	in->queue[in->nr_queue++] = (struct by_weight){.weight = weight, .key = id, .id = id};
+	in->queue[in->nr_queue++] = (struct by_weight){
+		.weight = place_of(f, id, MIN(weight, PREFERRED - 1)), .key = id, .id = id};
 	in->chains[id] = CHAIN_QUEUED;
 	return 0;
 }
 
-void inlines_choose_end(struct inlines *in)
+static void sort_queue(struct inlines *in)
 {
 	if (vec_reserve(&in->spare, &in->cap_spare, in->nr_queue / 2 + 1, SIZE_MAX) == 0)
 		sort_by_weight(in->queue, in->spare, in->nr_queue);
+}
+
+void inlines_prefer(struct inlines *in, const struct frames *f)
+{
+	inlines_follow(in, f);
+	for (uint32_t i = 0; i < in->nr_queue; i++)
+		in->queue[i].weight = place_of(f, in->queue[i].id, in->queue[i].weight);
+	sort_queue(in);
+}
+
+void inlines_choose_end(struct inlines *in)
+{
+	sort_queue(in);
 	while (in->nr_queue > QUEUE_MAX) {
 		in->chains[in->queue[--in->nr_queue].id] = CHAIN_NONE;
 		in->nr_left++;

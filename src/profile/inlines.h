@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What was inlined at a frame's address, and the lines, as far as it is known: found only where a
- * person asked for it, for the heaviest frames of the window first. A collection of garbage forgets
+ * person asked for it, for the heaviest frames of the window first, after those of preferred functions. A collection of garbage forgets
  * all of it; it is asked for again.
  *
  * A chain is what one frame stands for, outermost first: the function that has the code, with the
@@ -61,5 +61,7 @@ int inlines_choose_begin(struct inlines *inlines, const struct frames *frames);
 int inlines_choose(struct inlines *inlines, const struct frames *frames, uint32_t id,
 		   uint64_t weight);
 void inlines_choose_end(struct inlines *inlines);
+/* Other functions are preferred now: what is in the queue has its new place. */
+void inlines_prefer(struct inlines *inlines, const struct frames *frames);
 
 #endif

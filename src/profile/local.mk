@@ -13,6 +13,7 @@ libprofile_a_SOURCES = \
 	src/profile/inlines.c src/profile/inlines.h \
 	src/profile/log.c src/profile/log.h \
 	src/profile/parts.h \
+	src/profile/preferred.c \
 	src/profile/profile.c src/profile/profile.h \
 	src/profile/weights.c \
 	src/profile/window.c

@@ -144,6 +144,13 @@ struct profile_place {
 /* False: its name is on its way. */
 bool profile_place_of(const struct profile *profile, uint32_t module, uint64_t off,
 		      struct profile_place *ret);
+/*
+ * What is looked at: the functions with these KEYS of snapshots, NR of them. Of their modules unnamed frames are
+ * handed out before others, and of them what is inlined. Replaces what was said before. 0, or -ENOMEM: nothing has changed.
+ */
+int profile_prefer(struct profile *profile, const uint64_t *keys, uint32_t nr);
+/* MODULE has such a function. */
+bool profile_prefers(const struct profile *profile, uint32_t module);
 /* Frames whose name is not known yet: those asked for and those not. */
 uint64_t profile_nr_unnamed(const struct profile *profile);
 

@@ -46,15 +46,27 @@ static void give_up(struct resolver *s)
 	resolve_fetch_done(s);
 }
 
+/* The module whose file is fetched next: of those that wait one that is looked at. 0: none waits. */
+static uint32_t next_of(const struct resolver *s)
+{
+	uint32_t best = 0;
+
+	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++) {
+		if (s->files[id].fetch_waits && s->files[id].is_preferred)
+			return id;
+		if (s->files[id].fetch_waits && !best)
+			best = id;
+	}
+	return best;
+}
+
 static void ask(struct resolver *s)
 {
 	struct fetch *f = &s->fetch;
-	uint32_t id = PROC_MODULE_FIRST;
+	uint32_t id = next_of(s);
 	const struct module *m;
 
-	while (id < s->nr_files && !s->files[id].fetch_waits)
-		id++;
-	if (id == s->nr_files)
+	if (!id)
 		return;
 	m = procs_module(s->procs, id);
 	if ((f->sock < 0 && s->config.ops->start_fetcher(s->config.context, &f->sock) < 0) ||

@@ -159,6 +159,19 @@ bool resolve_is_working(const struct resolver *s)
 	return false;
 }
 
+void resolve_prefer(struct resolver *s, const uint32_t *modules, uint32_t nr)
+{
+	for (uint32_t id = 0; id < s->nr_files; id++)
+		s->files[id].is_preferred = false;
+	for (uint32_t i = 0; i < nr; i++) {
+		struct file *file = resolver_file(s, modules[i]);
+
+		if (file)
+			file->is_preferred = true;
+	}
+	loader_prefer(s->loader, modules, nr);
+}
+
 void resolve_names_now(struct resolver *s)
 {
 	s->next_names_ns = 0;

@@ -174,6 +174,12 @@ struct resolve_jit_process {
 uint32_t resolve_jits(const struct resolver *resolver, struct resolve_jit_process *ret,
 		      uint32_t max);
 
+/*
+ * What NR MODULES lack, names, lines and debug files, is asked for before all that others lack, from now on. Those
+ * that were preferred before are others.
+ */
+void resolve_prefer(struct resolver *resolver, const uint32_t *modules, uint32_t nr);
+
 /* A stack ended PENDING: the flags of some module request its table or return addresses. */
 void resolve_note_request(struct resolver *resolver);
 /* Such requests are there that the next step will look for. */

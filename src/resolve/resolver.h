@@ -62,6 +62,7 @@ struct file {
 	struct module_request where; /* a process that had it mapped */
 	char debuglink[256];
 	bool fetch_asked, fetch_waits; /* a debug file from the network: ever, and not sent yet */
+	bool is_preferred;	       /* see resolve_prefer() */
 	/* see open_files.c */
 	bool is_open;	  /* the loader's client has its descriptor */
 	bool reopens;	  /* names wait until it is open again */
