@@ -16,6 +16,7 @@
 #include "src/model/snapshot.h"
 #include "src/out/out.h"
 #include "src/symbol.h"
+#include "src/view/baseline.h"
 #include "src/view/narrow.h"
 
 #include <errno.h>
@@ -48,6 +49,9 @@ struct batch {
 	const struct batch_config *config;
 	struct channel *channel;
 	struct view view;
+	/* The last block's, if rows are to be compared with it; else NULL. */
+	struct snapshot *before;
+	struct baseline *before_rows;
 	int signal_fd;
 	uint64_t block_ns; /* when the next block is due */
 	uint64_t check_ns; /* when a snapshot is asked for, block or not */
@@ -123,7 +127,11 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 	}
 	if (o->format == OPTIONS_PPROF)
 		return out_pprof(b->config->output->stream, snapshot);
-	r = view_build(&b->view, snapshot, &query);
+	if (b->before_rows && baseline_fits(b->before_rows, snapshot))
+		query.before = b->before_rows;
+	r = baseline_prepare(query.before, &query);
+	if (r == 0)
+		r = view_build(&b->view, snapshot, &query);
 	if (r < 0)
 		return r;
 	return out_text(b->config->output->stream, snapshot, &b->view, &query, b->config->ascii);
@@ -357,11 +365,24 @@ static bool folds_recursion(const struct batch_config *config)
 	       (o->format == OPTIONS_TEXT || o->format == OPTIONS_JSON);
 }
 
+/* SNAPSHOT was the last block's, which the next one's rows may be compared with. */
+static void leave_snapshot(struct batch *b, struct snapshot *snapshot)
+{
+	if (!(b->config->options->columns >> COLUMN_TREND & 1)) {
+		snapshot_free(snapshot);
+		return;
+	}
+	baseline_free(b->before_rows);
+	snapshot_free(b->before);
+	b->before = snapshot;
+	b->before_rows = baseline_new(snapshot); /* without memory: no trend in the next block */
+}
+
 static void take_snapshot(struct batch *b, uint64_t time_ns)
 {
 	struct snapshot *snapshot = channel_take(b->channel);
 	struct narrow narrow = {0};
-	uint64_t delay_ns = b->config->options->delay_ns;
+	uint64_t delay_ns = b->config->options->delay_ns, nr_blocks = b->nr_blocks;
 
 	if (!snapshot)
 		return;
@@ -407,7 +428,10 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 		if (b->block_ns <= time_ns) /* late by more than a block: leave those out */
 			b->block_ns = time_ns + delay_ns;
 	}
-	snapshot_free(snapshot);
+	if (b->nr_blocks > nr_blocks)
+		leave_snapshot(b, snapshot);
+	else
+		snapshot_free(snapshot);
 }
 
 static void take_messages(struct batch *b)
@@ -645,6 +669,8 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 		step(&batch);
 	status = finish(&batch, err);
 	view_done(&batch.view);
+	baseline_free(batch.before_rows);
+	snapshot_free(batch.before);
 	close(batch.signal_fd);
 	return status;
 }

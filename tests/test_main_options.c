@@ -260,7 +260,7 @@ static void every_refusal_names_the_word_and_what_is_right(void **state)
 		 "text or json"},
 		{"--butterfly x --annotate y", "--annotate and --butterfly", "exclude each other"},
 		{"--theme pink", "'pink'", "dark, light or mono"},
-		{"--columns=self,size", "'self,size'", "self, total, error"},
+		{"--columns=self,size", "'self,size'", "self, trend, total, error"},
 		{"--sort size", "'size'", "self, total, name or object"},
 		{"--limit -3", "'-3'", "number from 1"},
 		{"--min-percent 101", "'101'", "percent from 0 to 100"},

@@ -35,7 +35,7 @@ columns() {
 	key c C-u
 	key -l 'error,size'
 	key Enter
-	see 'columns are self, total'
+	see 'columns are self, trend'
 	key c C-u
 	key -l 'error'
 	key Enter
@@ -44,6 +44,21 @@ columns() {
 	key c C-u Enter
 	see '55.45'
 	see_not 'error%'
+}
+
+row_is() { screen | grep -qE -- "^>? *$1"; }
+
+# Rows of which it cannot be chance beside the last refresh; of two that change places each goes both ways.
+trends() {
+	key c C-u
+	key -l 'self,trend'
+	key Enter
+	see '+-'
+	until_true "mover_a does not grow" row_is '[0-9.]+ [+]  mover_a'
+	until_true "mover_a does not shrink" row_is '[0-9.]+ -  mover_a'
+	until_true "leaf_70 is not as it was" row_is '[0-9.]+    leaf_70'
+	key c C-u Enter
+	see_not '+-'
 }
 
 # The function under the cursor, then the one that Enter chooses, and back; narrowed like any view.
@@ -607,6 +622,7 @@ some_snapshots 6
 cursor_on mover_a
 key Escape
 cursor_on leaf_70
+trends
 key q
 see_end 0
 

@@ -114,6 +114,95 @@ static void more_samples_tell_smaller_changes(void **state)
 	}
 }
 
+/* Of 1000 samples 800 are in both windows: a difference of 3.5 points can hardly come from the other 200. */
+static void samples_that_both_have_are_no_chance(void **state)
+{
+	static const char *const apart[] = {"b -3.50~", "a +3.50~", "main +0.00~", "c +0.00~"};
+	static const char *const together[] = {"b -3.50 ", "a +3.50 ", "main +0.00~", "c +0.00~"};
+	struct snapshot *then = make(265, 735, 0), *now = make(300, 700, 0);
+	struct baseline *baseline = baseline_new(then);
+
+	(void)state;
+	assert_non_null(baseline);
+	then->window_end_ns = 10 * NS_PER_SEC;
+	now->window_start_ns = 10 * NS_PER_SEC;
+	now->window_end_ns = 20 * NS_PER_SEC;
+	check_rows(baseline, now, VIEW_FUNCTIONS, VIEW_SORT_SELF, 4, apart);
+	now->window_start_ns = 2 * NS_PER_SEC;
+	now->window_end_ns = 12 * NS_PER_SEC;
+	check_rows(baseline, now, VIEW_FUNCTIONS, VIEW_SORT_SELF, 4, together);
+	baseline_free(baseline);
+	snapshot_free(then);
+	snapshot_free(now);
+}
+
+/* The rows of KIND are "NAME" and how they go, "main" below "a" is open in callers. */
+static void check_trends(struct baseline *before, const struct snapshot *now, enum view_kind kind,
+			 size_t nr, const char *const rows[])
+{
+	struct fold *fold = fold_new();
+	struct view_query query = {
+		.kind = kind, .before = before, .fold = fold, .opens_all = kind == VIEW_TREE};
+	struct view view = {0};
+
+	assert_non_null(fold);
+	for (int i = 0; i < 2; i++) { /* folded first: what is opened later is compared too */
+		assert_int_equal(baseline_prepare(before, &query), 0);
+		assert_int_equal(view_build(&view, now, &query), 0);
+		if (kind == VIEW_CALLERS)
+			fold_set(fold, now->funcs[1].key, true);
+	}
+	assert_int_equal(view.nr_rows, nr);
+	for (size_t i = 0; i < nr; i++) {
+		char name[32], trend[32], row[72];
+
+		view_cell(&view, now, &view.rows[i], COLUMN_FUNCTION, name, sizeof(name));
+		view_cell(&view, now, &view.rows[i], COLUMN_TREND, trend, sizeof(trend));
+		snprintf(row, sizeof(row), "%s %s", name, trend);
+		assert_string_equal(row, rows[i]);
+	}
+	view_done(&view);
+	fold_free(fold);
+}
+
+static void trends_are_of_every_view(void **state)
+{
+	static const char *const functions[] = {"b +", "a -", "c ", "main "};
+	static const char *const callers[] = {"b +", "a -", "main -", "c "};
+	static const char *const tree[] = {"main ", "b +", "a -", "c "};
+	struct snapshot *then = make(600, 300, 100), *now = make(345, 550, 105);
+	struct baseline *before = baseline_new(then);
+
+	(void)state;
+	assert_non_null(before);
+	check_trends(before, now, VIEW_FUNCTIONS, 4, functions);
+	check_trends(before, now, VIEW_CALLERS, 4, callers);
+	check_trends(before, now, VIEW_TREE, 4, tree);
+	baseline_free(before);
+	snapshot_free(then);
+	snapshot_free(now);
+}
+
+/* Of a picture with more rows than are looked at nobody knows what the others had. */
+static void rows_left_out_are_not_compared(void **state)
+{
+	const struct view_query query = {.kind = VIEW_FUNCTIONS};
+	struct snapshot *then = make(1, 0, 0), *now = make(0, 100, 0);
+	struct baseline *before = baseline_new(then);
+
+	(void)state;
+	assert_non_null(before);
+	baseline_begin(before, &query, 0, true);
+	assert_int_equal(baseline_add(before, 101, 1), 0);
+	assert_true(baseline_change(before, now, 101, 0).is_there);
+	assert_false(baseline_change(before, now, 102, 100).is_there);
+	baseline_begin(before, &query, 0, false);
+	assert_true(baseline_change(before, now, 102, 100).is_there);
+	baseline_free(before);
+	snapshot_free(then);
+	snapshot_free(now);
+}
+
 static void other_stacks_are_not_compared(void **state)
 {
 	struct snapshot *then = make(1, 2, 3), *now = make(1, 2, 3);
@@ -125,6 +214,9 @@ static void other_stacks_are_not_compared(void **state)
 	snprintf(now->narrowed, sizeof(now->narrowed), "only a");
 	assert_false(baseline_fits(baseline, now));
 	now->narrowed[0] = '\0';
+	now->folds_recursion = true;
+	assert_false(baseline_fits(baseline, now));
+	now->folds_recursion = false;
 	now->settings.is_inlined = true;
 	assert_false(baseline_fits(baseline, now));
 	/* Without one there is no column. */
@@ -142,6 +234,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_grown_comes_first),
 		cmocka_unit_test(more_samples_tell_smaller_changes),
+		cmocka_unit_test(samples_that_both_have_are_no_chance),
+		cmocka_unit_test(trends_are_of_every_view),
+		cmocka_unit_test(rows_left_out_are_not_compared),
 		cmocka_unit_test(other_stacks_are_not_compared),
 	};
 

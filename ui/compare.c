@@ -1,27 +1,62 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The baseline: a picture that is kept, and that those which come are compared with. */
+/*
+ * Pictures that are kept, and that those which come are compared with: the baseline, which a person
+ * has chosen, and the last refresh.
+ */
 #include "config.h"
 
 #include "src/view/baseline.h"
 #include "ui/state.h"
 
-void compare_take(struct ui *ui, struct snapshot *snapshot)
-{
-	const struct snapshot *then = ui->compare.snapshot;
-	bool fits = then && ui->compare.folds_recursion == ui->narrow.folds_recursion &&
-		    ui->compare.merges_names == (ui->names == VIEW_NAMES_MERGED) &&
-		    baseline_fits(ui->compare.baseline, snapshot);
+#include <stdlib.h>
 
-	snapshot->baseline_wall_ns = fits ? view_window_end_ns(then) : 0;
+/* Compare with THEN from now on, NULL: with nothing. False: no memory, with nothing. */
+static bool compare_with(struct ui *ui, struct comparison *c, struct snapshot *then)
+{
+	struct snapshot *before = c->snapshot;
+
+	baseline_free(c->baseline);
+	c->baseline = then ? baseline_new(then) : NULL;
+	c->snapshot = c->baseline ? then : NULL;
+	c->fits = false;
+	if (before != c->snapshot)
+		ui_let_go(ui, before);
+	return c->snapshot == then;
 }
 
-void compare_forget(struct ui *ui)
+static void see_fit(struct comparison *c, const struct snapshot *snapshot)
 {
-	struct snapshot *then = ui->compare.snapshot;
+	c->fits = c->baseline && baseline_fits(c->baseline, snapshot);
+}
 
-	ui->compare.baseline = baseline_free(ui->compare.baseline);
-	ui->compare.snapshot = NULL;
-	ui_let_go(ui, then);
+/*
+ * Keys ask for pictures between the refreshes; those have hardly a new sample, and what came before them stays
+ * what is compared with. So it does while the picture is frozen.
+ */
+static bool is_refresh(const struct ui *ui, const struct snapshot *snapshot)
+{
+	int64_t later_ns = (int64_t)(snapshot->window_end_ns - ui->snapshot->window_end_ns);
+
+	return (uint64_t)llabs(later_ns) >= ui->config->delay_ns / 2;
+}
+
+void compare_take(struct ui *ui, struct snapshot *snapshot)
+{
+	bool has_trend = ui->columns >> COLUMN_TREND & 1;
+
+	if (!has_trend)
+		compare_with(ui, &ui->before, NULL);
+	else if (ui->snapshot && is_refresh(ui, snapshot))
+		compare_with(ui, &ui->before, ui->snapshot);
+	see_fit(&ui->compare, snapshot);
+	see_fit(&ui->before, snapshot);
+	snapshot->baseline_wall_ns =
+		ui->compare.fits ? view_window_end_ns(ui->compare.snapshot) : 0;
+}
+
+static void forget(struct ui *ui)
+{
+	compare_with(ui, &ui->compare, NULL);
 	if (ui->snapshot)
 		ui->snapshot->baseline_wall_ns = 0;
 	for (int i = 0; i < VIEW_COUNT; i++)
@@ -30,12 +65,18 @@ void compare_forget(struct ui *ui)
 	ui->is_stale = true;
 }
 
+void compare_done(struct ui *ui)
+{
+	compare_with(ui, &ui->compare, NULL);
+	compare_with(ui, &ui->before, NULL);
+}
+
 void compare_toggle(struct ui *ui)
 {
 	char when[64];
 
 	if (ui->compare.snapshot) {
-		compare_forget(ui);
+		forget(ui);
 		ui_say(ui, false, "no baseline any more");
 		return;
 	}
@@ -43,14 +84,10 @@ void compare_toggle(struct ui *ui)
 		ui_say(ui, true, "nothing was sampled yet that could be a baseline");
 		return;
 	}
-	ui->compare.baseline = baseline_new(ui->snapshot);
-	if (!ui->compare.baseline) {
+	if (!compare_with(ui, &ui->compare, ui->snapshot)) {
 		ui_say(ui, true, "no memory for a baseline");
 		return;
 	}
-	ui->compare.snapshot = ui->snapshot;
-	ui->compare.folds_recursion = ui->narrow.folds_recursion;
-	ui->compare.merges_names = ui->names == VIEW_NAMES_MERGED;
 	compare_take(ui, ui->snapshot);
 	ui->is_stale = true;
 	view_baseline(ui->snapshot, when, sizeof(when));

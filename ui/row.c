@@ -111,6 +111,8 @@ static enum style cell_style(const struct ui *ui, const struct list *list,
 	switch (column) {
 	case COLUMN_SELF:
 		return heat(row->self, list->view.total);
+	case COLUMN_TREND:
+		return row->trend > 0 ? STYLE_HOT : STYLE_LESS;
 	case COLUMN_TOTAL:
 		return heat(row->total, list->view.total);
 	case COLUMN_CHANGE:

@@ -34,8 +34,8 @@ struct look {
 };
 
 /*
- * No two that must be told apart are red and green: people who see no difference there see one between yellow,
- * cyan, blue and magenta. On a light background yellow and cyan are too pale.
+ * No two that must be told apart by their colour are red and green: people who see no difference there see one
+ * between yellow, cyan, blue and magenta. More and less have these two, beside their signs. On a light background yellow and cyan are too pale.
  */
 static const struct look looks[STYLE_COUNT] = {
 	[STYLE_NORMAL] = {-1, -1, A_NORMAL, A_NORMAL},
@@ -46,6 +46,7 @@ static const struct look looks[STYLE_COUNT] = {
 	[STYLE_SORTED] = {COLOR_CYAN, COLOR_BLUE, A_BOLD | A_UNDERLINE, A_BOLD | A_UNDERLINE},
 	[STYLE_HOT] = {COLOR_RED, COLOR_RED, A_BOLD, A_BOLD},
 	[STYLE_WARM] = {COLOR_YELLOW, COLOR_MAGENTA, A_NORMAL, A_NORMAL},
+	[STYLE_LESS] = {COLOR_GREEN, COLOR_GREEN, A_NORMAL, A_NORMAL},
 	[STYLE_KERNEL] = {COLOR_CYAN, COLOR_BLUE, A_NORMAL, A_NORMAL},
 	[STYLE_DIM] = {-1, -1, A_DIM, A_NORMAL},
 	[STYLE_CURSOR] = {-1, -1, A_REVERSE, A_REVERSE},

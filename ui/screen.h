@@ -25,6 +25,7 @@ enum style {
 	STYLE_SORTED,	  /* title of the column that rows are sorted by */
 	STYLE_HOT,	  /* 10 % and more */
 	STYLE_WARM,	  /* 2 % and more */
+	STYLE_LESS,	  /* a minus: less than before */
 	STYLE_KERNEL,	  /* functions of the kernel */
 	STYLE_DIM,	  /* what matters least: guides, fallback names */
 	STYLE_CURSOR,	  /* the row under the cursor */

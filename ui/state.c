@@ -32,7 +32,7 @@ void ui_say(struct ui *ui, bool is_error, const char *format, ...)
 void ui_let_go(struct ui *ui, struct snapshot *snapshot)
 {
 	if (snapshot != ui->snapshot && snapshot != ui->report.snapshot &&
-	    snapshot != ui->compare.snapshot)
+	    snapshot != ui->compare.snapshot && snapshot != ui->before.snapshot)
 		snapshot_free(snapshot);
 }
 
@@ -72,6 +72,7 @@ struct view_query ui_query(const struct ui *ui, const struct fold *fold)
 		.hide_kernel = ui->hide_kernel,
 		.baseline = ui->snapshot && ui->snapshot->baseline_wall_ns ? ui->compare.baseline
 									   : NULL,
+		.before = ui->before.fits ? ui->before.baseline : NULL,
 		.fold = fold,
 		.columns = ui->columns,
 		.middle = ui->middle.key,
@@ -88,7 +89,8 @@ void ui_build(struct ui *ui)
 	if (ui->here == VIEW_BUTTERFLY && ui->snapshot && !ui->middle.key)
 		ui->middle.key = butterfly_hottest(ui->snapshot, ui->hide_kernel);
 	query = ui_query(ui, list->fold);
-	is_ready = !query.baseline || baseline_prepare(query.baseline, &query) == 0;
+	is_ready = baseline_prepare(query.baseline, &query) == 0 &&
+		   baseline_prepare(query.before, &query) == 0;
 
 	ui->is_stale = false;
 	ui->is_dirty = true;

@@ -105,12 +105,12 @@ struct ui {
 	char narrowed
 		[MESSAGE_TEXT_MAX]; /* of the snapshot: what it is narrowed to, "": it is not */
 
-	/* What is compared with, compare.c; NULL: nothing. */
-	struct {
-		struct baseline *baseline;
-		struct snapshot *snapshot; /* perhaps that of the screen still */
-		bool folds_recursion, merges_names;
-	} compare;
+	/* What rows are compared with, compare.c: the baseline; the last refresh, while that is wanted. */
+	struct comparison {
+		struct baseline *baseline; /* NULL: nothing */
+		struct snapshot *snapshot; /* perhaps that of the screen still, or the other's */
+		bool fits;		   /* to the one on the screen */
+	} compare, before;
 
 	bool has_strip;	   /* past.c */
 	uint64_t spike_ns; /* the busy second that was found last, 0: none */
@@ -248,8 +248,9 @@ void narrow_take(struct ui *ui, struct snapshot *snapshot);
 
 /* What is shown becomes the baseline; or, if there is one, there is none any more. */
 void compare_toggle(struct ui *ui);
-void compare_forget(struct ui *ui);
-/* Before SNAPSHOT, narrowed already, takes the place of ui->snapshot: is it to be compared? */
+/* Nothing is compared with any more. */
+void compare_done(struct ui *ui);
+/* Before SNAPSHOT, narrowed already, takes the place of ui->snapshot: what is it to be compared with? */
 void compare_take(struct ui *ui, struct snapshot *snapshot);
 
 /* --- past.c: the window in the past --- */

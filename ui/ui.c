@@ -269,7 +269,7 @@ static void ui_done(struct ui *ui)
 	flame_done(&ui->flame.flame);
 	pattern_close(&ui->pattern);
 	write_forget(ui);
-	compare_forget(ui);
+	compare_done(ui);
 	snapshot_free(ui->snapshot);
 }
 

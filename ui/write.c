@@ -76,6 +76,7 @@ void write_begin(struct ui *ui, bool is_bundle)
 	write_forget(ui);
 	ui->report.snapshot = ui->snapshot;
 	ui->report.query = ui_query(ui, NULL);
+	ui->report.query.before = NULL; /* it does not stay */
 	ret = render(ui, NULL);
 	if (ret < 0) {
 		ui_say(ui, true, "cannot make the report: %s", strerror(-ret));

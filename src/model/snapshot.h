@@ -213,9 +213,10 @@ struct snapshot {
 	uint64_t oldest_ns; /* since when samples are kept: a window may show these */
 	uint64_t
 		total; /* weight of all samples in the window, this mode; of those it is narrowed to */
-	uint64_t whole_total; /* before it was narrowed (src/view/narrow.h) */
-	char narrowed[512];   /* what it is narrowed to, in words; "": it is not */
-	uint64_t nr_samples;  /* their number */
+	uint64_t whole_total;		    /* before it was narrowed (src/view/narrow.h) */
+	char narrowed[512];		    /* what it is narrowed to, in words; "": it is not */
+	bool folds_recursion, merges_names; /* the same of these (src/view/narrow.h) */
+	uint64_t nr_samples;		    /* their number */
 	/* by the clock on the wall: the end of the window that this is compared with (src/view/baseline.h); 0: none */
 	int64_t baseline_wall_ns;
 	uint64_t ends[STACK_END_COUNT]; /* those by their end reason; of a recording all zero */

@@ -19,8 +19,9 @@ struct baseline {
 	struct u64map rows; /* keys of rows -> places in weights[] */
 	uint64_t *weights;
 	size_t nr_weights, cap_weights;
-	bool has_rows, hides_kernel; /* those are of this kind */
+	bool has_rows, is_cut, hides_kernel; /* those are of this kind */
 	enum view_kind kind;
+	uint64_t version;
 };
 
 struct baseline *baseline_new(const struct snapshot *snapshot)
@@ -52,20 +53,25 @@ bool baseline_fits(const struct baseline *b, const struct snapshot *s)
 	const struct snapshot *then = b->snapshot;
 
 	return strcmp(then->narrowed, s->narrowed) == 0 &&
-	       then->settings.mode == s->settings.mode &&
+	       then->folds_recursion == s->folds_recursion &&
+	       then->merges_names == s->merges_names && then->settings.mode == s->settings.mode &&
 	       then->settings.is_inlined == s->settings.is_inlined;
 }
 
-bool baseline_has(const struct baseline *b, const struct view_query *query)
+bool baseline_has(const struct baseline *b, const struct view_query *query, uint64_t version)
 {
-	return b->has_rows && b->kind == query->kind && b->hides_kernel == query->hide_kernel;
+	return b->has_rows && b->kind == query->kind && b->hides_kernel == query->hide_kernel &&
+	       b->version == version;
 }
 
-void baseline_begin(struct baseline *b, const struct view_query *query)
+void baseline_begin(struct baseline *b, const struct view_query *query, uint64_t version,
+		    bool is_cut)
 {
 	u64map_clear(&b->rows);
 	b->nr_weights = 0;
 	b->has_rows = true;
+	b->is_cut = is_cut;
+	b->version = version;
 	b->kind = query->kind;
 	b->hides_kernel = query->hide_kernel;
 }
@@ -81,18 +87,33 @@ int baseline_add(struct baseline *b, uint64_t key, uint64_t weight)
 	return 0;
 }
 
+/* How much of both windows is the same samples: 0 none, 1 all. */
+static double correlation(const struct snapshot *a, const struct snapshot *b)
+{
+	double from = (double)MAX(a->window_start_ns, b->window_start_ns);
+	double shared_ns = (double)MIN(a->window_end_ns, b->window_end_ns) - from;
+	double a_ns = (double)(a->window_end_ns - a->window_start_ns);
+	double b_ns = (double)(b->window_end_ns - b->window_start_ns);
+	double nr_a = rows_samples(a), nr_b = rows_samples(b), shared;
+
+	if (shared_ns <= 0 || a_ns <= 0 || b_ns <= 0)
+		return 0.0;
+	shared = MIN(nr_a * shared_ns / a_ns, nr_b * shared_ns / b_ns);
+	return MIN(shared / sqrt(nr_a * nr_b), 1.0);
+}
+
 struct view_change baseline_change(const struct baseline *b, const struct snapshot *s, uint64_t key,
 				   uint64_t weight)
 {
 	uint32_t row = u64map_get(&b->rows, key);
 	double now = rows_share(weight, s);
 	double then = row == U64MAP_NONE ? 0.0 : rows_share(b->weights[row], b->snapshot);
-	double noise =
-		ROWS_CONFIDENCE * sqrt(rows_variance(now, s) + rows_variance(then, b->snapshot));
+	double v = rows_variance(now, s), w = rows_variance(then, b->snapshot);
+	double variance = v + w - 2 * correlation(b->snapshot, s) * sqrt(v * w);
 
 	return (struct view_change){
-		.is_there = true,
-		.is_noise = fabs(now - then) <= noise,
+		.is_there = row != U64MAP_NONE || !b->is_cut,
+		.is_noise = fabs(now - then) <= ROWS_CONFIDENCE * sqrt(MAX(variance, 0.0)),
 		.points = 100.0 * (now - then),
 	};
 }

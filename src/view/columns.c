@@ -24,6 +24,8 @@ const struct view_column_spec view_columns[COLUMN_COUNT] = {
 			 .width = 6,
 			 .priority = 1,
 			 .right_aligned = true},
+	[COLUMN_TREND] =
+		{.name = "trend", .title = "+-", .is_extra = true, .width = 2, .priority = 1},
 	[COLUMN_TOTAL] = {.name = "total",
 			  .title = "total%",
 			  .width = 6,
@@ -143,6 +145,9 @@ uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, 
 		set &= ~(1u << COLUMN_CONTAINER);
 	if (!snapshot || !snapshot->baseline_wall_ns)
 		set &= ~(1u << COLUMN_CHANGE);
+	/* A recording is one picture. */
+	if (!snapshot || snapshot->recording.is_recording)
+		set &= ~(1u << COLUMN_TREND);
 	if (!snapshot || !snapshot->settings.is_inlined)
 		set &= ~(1u << COLUMN_LINE);
 	if (width <= 0)
@@ -265,6 +270,9 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 	switch (column) {
 	case COLUMN_SELF:
 		rows_percent(row->self, view->total, out, size);
+		break;
+	case COLUMN_TREND:
+		snprintf(out, size, "%s", row->trend > 0 ? "+" : row->trend < 0 ? "-" : "");
 		break;
 	case COLUMN_TOTAL:
 		rows_percent(row->total, view->total, out, size);

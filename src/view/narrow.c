@@ -450,8 +450,11 @@ int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
 	count_processes(&w);
 	sum_containers(&w);
 	compact_funcs(&w);
-	if (r == 0)
+	if (r == 0) {
 		describe(s, narrow);
+		s->folds_recursion = narrow->folds_recursion;
+		s->merges_names = narrow->merges_names;
+	}
 	work_done(&w);
 	return r;
 }

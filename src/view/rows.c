@@ -82,8 +82,7 @@ const char *rows_text(const char *text, char *out, size_t size)
 
 /* --- shares --- */
 
-/* How many samples the sums of S are of: it may be narrowed to some of them. */
-static double samples_of(const struct snapshot *s)
+double rows_samples(const struct snapshot *s)
 {
 	double share = s->whole_total ? (double)s->total / (double)s->whole_total : 1.0;
 
@@ -97,7 +96,7 @@ double rows_share(uint64_t weight, const struct snapshot *s)
 
 double rows_variance(double share, const struct snapshot *s)
 {
-	return share * (1.0 - share) / samples_of(s);
+	return share * (1.0 - share) / rows_samples(s);
 }
 
 /* --- siblings --- */

@@ -23,7 +23,8 @@ struct sibling {
 	bool has_children;
 	bool is_upward;		      /* butterfly: below it are callers */
 	uint32_t file, line, repeats; /* as in struct view_row, */
-	struct view_change change;    /* and this, which is found when siblings are sorted */
+	struct view_change change;    /* and these two, which are found when siblings are sorted */
+	signed char trend;
 };
 
 /* Callers: stacks that came up to NODE on the way from their end to the root. */
@@ -123,6 +124,8 @@ const char *rows_object(const struct snapshot *snapshot, uint32_t func);
 /* What WEIGHT is of all that SNAPSHOT shows, at most 1; the variance of such a share, of so many samples. */
 double rows_share(uint64_t weight, const struct snapshot *snapshot);
 double rows_variance(double share, const struct snapshot *snapshot);
+/* How many samples its sums are of, at least 1: it may be narrowed to some of them. */
+double rows_samples(const struct snapshot *snapshot);
 /* A count in at most 6 characters: large ones are rounded down. Returns OUT. */
 const char *rows_count(uint64_t count, char *out, size_t size);
 /* How many percent of WHOLE PART is, without the sign: "100.0", "34.51". Returns OUT. */

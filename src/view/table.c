@@ -13,7 +13,7 @@
 const struct view_spec view_specs[VIEW_COUNT] = {
 	[VIEW_FUNCTIONS] = {.name = "functions",
 			    .title = "Functions",
-			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL |
+			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_TREND | 1u << COLUMN_TOTAL |
 				       1u << COLUMN_CHANGE | 1u << COLUMN_ERROR |
 				       1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT |
 				       1u << COLUMN_LINE | 1u << COLUMN_PROCESSES |
@@ -23,15 +23,16 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 			    .rows = rows_functions},
 	[VIEW_CALLERS] = {.name = "callers",
 			  .title = "Callers",
-			  .columns = 1u << COLUMN_SELF | 1u << COLUMN_CHANGE | 1u << COLUMN_ERROR |
-				     1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT,
+			  .columns = 1u << COLUMN_SELF | 1u << COLUMN_TREND | 1u << COLUMN_CHANGE |
+				     1u << COLUMN_ERROR | 1u << COLUMN_FUNCTION |
+				     1u << COLUMN_OBJECT,
 			  .function_width_min = 32,
 			  .rows = rows_callers},
 	[VIEW_TREE] = {.name = "tree",
 		       .title = "Call tree",
-		       .columns = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL | 1u << COLUMN_CHANGE |
-				  1u << COLUMN_ERROR | 1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT |
-				  1u << COLUMN_LINE,
+		       .columns = 1u << COLUMN_SELF | 1u << COLUMN_TREND | 1u << COLUMN_TOTAL |
+				  1u << COLUMN_CHANGE | 1u << COLUMN_ERROR | 1u << COLUMN_FUNCTION |
+				  1u << COLUMN_OBJECT | 1u << COLUMN_LINE,
 		       .function_width_min = 32,
 		       .opens_hot = true,
 		       .rows = rows_tree},

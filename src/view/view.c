@@ -116,23 +116,37 @@ static int compare_siblings(const void *left, const void *right, void *arg)
 	return order ? order : (a->key < b->key ? -1 : a->key > b->key);
 }
 
-/* Callers of the first level are functions; what came through those below is not kept of the baseline. */
-static bool is_compared(const struct view_scratch *w)
+static struct view_change change_of(const struct view_scratch *w, const struct baseline *then,
+				    const struct sibling *item)
 {
-	enum view_kind kind = w->query->kind;
-
-	return w->query->baseline && (kind == VIEW_FUNCTIONS || kind == VIEW_TREE ||
-				      (kind == VIEW_CALLERS && w->nr_levels == 0));
+	return baseline_change(then, w->snapshot, item->key,
+			       w->query->kind == VIEW_TREE ? item->total : item->self);
 }
 
-static void compare_with_baseline(struct view_scratch *w, uint32_t first)
+static signed char trend_of(const struct view_change *change)
 {
-	for (size_t i = first; is_compared(w) && i < w->nr_siblings; i++) {
-		struct sibling *item = &w->siblings[i];
+	if (!change->is_there || change->is_noise)
+		return 0;
+	return change->points > 0 ? 1 : -1;
+}
 
-		item->change =
-			baseline_change(w->query->baseline, w->snapshot, item->key,
-					w->query->kind == VIEW_TREE ? item->total : item->self);
+static void compare_with_baselines(struct view_scratch *w, uint32_t first)
+{
+	const struct view_query *query = w->query;
+
+	if (query->kind != VIEW_FUNCTIONS && query->kind != VIEW_TREE &&
+	    query->kind != VIEW_CALLERS)
+		return;
+	for (size_t i = first; i < w->nr_siblings; i++) {
+		struct sibling *item = &w->siblings[i];
+		struct view_change change;
+
+		if (query->baseline)
+			item->change = change_of(w, query->baseline, item);
+		if (!query->before)
+			continue;
+		change = change_of(w, query->before, item);
+		item->trend = trend_of(&change);
 	}
 }
 
@@ -144,7 +158,7 @@ static int finish_siblings(struct view_scratch *w, uint32_t first, uint64_t pare
 
 	if (w->spec->in_order || (w->spec->has_heads && w->nr_levels == 0))
 		return 0;
-	compare_with_baseline(w, first);
+	compare_with_baselines(w, first);
 	for (size_t i = first; i < w->nr_siblings; i++) {
 		if (w->siblings[i].total >= w->min_total) {
 			w->siblings[nr++] = w->siblings[i];
@@ -169,6 +183,7 @@ enum fold_default { FOLD_BY_KIND, FOLD_OPEN, FOLD_CLOSED };
 struct fold {
 	struct u64map exceptions; /* row key -> is it open */
 	enum fold_default rest;
+	uint64_t version;
 };
 
 struct fold *fold_new(void)
@@ -190,6 +205,7 @@ void fold_set(struct fold *fold, uint64_t key, bool open)
 	if (fold->exceptions.nr_used >= FOLD_EXCEPTIONS_MAX &&
 	    u64map_get(&fold->exceptions, key) == U64MAP_NONE)
 		return;
+	fold->version++;
 	/* Without memory the row stays as it is: the person sees that and nothing breaks. */
 	(void)u64map_set(&fold->exceptions, key, open);
 }
@@ -198,6 +214,12 @@ void fold_set_all(struct fold *fold, bool open)
 {
 	u64map_clear(&fold->exceptions);
 	fold->rest = open ? FOLD_OPEN : FOLD_CLOSED;
+	fold->version++;
+}
+
+uint64_t fold_version(const struct fold *fold)
+{
+	return fold ? fold->version : 0;
 }
 
 /* BY_DEFAULT: is a row open that the person has not touched? */
@@ -252,6 +274,7 @@ static struct view_row row_of(const struct view_scratch *w, const struct level *
 		.line = item->line,
 		.repeats = item->repeats,
 		.change = item->change,
+		.trend = item->trend,
 		.item = w->spec->in_order ? item->first : 0,
 		.is_code = w->spec->is_code,
 		.depth = level->depth,

@@ -68,6 +68,8 @@ struct fold *fold_free(struct fold *fold);
 /* Open or fold one row by its key; all rows (forgets the exceptions). */
 void fold_set(struct fold *fold, uint64_t key, bool open);
 void fold_set_all(struct fold *fold, bool open);
+/* Another number after each of these; of NULL 0. */
+uint64_t fold_version(const struct fold *fold);
 
 struct baseline;
 
@@ -86,6 +88,7 @@ struct view_query {
 	/* kernel frames are folded into the user function that entered the kernel */
 	bool hide_kernel;
 	struct baseline *baseline; /* that rows are compared with (baseline_prepare), or NULL */
+	struct baseline *before;   /* the same of the last refresh */
 	const struct fold *fold;   /* NULL: the default folding of the kind */
 	uint32_t limit;		   /* at most so many rows, 0: all */
 	double min_pct;		   /* leave out subtrees below this share, 0: none */
@@ -116,6 +119,8 @@ struct view_row {
 	uint32_t file, line; /* text of the snapshot; 0: not known, or several */
 	uint32_t repeats;    /* of its cycle of calls, at most; 0: once */
 	struct view_change change;
+	signed char
+		trend; /* beside the last refresh: 1 more, -1 less, 0 neither, or it may be chance */
 };
 
 #define VIEW_ROWS_MAX 100000u /* more than a person reads; memory is bounded */
@@ -155,6 +160,7 @@ enum view_column {
 	COLUMN_NOW, /* health: two numbers, of which the headings say what they are, */
 	COLUMN_RUN,
 	COLUMN_SELF,
+	COLUMN_TREND, /* of self, of a tree's total, beside the last refresh: "+", "-", "" */
 	COLUMN_TOTAL,
 	COLUMN_ERROR, /* of self, of a tree's total: what chance makes of it, in percentage points */
 	COLUMN_CHANGE, /* of self, of a tree's total, in percentage points; while there is a baseline */
@@ -191,7 +197,7 @@ uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, 
  * Columns by their names, "self,error", as a bit set of those that are chosen: of the others that have a name none
  * is shown where rows are functions. "": 0, the usual ones. Returns 0, or -EINVAL: one is none of VIEW_COLUMNS_NAMES.
  */
-#define VIEW_COLUMNS_NAMES "self, total, error, change, object, line, procs, container"
+#define VIEW_COLUMNS_NAMES "self, trend, total, error, change, object, line, procs, container"
 int view_columns_parse(const char *names, uint32_t *ret);
 /* The names of those in SET, of 0 those of the usual ones; what view_columns_parse() takes. Returns OUT. */
 const char *view_columns_list(uint32_t set, char *out, size_t size);
