@@ -61,6 +61,13 @@ status_of "$STACKTOP" -b -d 60 --view=functions -- \
 check "a killed busy loop is 124, not $status" [ "$status" -eq 124 ]
 check "its program is in the profile" grep -qE ' (dash|bash|busybox|sh)' out
 
+# Programs that take turns: what was not there in the block before is more. Of the first block nobody can tell.
+status_of "$STACKTOP" -b -d 0.5 --window 0.5 --columns=self,trend,samples -- sh -c 'for i in 1 2 3; do
+	timeout 0.6 sh -c "while :; do :; done"; timeout 0.6 gzip -c </dev/zero >/dev/null; done'
+check "no row is more than in the block before" grep -qE '^ *[0-9.]+ \+  +[0-9]+ ' out
+check "a row of the first block has a trend" \
+	[ -z "$(sed '1,/^ self%/d; /^$/,$d' out | grep -vE '^ *[0-9.]+ {4}[ ~0-9]{6}[0-9] ')" ]
+
 # Folded stacks: lines that a flame graph takes, with the command's name in front.
 status_of "$STACKTOP" -d 60 --format=folded -- timeout 1 sh -c 'while :; do :; done'
 check "folded stacks of a command: 124, not $status" [ "$status" -eq 124 ]

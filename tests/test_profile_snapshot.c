@@ -558,6 +558,44 @@ static void a_cleared_profile_keeps_its_names(void **state)
 	profile_free(p);
 }
 
+static uint64_t sample_weight(struct profile *p)
+{
+	struct snapshot *s = profile_snapshot(p, 0);
+	uint64_t weight;
+
+	assert_non_null(s);
+	weight = s->sample_weight;
+	snapshot_free(s);
+	return weight;
+}
+
+/* A count by weight is the true one as long as all samples in the window weigh the same. */
+static void samples_that_weigh_the_same_are_told(void **state)
+{
+	struct profile *profiles[] = {profile_with_objects(),
+				      profile_new(&profile_config_recording)};
+	struct profile_frame frames[] = {{PROGRAM, 0x100}, {PROGRAM, 0x200}};
+
+	(void)state;
+	assert_non_null(profiles[1]);
+	profile_object(profiles[1], PROGRAM, "prog", false);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(sample_weight(profiles[i]), 0);
+		add(profiles[i], SEC, 1, 7, frames, 2);
+		add(profiles[i], SEC, 1, 7, frames, 2);
+		add(profiles[i], SEC, 2, 7, frames, 1);
+		assert_int_equal(sample_weight(profiles[i]), 7);
+		add(profiles[i], SEC, 2, i == 0 ? 14 : 0, frames, 1);
+		assert_int_equal(sample_weight(profiles[i]), 0);
+	}
+	/* Those that have left it do not count. */
+	add(profiles[0], 60 * SEC, 1, 14, frames, 2);
+	profile_advance(profiles[0], 60 * SEC);
+	assert_int_equal(sample_weight(profiles[0]), 14);
+	profile_free(profiles[0]);
+	profile_free(profiles[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -575,6 +613,7 @@ int main(void)
 		cmocka_unit_test(keys_stay_and_text_is_clean),
 		cmocka_unit_test(a_whole_recording_stays),
 		cmocka_unit_test(a_cleared_profile_keeps_its_names),
+		cmocka_unit_test(samples_that_weigh_the_same_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -601,6 +601,16 @@ static void chosen_columns_are_there(void **state)
 	assert_int_equal(chosen, 0);
 	build(&v, s, (struct view_query){.kind = VIEW_FUNCTIONS});
 	assert_string_equal(view_cell(&v, s, &v.rows[0], COLUMN_ERROR, text, sizeof(text)), "8.70");
+	/* Of 125 samples those that weigh 70 of 125: 70, whatever one weighs. */
+	assert_string_equal(view_cell(&v, s, &v.rows[0], COLUMN_SAMPLES, text, sizeof(text)),
+			    "~70");
+	s->nr_samples = 25;
+	s->sample_weight = 5;
+	assert_string_equal(view_cell(&v, s, &v.rows[0], COLUMN_SAMPLES, text, sizeof(text)), "14");
+	s->sample_weight = 0;
+	assert_string_equal(view_cell(&v, s, &v.rows[0], COLUMN_SAMPLES, text, sizeof(text)),
+			    "~14");
+	s->nr_samples = 125;
 	build(&v, s, (struct view_query){.kind = VIEW_TREE, .sort = VIEW_SORT_TOTAL});
 	assert_string_equal(view_cell(&v, s, &v.rows[0], COLUMN_ERROR, text, sizeof(text)), "7.01");
 	view_done(&v);

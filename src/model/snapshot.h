@@ -217,6 +217,7 @@ struct snapshot {
 	char narrowed[512];		    /* what it is narrowed to, in words; "": it is not */
 	bool folds_recursion, merges_names; /* the same of these (src/view/narrow.h) */
 	uint64_t nr_samples;		    /* their number */
+	uint64_t sample_weight;		    /* of each of them; 0: they weigh differently */
 	/* by the clock on the wall: the end of the window that this is compared with (src/view/baseline.h); 0: none */
 	int64_t baseline_wall_ns;
 	uint64_t ends[STACK_END_COUNT]; /* those by their end reason; of a recording all zero */

@@ -272,6 +272,7 @@ static void fill_window(const struct profile *p, const struct builder *b, struct
 	}
 	s->total = s->whole_total = w->total;
 	s->nr_samples = w->nr_samples;
+	s->sample_weight = b->weights_differ ? 0 : b->sample_weight;
 	memcpy(s->ends, b->ends, sizeof(s->ends));
 }
 

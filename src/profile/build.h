@@ -48,6 +48,8 @@ struct builder {
 	struct local *locals;
 	struct window_entry *entries;
 	uint64_t ends[STACK_END_COUNT]; /* the window's samples by their end */
+	uint64_t sample_weight;		/* of the first one */
+	bool weights_differ;		/* of another one */
 	uint32_t *map; /* node of the tree by address -> merged node, 0: it has no weight */
 	struct merged_node *nodes;
 	/*

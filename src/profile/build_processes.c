@@ -49,9 +49,14 @@ static int add_entry(struct builder *b, const struct weight *weight)
 	struct local *local;
 	uint32_t at;
 
+	if (b->nr_entries == 0)
+		b->sample_weight = weight->weight / weight->nr_samples;
+	b->weights_differ |= weight->weight != b->sample_weight * weight->nr_samples;
 	/* A node without weight would be a row of 0 %. */
-	if (weight->weight == 0)
+	if (weight->weight == 0) {
+		b->weights_differ = true;
 		return 0;
+	}
 	at = local_process(b, weight->process);
 	if (at == U64MAP_NONE)
 		return -ENOMEM;
@@ -80,6 +85,7 @@ static int add_chunk(struct builder *b, const struct log_chunk *chunk)
 					 .node = entry->node & LOG_NODE_MASK,
 					 .nr_user_stacks = stack_end_is_user(end),
 					 .nr_complete = stack_end_is_root(end),
+					 .nr_samples = 1,
 				 }) < 0)
 			return -ENOMEM;
 	}
@@ -96,6 +102,8 @@ int build_entries(const struct profile *p, struct builder *b)
 	memset(b->map, 0, p->tree.nr * sizeof(*b->map));
 	u64map_clear(&b->processes);
 	b->nr_entries = 0;
+	b->weights_differ = false;
+	b->sample_weight = 0;
 	memset(b->ends, 0, sizeof(b->ends));
 	for (size_t i = 0; i < p->weights.nr; i++)
 		if (add_entry(b, &p->weights.all[i]) < 0)

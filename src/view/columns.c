@@ -42,7 +42,12 @@ const struct view_column_spec view_columns[COLUMN_COUNT] = {
 			   .width = 7,
 			   .priority = 1,
 			   .right_aligned = true},
-	[COLUMN_SAMPLES] = {.title = "samples", .width = 7, .priority = 3, .right_aligned = true},
+	[COLUMN_SAMPLES] = {.name = "samples",
+			    .is_extra = true,
+			    .title = "samples",
+			    .width = 7,
+			    .priority = 3,
+			    .right_aligned = true},
 	[COLUMN_ADDRESS] = {.title = "address", .width = 12, .priority = 2, .right_aligned = true},
 	[COLUMN_FUNCTION] = {.title = "function", .width = 0, .priority = 0},
 	[COLUMN_OBJECT] = {.name = "object", .title = "object", .width = 18, .priority = 3},
@@ -218,6 +223,27 @@ static void put_change(const struct view_change *change, char *out, size_t size)
 			 change->is_noise ? '~' : ' ');
 }
 
+/* What columns tell more of: self, of trees from the root total. */
+static uint64_t weight_of(const struct view *view, const struct view_row *row)
+{
+	return view_first_sort(view->kind) == VIEW_SORT_TOTAL ? row->total : row->self;
+}
+
+/* Of samples that weigh differently only the weight is summed: as many as that is of all, marked. */
+static void put_samples(const struct view *view, const struct snapshot *snapshot,
+			const struct view_row *row, char *out, size_t size)
+{
+	uint64_t weight = weight_of(view, row);
+
+	if (snapshot->sample_weight) {
+		rows_count(weight / snapshot->sample_weight, out, size);
+		return;
+	}
+	out[0] = '~';
+	rows_count((uint64_t)(rows_share(weight, snapshot) * rows_samples(snapshot) + 0.5), out + 1,
+		   size - 1);
+}
+
 /*
  * Samples are drawn by chance: of 20 such rows 19 have the share that more and more samples would show within
  * their error (the normal approximation of the binomial distribution).
@@ -225,8 +251,7 @@ static void put_change(const struct view_change *change, char *out, size_t size)
 static void put_error(const struct view *view, const struct snapshot *snapshot,
 		      const struct view_row *row, char *out, size_t size)
 {
-	bool is_of_total = view_first_sort(view->kind) == VIEW_SORT_TOTAL;
-	double share = rows_share(is_of_total ? row->total : row->self, snapshot);
+	double share = rows_share(weight_of(view, row), snapshot);
 
 	snprintf(out, size, "%.2f", 100.0 * ROWS_CONFIDENCE * sqrt(rows_variance(share, snapshot)));
 }
@@ -279,6 +304,9 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		break;
 	case COLUMN_ERROR:
 		put_error(view, snapshot, row, out, size);
+		break;
+	case COLUMN_SAMPLES:
+		put_samples(view, snapshot, row, out, size);
 		break;
 	case COLUMN_CHANGE:
 		put_change(&row->change, out, size);

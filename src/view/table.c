@@ -15,31 +15,32 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 			    .title = "Functions",
 			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_TREND | 1u << COLUMN_TOTAL |
 				       1u << COLUMN_CHANGE | 1u << COLUMN_ERROR |
-				       1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT |
-				       1u << COLUMN_LINE | 1u << COLUMN_PROCESSES |
-				       1u << COLUMN_CONTAINER,
+				       1u << COLUMN_SAMPLES | 1u << COLUMN_FUNCTION |
+				       1u << COLUMN_OBJECT | 1u << COLUMN_LINE |
+				       1u << COLUMN_PROCESSES | 1u << COLUMN_CONTAINER,
 			    .function_width_min = 20,
 			    .totals_overlap = true,
 			    .rows = rows_functions},
 	[VIEW_CALLERS] = {.name = "callers",
 			  .title = "Callers",
 			  .columns = 1u << COLUMN_SELF | 1u << COLUMN_TREND | 1u << COLUMN_CHANGE |
-				     1u << COLUMN_ERROR | 1u << COLUMN_FUNCTION |
-				     1u << COLUMN_OBJECT,
+				     1u << COLUMN_ERROR | 1u << COLUMN_SAMPLES |
+				     1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT,
 			  .function_width_min = 32,
 			  .rows = rows_callers},
 	[VIEW_TREE] = {.name = "tree",
 		       .title = "Call tree",
 		       .columns = 1u << COLUMN_SELF | 1u << COLUMN_TREND | 1u << COLUMN_TOTAL |
-				  1u << COLUMN_CHANGE | 1u << COLUMN_ERROR | 1u << COLUMN_FUNCTION |
-				  1u << COLUMN_OBJECT | 1u << COLUMN_LINE,
+				  1u << COLUMN_CHANGE | 1u << COLUMN_ERROR | 1u << COLUMN_SAMPLES |
+				  1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT | 1u << COLUMN_LINE,
 		       .function_width_min = 32,
 		       .opens_hot = true,
 		       .rows = rows_tree},
 	[VIEW_BUTTERFLY] = {.name = "butterfly",
 			    .title = "Butterfly",
 			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL | 1u << COLUMN_ERROR |
-				       1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT,
+				       1u << COLUMN_SAMPLES | 1u << COLUMN_FUNCTION |
+				       1u << COLUMN_OBJECT,
 			    .function_width_min = 32,
 			    .has_heads = true,
 			    .rows = rows_butterfly},

@@ -164,8 +164,8 @@ enum view_column {
 	COLUMN_TOTAL,
 	COLUMN_ERROR, /* of self, of a tree's total: what chance makes of it, in percentage points */
 	COLUMN_CHANGE, /* of self, of a tree's total, in percentage points; while there is a baseline */
-	COLUMN_SAMPLES, /* annotate: their number, and where the instruction is */
-	COLUMN_ADDRESS,
+	COLUMN_SAMPLES, /* of self, of a tree's total: their number, "~12" if that is by weight */
+	COLUMN_ADDRESS, /* annotate: where the instruction is */
 	COLUMN_FUNCTION,
 	COLUMN_OBJECT,
 	COLUMN_LINE, /* of a function where it is written, of a tree's row where in it; while inlining is shown */
@@ -197,7 +197,8 @@ uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, 
  * Columns by their names, "self,error", as a bit set of those that are chosen: of the others that have a name none
  * is shown where rows are functions. "": 0, the usual ones. Returns 0, or -EINVAL: one is none of VIEW_COLUMNS_NAMES.
  */
-#define VIEW_COLUMNS_NAMES "self, trend, total, error, change, object, line, procs, container"
+#define VIEW_COLUMNS_NAMES \
+	"self, trend, total, error, change, samples, object, line, procs, container"
 int view_columns_parse(const char *names, uint32_t *ret);
 /* The names of those in SET, of 0 those of the usual ones; what view_columns_parse() takes. Returns OUT. */
 const char *view_columns_list(uint32_t set, char *out, size_t size);
