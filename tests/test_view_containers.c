@@ -195,6 +195,32 @@ static void the_column_leaves_names_their_room(void **state)
 	snapshot_free(s);
 }
 
+/* Who asks for it sees it: others give way, the function is still there to be read. */
+static void a_chosen_column_stays_where_it_is_narrow(void **state)
+{
+	struct snapshot *s = make_snapshot();
+	uint32_t usual = view_columns_usual(s, 200), chosen = 0;
+
+	(void)state;
+	assert_int_equal(view_columns_parse("self,total,object,procs,container", &chosen), 0);
+	for (int width = 50; width < 200; width++) {
+		uint32_t set = view_columns_fit(VIEW_FUNCTIONS, s, chosen, width);
+		int used = 0;
+
+		for (int i = 0; i < COLUMN_COUNT; i++)
+			used += set >> i & 1 ? view_columns[i].width + 1 : 0;
+		assert_true(set >> COLUMN_CONTAINER & 1);
+		assert_true(width - used + 1 >= 20);
+		assert_int_equal(set >> COLUMN_OBJECT & 1, width >= 76);
+	}
+	/* What is offered to be changed is what is seen, and a column is not lost for want of containers. */
+	assert_true(usual >> COLUMN_CONTAINER & 1);
+	assert_int_equal(view_columns_usual(s, 80), usual & ~(1u << COLUMN_CONTAINER));
+	s->nr_containers = 0;
+	assert_int_equal(view_columns_usual(s, 80), usual);
+	snapshot_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +228,7 @@ int main(void)
 		cmocka_unit_test(processes_have_their_samples),
 		cmocka_unit_test(one_process_is_left),
 		cmocka_unit_test(the_column_leaves_names_their_room),
+		cmocka_unit_test(a_chosen_column_stays_where_it_is_narrow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

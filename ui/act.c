@@ -152,12 +152,17 @@ static void act_on_engine(struct ui *ui, enum request request)
 	}
 }
 
+static uint32_t usual_columns(const struct ui *ui)
+{
+	return view_columns_usual(ui->snapshot, ui->screen.columns);
+}
+
 static void begin_columns(struct ui *ui)
 {
+	uint32_t columns = ui->columns ? ui->columns : usual_columns(ui);
 	char names[PROMPT_TEXT_MAX];
 
-	prompt_open(&ui->prompt, PROMPT_COLUMNS,
-		    view_columns_list(ui->columns, names, sizeof(names)));
+	prompt_open(&ui->prompt, PROMPT_COLUMNS, view_columns_list(columns, names, sizeof(names)));
 }
 
 static void show_next(struct ui *ui)
@@ -281,8 +286,12 @@ static void act(struct ui *ui, enum request request)
 
 static void accept_columns(struct ui *ui)
 {
-	if (view_columns_parse(ui->prompt.text, &ui->columns) < 0)
+	uint32_t columns = 0;
+
+	if (view_columns_parse(ui->prompt.text, &columns) < 0)
 		ui_say(ui, true, "columns are " VIEW_COLUMNS_NAMES);
+	else if (ui->columns || columns != usual_columns(ui)) /* else nothing was chosen */
+		ui->columns = columns;
 }
 
 static void act_on_prompt(struct ui *ui, int key, bool is_code)

@@ -157,12 +157,28 @@ uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, 
 		set &= ~(1u << COLUMN_LINE);
 	if (width <= 0)
 		return set;
+	/* What is asked for by its name needs no room to spare. */
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		if (view_columns[i].leaves && chosen >> i & 1)
+			keeps |= 1u << i;
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		if (width_of(set, view_columns[i].leaves) > width && view_columns[i].leaves &&
 		    !(keeps >> i & 1))
 			set &= ~(1u << i);
 	drop_columns(&set, ~keeps, view_specs[kind].function_width_min, width);
 	drop_columns(&set, keeps, view_specs[kind].function_width_min, width);
+	return set;
+}
+
+uint32_t view_columns_usual(const struct snapshot *snapshot, int width)
+{
+	uint32_t set = named_columns(false);
+	uint32_t all = view_columns_fit(VIEW_FUNCTIONS, snapshot, 0, 0);
+	uint32_t fit = view_columns_fit(VIEW_FUNCTIONS, snapshot, 0, width);
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		if (view_columns[i].leaves)
+			set &= ~(all & ~fit & 1u << i);
 	return set;
 }
 

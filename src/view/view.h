@@ -189,10 +189,13 @@ extern const struct view_column_spec view_columns[COLUMN_COUNT];
 const char *view_column_title(enum view_kind kind, enum view_column column);
 /*
  * The columns of a kind of view that fit into WIDTH, of those CHOSEN (0: the usual ones), as a bit set. WIDTH 0: all. That of containers is there only
- * if the snapshot (or NULL) knows some, that of lines only if it shows what is inlined.
+ * if the snapshot (or NULL) knows some, that of lines only if it shows what is inlined. One that needs room to spare
+ * does not if it is chosen: others give way.
  */
 uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, uint32_t chosen,
 			  int width);
+/* The usual ones of all views, without those that have no room to spare in WIDTH. */
+uint32_t view_columns_usual(const struct snapshot *snapshot, int width);
 /*
  * Columns by their names, "self,error", as a bit set of those that are chosen: of the others that have a name none
  * is shown where rows are functions. "": 0, the usual ones. Returns 0, or -EINVAL: one is none of VIEW_COLUMNS_NAMES.
