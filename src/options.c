@@ -14,6 +14,7 @@
 #include "unwind/unwind.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -268,8 +269,7 @@ static const char *shell_name_of(int shell)
 
 static const struct spec specs[] = {
 	{'p', "pid", "PID[,...]",
-	 "these processes, all their threads and children; without a number, as the last word: a menu of "
-	 "processes",
+	 "these processes, all their threads and children; without a number: a menu of processes",
 	 "What to profile (default: all CPUs)",
 	 IDS(pids, nr_pids, "a process id or a list of them, like 12,34", 1, PID_MAX, false)},
 	{'t', "tid", "TID[,...]", "these threads and what they create", NULL,
@@ -475,6 +475,13 @@ static int refuse(int answer, const char *word, struct err *err)
 		       arg_shown(word, text, sizeof(text)), spec->name);
 }
 
+/* What getopt took for the argument is a word of its own that begins as options do: no number of a process. */
+static bool is_another_option(char **argv)
+{
+	return optarg == argv[optind - 1] && optarg[0] == '-' && optarg[1] != '\0' &&
+	       !isdigit((unsigned char)optarg[1]);
+}
+
 static int parse_words(int argc, char **argv, struct options *o, struct err *err)
 {
 	struct getopt_tables tables = {0};
@@ -490,9 +497,15 @@ static int parse_words(int argc, char **argv, struct options *o, struct err *err
 		answer = getopt_long(argc, argv, tables.letters, tables.names, NULL);
 		if (answer == -1)
 			return 0;
-		o->asks_pid = answer == ':' && optopt == 'p';
-		if (o->asks_pid)
+		if (answer == 'p' && is_another_option(argv)) {
+			o->asks_pid = true;
+			optind--; /* it is looked at for itself */
+			continue;
+		}
+		if (answer == ':' && optopt == 'p') {
+			o->asks_pid = true;
 			return 0; /* there are no more words */
+		}
 		if (answer == '?' || answer == ':')
 			return refuse(answer, argv[MIN(word, argc - 1)], err);
 		given = (struct given){spec_of(answer), option, optarg};

@@ -87,6 +87,15 @@ static void a_menu_is_asked_for_by_an_option_without_its_number(void **state)
 	assert_true(o.asks_pid);
 	assert_int_equal(o.delay_ns, 1000000000);
 	options_done(&o);
+	assert_int_equal(parse("-p -F 99", &o, &err), 0);
+	assert_true(o.asks_pid);
+	assert_int_equal(o.freq_hz, 99);
+	options_done(&o);
+	assert_int_equal(parse("--pid --window 3 -d 1", &o, &err), 0);
+	assert_true(o.asks_pid);
+	assert_int_equal(o.window_ns, 3000000000);
+	assert_int_equal(o.delay_ns, 1000000000);
+	options_done(&o);
 	assert_int_equal(parse("-p 1", &o, &err), 0);
 	assert_false(o.asks_pid);
 	options_done(&o);
@@ -274,6 +283,14 @@ static void every_refusal_names_the_word_and_what_is_right(void **state)
 		{"--batch=3", "'--batch=3'", "no argument"},
 		{"--no-color=3", "'--no-color=3'", "no argument"},
 		{"-p 1 -p", "-p", "PID[,...] is missing"},
+		{"-p -1", "-p: '-1'", "a process id"},
+		{"-p- -F 9", "-p: '-'", "a process id"},
+		{"-p - -F 9", "-p: '-'", "a process id"},
+		{"-p -F x", "-F", "'x'"},
+		{"-p -F 99 -p 1", "-p", "PID[,...] is missing"},
+		{"-p -b", "-p", "PID[,...] is missing: a menu of processes is for a screen"},
+		{"-p -- true", "-p and a command", "choose one"},
+		{"-p --pid -i x", "-p", "a recording is shown as it was made"},
 		{"-b -p", "-p", "PID[,...] is missing: a menu of processes is for a screen"},
 		{"-t", "-t", "TID[,...] is missing"},
 		{"-t 1 -p", "-p and -t", "choose one"},
