@@ -21,12 +21,12 @@ for size in 80x24 60x12 200x50; do
 	term_begin "$size" "$STACKTOP" -d 0.5 -p
 	see "$ask"
 	key -l menu-
-	see "^ *$busy +[0-9.]+ menu-busy"
-	see "^ *$idle +0.0 menu-idle"
+	see "^>? *$busy +[0-9.]+ menu-busy"
+	see "^>? *$idle +0.0 menu-idle"
 	key -l 'idle.*1000(1|3)'
 	see_not menu-busy
 	see_not 10002
-	see "^ *$idle +0.0 menu-idle"
+	see "^>? *$idle +0.0 menu-idle"
 	key C-u
 	key -l "no such process"
 	see 'no process with that in its name'
@@ -34,7 +34,7 @@ for size in 80x24 60x12 200x50; do
 	see "$ask"
 	key C-u
 	key -l "$busy"
-	see "^ *$busy +[0-9.]+ menu-busy"
+	see "^> *$busy +[0-9.]+ menu-busy"
 	key Enter
 	see 'self'
 	see "menu-busy"
@@ -42,6 +42,16 @@ for size in 80x24 60x12 200x50; do
 	key q
 	term_end "$size" 0
 done
+
+# Another option may follow.
+term_begin 80x24 "$STACKTOP" -p -F 99
+see "$ask"
+key -l "$busy"
+see "^> *$busy +[0-9.]+ menu-busy"
+key Enter
+see ' 99 Hz'
+key q
+term_end '-p -F 99' 0
 
 # Away from the busiest by a key, and out by Esc, q and a signal.
 term_begin 80x24 "$STACKTOP" -p

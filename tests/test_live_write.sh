@@ -91,7 +91,7 @@ check_report()
 # What the screen says of the list: "3/17" at the end of the second line
 rows_on_screen() { screen | sed -n '2s,.*[0-9]/\([0-9]*\) *$,\1,p'; }
 # Function names with their indent, of the screen or of a report
-functions_of() { sed -n 's/^ *[0-9.]* *[0-9.]* //; s/ *\(chain\|libc.*\|\[.*\]\|ld-.*\)\( .*\)*$//p'; }
+functions_of() { sed -n 's/^>* *[0-9.]* *[0-9.]* //; s/ *\(chain\|libc.*\|\[.*\]\|ld-.*\)\( .*\)*$//p'; }
 shown() { rows_on_screen; screen | sed '1,/self%\|self▾/d; $d'; } # but for what it says below
 
 # Write the frozen view as NAME. Names that the last samples wait for come into it
@@ -121,7 +121,7 @@ for view in 1 3 2; do
 	write_frozen "view$view"
 	check_report "$tmp/root/view$view" "$(head -n 1 <<<"$before")"
 	functions_of <<<"$before" | head -n 12 >"$tmp/on-screen"
-	sed '1,/^ *self%/d' "$tmp/root/view$view" | functions_of | head -n 12 >"$tmp/in-file"
+	sed '1,/^ *self%/d; /^$/,$d' "$tmp/root/view$view" | functions_of | head -n 12 >"$tmp/in-file"
 	grep -q leaf "$tmp/in-file" || fail "view $view: no leaf in the file"
 	cmp -s "$tmp/on-screen" "$tmp/in-file" ||
 		fail "view $view: the file is not the screen: $(diff "$tmp/on-screen" "$tmp/in-file")"

@@ -14,6 +14,7 @@ events() {
 	key Down
 	key Down # stays at the last one
 	key Up
+	until_true "no character marks the event under the cursor" eval "screen | grep -q '^> *1001   event-1'"
 	key Enter
 	see_command 'event 1'
 	see_not 'Events of'

@@ -54,6 +54,10 @@ counters() {
 	see_end 0
 }
 
+# Without its looks: a character before the row of the cursor, the view, the flame graph's cell.
+marks() { screen | grep -qE -- "$1"; }
+see_mark() { until_true "nothing but its look marks $1" marks "$2"; }
+
 poor_terminals() {
 	local esc=$'\033'
 
@@ -67,6 +71,23 @@ poor_terminals() {
 		see leaf_70
 		styled | grep -qE "$esc\\[([0-9;]*;)?(3[1-7]|4[1-7])m" && fail "colour in spite of $how"
 		styled | grep -qE "$esc\\[([0-9;]*;)?7m" || fail "nothing marks the row of the cursor"
+		see_mark 'the view' '^>1 Functions 2 '
+		see_mark 'the cursor' '^>[0-9. ]+ leaf_70'
+		key Down
+		see_mark 'the cursor' '^>[0-9. ]+ leaf_20'
+		key 6
+		see_mark 'the cursor' '^>[0-9. ]+ program'
+		key 7
+		see_mark 'the cursor' '^> +now +in all '
+		key 5
+		see_mark 'the cell' '^>all'
+		key Up
+		see_mark 'the cell' '^>_start'
+		key 1
+		key c C-u
+		key -l object
+		key Enter
+		see_mark 'the cursor' '^>[a-z_0-9]+ +program'
 		key q
 		see_end 0
 	done

@@ -126,6 +126,11 @@ void draw_lines(struct screen *screen, int line, int nr, enum style style, const
 	}
 }
 
+void draw_cursor(struct screen *screen, int line)
+{
+	draw_text(screen, line, 0, STYLE_CURSOR, DRAW_CURSOR);
+}
+
 void draw_fill(struct screen *screen, int line, enum style style)
 {
 	if (!is_on_screen(screen, line, 0))

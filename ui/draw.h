@@ -21,6 +21,12 @@ void draw_right(struct screen *screen, int line, int column, int width, enum sty
 int draw_count_lines(const struct screen *screen, const char *text, int max);
 /* Write TEXT over at most NR lines of the screen, from LINE on; what finds no room becomes "..". */
 void draw_lines(struct screen *screen, int line, int nr, enum style style, const char *text);
+/*
+ * The mark of the row that the cursor is on, at the start of LINE, which is of STYLE_CURSOR: not every terminal, and no
+ * reader of screens, knows that style.
+ */
+#define DRAW_CURSOR ">"
+void draw_cursor(struct screen *screen, int line);
 /* Fill LINE with spaces. */
 void draw_fill(struct screen *screen, int line, enum style style);
 /* Change the look of WIDTH columns of text that is already there; ADDED: attributes besides the style's. */

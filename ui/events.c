@@ -52,6 +52,8 @@ static void draw_event(struct ui *ui, uint32_t i, int line)
 	draw_right(screen, line, 0, COUNT_COLUMNS, style, count);
 	draw_cut(screen, line, COUNT_COLUMNS + 1, 1, style, i == s->recording.event ? "*" : " ");
 	draw_text(screen, line, COUNT_COLUMNS + 3, style, snapshot_text(s, event->name));
+	if (style == STYLE_CURSOR)
+		draw_cursor(screen, line);
 }
 
 void events_draw(struct ui *ui)

@@ -88,6 +88,8 @@ static void draw_cell(struct ui *ui, size_t at, int line)
 	const struct flame_cell *cell = &ui->flame.flame.cells[at];
 	struct screen *screen = &ui->screen;
 	int width = cell->width > 2 ? cell->width - 1 : cell->width;
+	/* The cursor's cell has a mark where it has no colour of its own. */
+	int lead = at == ui->flame.cursor && !screen->has_colour ? (int)strlen(DRAW_CURSOR) : 0;
 	enum style style = style_of(ui, at);
 	char name[INFO_TEXT_MAX], whole[INFO_TEXT_MAX];
 
@@ -96,10 +98,11 @@ static void draw_cell(struct ui *ui, size_t at, int line)
 	if (width < ELIDED_MIN)
 		snprintf(name, sizeof(name), "%s", whole);
 	else
-		text_elide(whole, width, 0, name, sizeof(name));
+		text_elide(whole, width - lead, 0, name, sizeof(name));
 	for (int i = 0; i < width; i++)
 		draw_cut(screen, line, cell->column + i, 1, style, " ");
-	draw_cut(screen, line, cell->column, width, style, name);
+	draw_cut(screen, line, cell->column, lead, style, DRAW_CURSOR);
+	draw_cut(screen, line, cell->column + lead, width - lead, style, name);
 	if (width < cell->width)
 		draw_cut(screen, line, cell->column + width, 1, STYLE_NORMAL, mark_of(ui, style));
 }

@@ -170,7 +170,9 @@ static void tab_text(const struct ui *ui, int tab, bool is_short, char *out, siz
 	const char *title =
 		tabs[tab] == TAB_FLAME ? "Flame" : view_title((enum view_kind)tabs[tab]);
 
-	if (is_short && !tab_is_here(ui, tab))
+	if (tab_is_here(ui, tab))
+		snprintf(out, size, DRAW_CURSOR "%d %s", tab + 1, title);
+	else if (is_short)
 		snprintf(out, size, " %d", tab + 1);
 	else
 		snprintf(out, size, " %d %s", tab + 1, title);

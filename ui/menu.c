@@ -105,6 +105,8 @@ static void draw_item(struct menu *m, int line, int64_t index)
 	snprintf(text, sizeof(text), "%.1f", item->cpu_pct);
 	draw_right(&m->screen, line, PID_COLUMNS, CPU_COLUMNS, style, text);
 	draw_text(&m->screen, line, TEXT_COLUMN, style, item->text);
+	if (index == m->at)
+		draw_cursor(&m->screen, line);
 }
 
 static void draw(struct menu *m)

@@ -51,11 +51,22 @@ static void share_room(struct places *places, int room, int wanted)
 	}
 }
 
+/*
+ * The mark of the cursor stands in the first column of the screen. A share is never so wide that it comes there; what
+ * else is first begins one further to the right.
+ */
+static int margin_of(uint32_t set)
+{
+	const uint32_t shares = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL | 1u << COLUMN_ERROR;
+
+	return set & -set & shares ? 0 : (int)strlen(DRAW_CURSOR);
+}
+
 static struct places place_columns(const struct ui *ui)
 {
-	int rest = ui->screen.columns, column = 0;
 	struct places places = {
 		.set = view_columns_fit(ui->here, ui->snapshot, ui->columns, ui->screen.columns)};
+	int column = margin_of(places.set), rest = ui->screen.columns - column;
 	int wanted = ui->lists[ui->here].name_columns, nr = 0;
 
 	for (int i = 0; i < COLUMN_COUNT; i++) {
@@ -257,6 +268,8 @@ void row_draw(struct ui *ui, int line, uint32_t index)
 				 shown);
 		}
 	}
+	if (is_cursor)
+		draw_cursor(&ui->screen, line);
 }
 
 /* In steps, and never narrower again: columns must not dance while rows change. */
