@@ -3,7 +3,7 @@
  * What src/loader/debug_info.c says of the addresses on standard input, as
  * addr2line -a -f -i writes it, for tests/test_loader_inlined.py to compare:
  *
- *	lines_of CODE [DEBUG [OTHER]] < addresses
+ *	lines_of CODE [DEBUG [OTHER]] < addresses	OTHER: dwz's second file, or a .dwp
  *
  * With --trim nothing is kept from one address to the next. With --time it says in milliseconds how long opening, the first pass and a second one took.
  */
@@ -94,7 +94,8 @@ int main(int argc, char **argv)
 	start_ns = now_ns();
 	r = debug_info_open(fds[1] < 0 ? fds[0] : fds[1], &code, &info);
 	if (r == 0 && fds[2] >= 0)
-		r = debug_info_add_other(info, fds[2]);
+		r = debug_info_add_package(info, fds[2]) == 0 ? 0
+							      : debug_info_add_other(info, fds[2]);
 	if (r < 0) {
 		printf("%s\n", strerror(-r));
 		return 1;

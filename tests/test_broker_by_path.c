@@ -150,6 +150,30 @@ static void debug_files_are_below_the_folder_too(void **state)
 	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
 }
 
+/* By build-id first, then by a name that stays in the folder for it. */
+static void the_second_file_of_dwz_is_found_by_its_name(void **state)
+{
+	static const char *const refused[] = {
+		"", "/x.debug", "a/", "a//x.debug", "a/../a/x.debug", "../.build-id/ab/cd.debug"};
+	struct broker_file_request request = {
+		.kind = BROKER_DWZ, .build_id = {0xab, 0xcd}, .build_id_bytes = 2};
+	int fd;
+
+	(void)state;
+	assert_int_equal(ask_file(broker, &request, &fd), 0);
+	assert_text(fd, "by id");
+	request.build_id[0] = 0;
+	snprintf(request.name, sizeof(request.name), "a/x.debug");
+	assert_int_equal(ask_file(broker, &request, &fd), 0);
+	assert_text(fd, "by name");
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		snprintf(request.name, sizeof(request.name), "%s", refused[i]);
+		assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+	}
+	memset(request.name, 'a', sizeof(request.name));
+	assert_int_equal(ask_file(broker, &request, &fd), -ENOENT);
+}
+
 /* The recording tells what to ask for: processes and events of this machine are none of its business. */
 static void it_tells_nothing_of_this_machine(void **state)
 {
@@ -231,6 +255,9 @@ static void make_tree(void)
 	make_folder("usr/lib/debug");
 	make_folder("usr/lib/debug/.build-id");
 	make_folder("usr/lib/debug/.build-id/ab");
+	make_folder("usr/lib/debug/.dwz");
+	make_folder("usr/lib/debug/.dwz/a");
+	write_file("usr/lib/debug/.dwz/a/x.debug", "by name");
 	write_file("bin/prog", "prog");
 	write_file("bin/prog.debug", "by link");
 	write_file("usr/lib/debug/.build-id/ab/cd.debug", "by id");
@@ -284,6 +311,7 @@ int main(void)
 		cmocka_unit_test(only_regular_files_open),
 		cmocka_unit_test(a_path_without_an_end_is_refused),
 		cmocka_unit_test(debug_files_are_below_the_folder_too),
+		cmocka_unit_test(the_second_file_of_dwz_is_found_by_its_name),
 		cmocka_unit_test(it_tells_nothing_of_this_machine),
 		cmocka_unit_test(a_live_broker_opens_no_path),
 		cmocka_unit_test(old_kernels_take_plain_paths_only),

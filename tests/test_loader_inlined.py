@@ -4,7 +4,7 @@
 
 Each row of BUILDS is a program built in another way. An address counts as right if one of the two says the
 same names and lines from the innermost to the outermost, and as common if both do. Where they differ from each other
-one of them is wrong, and docs/CONFORMANCE says which."""
+one of them is wrong, and docs/CONFORMANCE says which. Arguments: only the builds that are finished in these ways."""
 import os
 import random
 import re
@@ -89,6 +89,9 @@ BUILDS = [
     ("clang, left out by lld", "clang++", "-g -ffunction-sections -fuse-ld=lld -Wl,--gc-sections", None),
     ("gcc, split", "g++", "-g -gsplit-dwarf", "split"),
     ("clang, split", "clang++", "-g -gsplit-dwarf", "split"),
+    ("gcc, DWARF 4, .dwp", "g++", "-gdwarf-4 -gsplit-dwarf", "dwp"),
+    ("clang, DWARF 4, .dwp", "clang++", "-gdwarf-4 -gsplit-dwarf", "llvm-dwp"),
+    ("clang, DWARF 5, .dwp", "clang++", "-gdwarf-5 -gsplit-dwarf", "llvm-dwp"),
 ]
 failed = False
 
@@ -112,6 +115,9 @@ def finish(program, how):
         shutil.copy(program, other)
         run("dwz", "-m", program.with_name("common"), program, other)
         return [program, program.with_name("common")]
+    if how in ("dwp", "llvm-dwp"):
+        run(how, "-e", program, "-o", f"{program}.dwp", cwd=program.parent)
+        return [program, f"{program}.dwp"]
     if how == "debug":
         debug = program.with_name("program.debug")
         run("objcopy", "--only-keep-debug", program, debug)
@@ -155,6 +161,17 @@ def names(chain):
     return [name for name, _ in chain]
 
 
+def is_same(ours, theirs, plain):
+    """gcc gives no mangled names to what it splits off, and the others print the symbol of the outermost function."""
+    return ours == theirs or (len(ours) == len(theirs) and ours[:-1] == theirs[:-1] and ours[-1][1] == theirs[-1][1] and
+                              ours[-1][0] in plain.get(theirs[-1][0], ""))
+
+
+def plain_names(*answers):
+    mangled = sorted({chain[-1][0] for answer in answers for chain in answer.values()})
+    return dict(zip(mangled, run("c++filt", text="\n".join(mangled)).splitlines()))
+
+
 def compare(title, program, files, how):
     global failed
     start, size = text_of(program)
@@ -167,6 +184,7 @@ def compare(title, program, files, how):
         failed = True
     elf = chains(run("eu-addr2line", "-a", "-f", "-i", "-e", program, text=asked, check=False))
     llvm = chains(run("llvm-addr2line", "-a", "-f", "-i", "-e", program, text=asked))
+    plain = plain_names(elf, llvm) if how == "dwp" else {}
     count = dict.fromkeys(("eu", "llvm", "either", "known"), 0)
     wrong = []
     for addr in addrs:
@@ -176,7 +194,7 @@ def compare(title, program, files, how):
             is_right = elf[addr][0][1] == "??:0" or llvm[addr][0][1] == "??:0"
             count["either"] += is_right
             continue
-        is_eu, is_llvm = ours[addr] == elf[addr], ours[addr] == llvm[addr]
+        is_eu, is_llvm = is_same(ours[addr], elf[addr], plain), is_same(ours[addr], llvm[addr], plain)
         count["eu"] += is_eu
         count["llvm"] += is_llvm
         count["known"] += 1
@@ -202,7 +220,9 @@ def main():
         sys.exit(77)
     random.seed(os.environ.get("SEED", "lines"))
     for title, tool, flags, how in BUILDS:
-        needs = [tool] + (["dwz"] if how == "dwz" else []) + (["ld.lld"] if "lld" in flags else [])
+        if sys.argv[1:] and how not in sys.argv[1:]:
+            continue
+        needs = [tool] + ([how] if how in ("dwz", "dwp", "llvm-dwp") else []) + (["ld.lld"] if "lld" in flags else [])
         if not all(map(shutil.which, needs)):
             print(f"{title}: left out, no {' or '.join(needs)}")
             continue

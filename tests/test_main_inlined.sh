@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A recording with --inline: inlined functions are there when its report is written, also if their names
-# are in the second file of dwz, which is found by its build-id.
+# are in the second file of dwz, which is found by its build-id or in dwz's folder, and if they were split off and
+# are in a package.
 . "$top_srcdir/tests/lib.sh"
 
 need perf
@@ -39,6 +40,23 @@ recorded "$tmp/sell"
 batch
 check "inlined functions of a recording are shown" shows 'weigh (inlined).* shop.h:'
 
+# Of a unit that was split there are lines and symbols, and what is inlined if there is a package.
+dwp=$(command -v llvm-dwp || command -v dwp)
+if [ -n "$dwp" ] && (cd "$tmp" && ${CC:-cc} -O2 -gdwarf-4 -gsplit-dwarf -o split sell.c && "$dwp" -e split -o package) 2>"$tmp/said"; then
+	rm -f "$tmp"/*.dwo
+	recorded "$tmp/split"
+	batch
+	check "a split program has its symbols" shows 'sell'
+	shows 'weigh (inlined)' && fail "what is inlined is in a file which is not there"
+	batch --format=json
+	check "that file is named" jq -e 'any(.health.bad_files[]; .object == "split" and (.why | contains(".dwp")))' "$tmp/out"
+	cp "$tmp/package" "$tmp/split.dwp"
+	batch
+	check "what is inlined comes from the package" shows 'weigh (inlined).* shop.h:'
+else
+	echo "no package of split units: $(cat "$tmp/said")"
+fi
+
 command -v dwz >/dev/null || { echo "no dwz: its second file is left out"; finish; }
 dwz -m "$tmp/common" "$tmp/sell" "$tmp/trade" 2>"$tmp/said" || skip "dwz: $(cat "$tmp/said")"
 id=$(readelf -n "$tmp/common" | awk '/Build ID/ { print $3 }')
@@ -52,4 +70,21 @@ shows 'weigh' && fail "a name that is in a file which is not there"
 cp "$tmp/common" "$folder/$rest.debug"
 batch --symfs "$tmp/root"
 check "names come from the second file" shows 'weigh (inlined).* shop.h:'
+
+# The same by the path that distributions give it.
+rm "$folder/$rest.debug"
+place=/usr/lib/debug/.dwz/machine/package.debug
+for name in sell trade; do
+	${CC:-cc} -O2 -g -o "$tmp/$name" "$tmp/$name.c"
+done
+dwz -m "$tmp/common" -M "$place" "$tmp/sell" "$tmp/trade" 2>"$tmp/said" || skip "dwz: $(cat "$tmp/said")"
+mkdir -p "$tmp/root${place%/*}"
+recorded "$tmp/sell"
+cp "$tmp/sell" "$tmp/root$tmp/"
+cp "$tmp/trade" "$tmp/root$place"
+batch --symfs "$tmp/root"
+shows 'weigh' && fail "a name out of a file with another build-id"
+cp "$tmp/common" "$tmp/root$place"
+batch --symfs "$tmp/root"
+check "names come from the second file in dwz's folder" shows 'weigh (inlined).* shop.h:'
 finish

@@ -93,15 +93,16 @@ enum broker_file_kind {
 	 */
 	BROKER_MAPPED,
 	BROKER_DEBUG, /* a debug file on this machine by build-id */
+	BROKER_DWZ, /* the same of dwz, which may also be known by its NAME in a folder for these */
 	/*
-	 * a debug file by the name in .gnu_debuglink, beside the mapped file: one that is root's or
-	 * of the file's owner
+	 * a debug file by the name in .gnu_debuglink (or what was split off, in FILE.dwp), beside the mapped
+	 * file: one that is root's or of the file's owner
 	 */
 	BROKER_DEBUGLINK,
 	BROKER_PERF_MAP, /* what PID tells of the code that it makes: /tmp/perf-PID.map of its own root */
 	BROKER_JITDUMP, /* the same: jit-PID.dump, which it has mapped executable in [start, end), of INO */
 	BROKER_KALLSYMS, /* /proc/kallsyms, open */
-	BROKER_PATH, /* for a recording, which has DEBUG, DEBUGLINK, SOURCE and KALLSYMS besides: the file PATH */
+	BROKER_PATH, /* for a recording, which has DEBUG, DWZ, DEBUGLINK, SOURCE and KALLSYMS besides: the file PATH */
 	BROKER_SOURCE, /* the source file at PATH: root's or the user's own, which the user may read */
 };
 
@@ -128,10 +129,11 @@ struct broker_file_request {
 	uint64_t ino;	     /* MAPPED, DEBUGLINK: the file must be this one ... */
 	uint32_t maj, min;   /* ... on this device */
 	uint8_t build_id[20];
-	uint8_t build_id_bytes; /* DEBUG */
+	uint8_t build_id_bytes; /* DEBUG, DWZ */
 	uint64_t seen_ns;	/* MAPPED: when it was mapped (CLOCK_MONOTONIC), 0: not known */
-	char name[256];		/* DEBUGLINK: one path component; refused with '/' or dots alone */
-	uint32_t nr_pieces;	/* CODE */
+	/* DEBUGLINK: one path component; refused with '/' or dots alone. DWZ: such ones between '/', or "" */
+	char name[256];
+	uint32_t nr_pieces; /* CODE */
 	union {
 		/*
 		 * PATH, SOURCE: absolute; DEBUGLINK: of a recording; all of these below its folder.

@@ -120,6 +120,8 @@ static int open_file(struct broker_server *server, const struct broker_file_requ
 		return open_mapped(server, request);
 	case BROKER_DEBUG:
 		return files_open_debug(request);
+	case BROKER_DWZ:
+		return files_open_dwz(request);
 	case BROKER_DEBUGLINK:
 		return files_open_debuglink(request);
 	case BROKER_PERF_MAP:

@@ -42,7 +42,8 @@
 
 /* Where debug files are: by build-id, and by name in relation to the folder of the file (as gdb). */
 #define DEBUG_DIR      "/usr/lib/debug"
-#define DEBUG_PATH_MAX 96
+#define DWZ_DIR	       DEBUG_DIR "/.dwz/"
+#define DEBUG_PATH_MAX (sizeof(DWZ_DIR) + sizeof(((struct broker_file_request *)NULL)->name))
 
 static const struct {
 	const char *before, *after;
@@ -270,6 +271,24 @@ bool files_is_component(const char *name, size_t max)
 	return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
+/* The path by REQUEST's name in dwz's folder; false: it has none that stays there. */
+static bool dwz_path(const struct broker_file_request *request, char *path, size_t size)
+{
+	const char *name = request->name, *end = memchr(name, '\0', sizeof(request->name));
+	char part[NAME_MAX + 1];
+
+	if (!end)
+		return false;
+	snprintf(path, size, DWZ_DIR "%s", name);
+	for (size_t len; name <= end; name += len + 1) {
+		len = strcspn(name, "/");
+		snprintf(part, sizeof(part), "%.*s", (int)len, name);
+		if (!files_is_component(part, sizeof(part)))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Is a debug file (DEBUG, held at HELD) the choice of the owner of the file SELF? All users see the
  * names that come from it, and its path is the choice of whoever mapped the file.
@@ -359,21 +378,32 @@ static int open_view(const struct broker_file_request *request, struct stat *sel
 	return root < 0 ? proc_error() : root;
 }
 
-/* In this machine's own root the folder is root's; a container may bring its own debug files along. */
-int files_open_debug(const struct broker_file_request *request)
+/* In this machine's own root the folder of PATH is root's; a container may bring its own debug files along. */
+static int open_debug(const struct broker_file_request *request, const char *path)
 {
-	char path[DEBUG_PATH_MAX];
-	AUTO_CLOSE int held = -1;
+	AUTO_CLOSE int held = open(path, O_PATH | O_CLOEXEC);
 	AUTO_CLOSE int root = -1;
 	struct stat self;
 
-	if (!debug_path(request, path, sizeof(path)))
-		return -EINVAL;
-	held = open(path, O_PATH | O_CLOEXEC);
 	if (held >= 0)
 		return open_held(held);
 	root = open_view(request, &self);
 	return root < 0 ? -ENOENT : open_candidate(root, path, &self);
+}
+
+int files_open_debug(const struct broker_file_request *request)
+{
+	char path[DEBUG_PATH_MAX];
+
+	return debug_path(request, path, sizeof(path)) ? open_debug(request, path) : -EINVAL;
+}
+
+int files_open_dwz(const struct broker_file_request *request)
+{
+	char path[DEBUG_PATH_MAX];
+	int r = files_open_debug(request);
+
+	return r < 0 && dwz_path(request, path, sizeof(path)) ? open_debug(request, path) : r;
 }
 
 /* Files that are made up as they are read are none that a program was mapped from. */
@@ -521,6 +551,14 @@ static int open_path_debug(int root, const struct broker_file_request *request)
 	return debug_path(request, path, sizeof(path)) ? open_path(root, path) : -EINVAL;
 }
 
+static int open_path_dwz(int root, const struct broker_file_request *request)
+{
+	char path[DEBUG_PATH_MAX];
+	int r = open_path_debug(root, request);
+
+	return r < 0 && dwz_path(request, path, sizeof(path)) ? open_path(root, path) : r;
+}
+
 static int open_path_debuglink(int root, const struct broker_file_request *request)
 {
 	char folder[PATH_MAX];
@@ -536,6 +574,8 @@ int files_open_recorded(int root, const struct broker_file_request *request)
 {
 	if (request->kind == BROKER_DEBUG)
 		return open_path_debug(root, request);
+	if (request->kind == BROKER_DWZ)
+		return open_path_dwz(root, request);
 	if (request->kind == BROKER_DEBUGLINK)
 		return open_path_debuglink(root, request);
 	return request->kind == BROKER_PATH && has_path(request) ? open_path(root, request->path)

@@ -10,9 +10,10 @@
 
 #include "src/broker/broker.h"
 
-/* Answer BROKER_MAPPED, BROKER_DEBUG and BROKER_DEBUGLINK. */
+/* Answer BROKER_MAPPED, BROKER_DEBUG, BROKER_DWZ and BROKER_DEBUGLINK. */
 int files_open_mapped(const struct broker_file_request *request);
 int files_open_debug(const struct broker_file_request *request);
+int files_open_dwz(const struct broker_file_request *request);
 int files_open_debuglink(const struct broker_file_request *request);
 
 /*
@@ -22,7 +23,7 @@ int files_open_debuglink(const struct broker_file_request *request);
  */
 int files_open_left(const struct broker_file_request *request, const struct identity *who);
 
-/* Answer BROKER_PATH, BROKER_DEBUG and BROKER_DEBUGLINK of a recording, below the folder ROOT (a descriptor). */
+/* Answer BROKER_PATH, BROKER_DEBUG, BROKER_DWZ and BROKER_DEBUGLINK of a recording, below the folder ROOT (a descriptor). */
 int files_open_recorded(int root, const struct broker_file_request *request);
 
 /*

@@ -279,11 +279,12 @@ static void describe(const struct protocol_reply *message, struct loader_reply *
 {
 	ret->build_id_bytes = message->build_id_bytes;
 	ret->is_refused = message->is_refused != 0;
+	ret->lacks_split = message->lacks_split != 0;
 	ret->has_symtab = message->has_symtab != 0;
 	memcpy(ret->build_id, message->build_id, sizeof(ret->build_id));
 	text_sanitize(message->debuglink, strlen(message->debuglink), ret->debuglink,
 		      sizeof(ret->debuglink));
-	if (strchr(ret->debuglink, '/'))
+	if (ret->kind != LOADER_REPLY_LINES && strchr(ret->debuglink, '/'))
 		ret->debuglink[0] = '\0';
 }
 

@@ -124,12 +124,14 @@ struct loader_reply {
 	uint32_t module;
 	/* TABLE, RETURN_ADDRS and CODE (for instructions_take): the blob, sealed, owned by the receiver (close it); -1 with a status != OK */
 	int blob_fd;
-	/* TABLE, and NAMES of a vmlinux. LINES: of another file that is needed for all names */
+	/* TABLE, and NAMES of a vmlinux. LINES: of another file that is needed for all names (dwz's) */
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
-	char debuglink[256]; /* TABLE: file name only, sanitized of '/', or "" */
-	bool is_refused;     /* NAMES: what is packed in it is larger than anything honest */
-	bool has_symtab;     /* TABLE: a full .symtab is in the file itself */
+	/* TABLE: file name only, sanitized of '/', or "". LINES: that file's name below dwz's folder, or "" */
+	char debuglink[256];
+	bool lacks_split; /* LINES: what was split off from units (.dwo) is not there; a .dwp has it */
+	bool is_refused; /* NAMES: what is packed in it is larger than anything honest */
+	bool has_symtab; /* TABLE: a full .symtab is in the file itself */
 	/* NAMES: one for each offset asked for, whatever the status; valid until the next loader_next_reply */
 	const struct loader_name *names;
 	uint32_t nr_names;

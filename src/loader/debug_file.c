@@ -16,6 +16,7 @@
 static const char *const section_names[] = {
 	[DEBUG_ABBREV] = ".debug_abbrev",
 	[DEBUG_ADDR] = ".debug_addr",
+	[DEBUG_CU_INDEX] = ".debug_cu_index",
 	[DEBUG_INFO] = ".debug_info",
 	[DEBUG_LINE] = ".debug_line",
 	[DEBUG_LINE_STR] = ".debug_line_str",
@@ -28,14 +29,20 @@ static const char *const section_names[] = {
 _Static_assert(ARRAY_SIZE(section_names) == DEBUG_SECTION_COUNT, "one name per section");
 
 /* Which one it is by its NAME, as it is or as older compilers call a packed one; COUNT: none of them. */
-static enum debug_section section_of(const char *name, bool *ret_is_gnu)
+static enum debug_section section_of(const char *name, enum debug_file_kind kind, bool *ret_is_gnu)
 {
 	unsigned int i;
 
 	*ret_is_gnu = strncmp(name, ".zdebug_", 8) == 0;
-	for (i = 0; i < DEBUG_SECTION_COUNT; i++)
-		if (strcmp(*ret_is_gnu ? name + 2 : name + 1, section_names[i] + 1) == 0)
+	name += *ret_is_gnu ? 2 : 1;
+	for (i = 0; i < DEBUG_SECTION_COUNT; i++) {
+		size_t len = strlen(section_names[i] + 1);
+		bool is_split = kind == DEBUG_FILE_SPLIT && i != DEBUG_CU_INDEX;
+
+		if (strncmp(name, section_names[i] + 1, len) == 0 &&
+		    strcmp(name + len, is_split ? ".dwo" : "") == 0)
 			break;
+	}
 	return i;
 }
 
@@ -68,10 +75,11 @@ static int section_unpack(struct debug_file *file, Elf_Scn *scn, bool is_gnu)
 	return (is_gnu ? elf_compress_gnu(scn, 0, 0) : elf_compress(scn, 0, 0)) < 0 ? -ENOENT : 0;
 }
 
-static int section_take(struct debug_file *file, Elf_Scn *scn, const char *name)
+static int section_take(struct debug_file *file, enum debug_file_kind kind, Elf_Scn *scn,
+			const char *name)
 {
 	bool is_gnu;
-	enum debug_section which = section_of(name, &is_gnu);
+	enum debug_section which = section_of(name, kind, &is_gnu);
 	GElf_Shdr shdr;
 	Elf_Data *data;
 	int r;
@@ -87,7 +95,7 @@ static int section_take(struct debug_file *file, Elf_Scn *scn, const char *name)
 	return r == -EFBIG ? r : 0;
 }
 
-static int sections_take(struct debug_file *file)
+static int sections_take(struct debug_file *file, enum debug_file_kind kind)
 {
 	size_t strings;
 
@@ -98,7 +106,7 @@ static int sections_take(struct debug_file *file)
 		const char *name = gelf_getshdr(scn, &shdr)
 					   ? elf_strptr(file->elf, strings, shdr.sh_name)
 					   : NULL;
-		int r = name ? section_take(file, scn, name) : 0;
+		int r = name && *name ? section_take(file, kind, scn, name) : 0;
 
 		if (r < 0)
 			return r;
@@ -106,26 +114,26 @@ static int sections_take(struct debug_file *file)
 	return file->sections[DEBUG_INFO].data && file->sections[DEBUG_ABBREV].data ? 0 : -ENOENT;
 }
 
-static int file_read(struct debug_file *file, bool has_code)
+static int file_read(struct debug_file *file, enum debug_file_kind kind)
 {
 	GElf_Ehdr ehdr;
 
 	file->elf = elf_memory(file->map.data, file->map.bytes);
 	if (!file->elf || elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &ehdr) ||
-	    (has_code && ehdr.e_type == ET_REL))
+	    (kind == DEBUG_FILE_CODE && ehdr.e_type == ET_REL))
 		return -ENOEXEC;
 	file->swap = ehdr.e_ident[EI_DATA] !=
 		     (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB);
-	return sections_take(file);
+	return sections_take(file, kind);
 }
 
-int debug_file_open(int fd, bool has_code, struct debug_file *ret)
+int debug_file_open(int fd, enum debug_file_kind kind, struct debug_file *ret)
 {
 	struct debug_file file = {0};
 	int r = elf_version(EV_CURRENT) == EV_NONE ? -ENOSYS : mapped_open(fd, &file.map);
 
 	if (r == 0)
-		r = file_read(&file, has_code);
+		r = file_read(&file, kind);
 	if (r < 0)
 		debug_file_close(&file);
 	else

@@ -17,6 +17,7 @@
 enum debug_section {
 	DEBUG_ABBREV,
 	DEBUG_ADDR,
+	DEBUG_CU_INDEX, /* of a package: see debug_split.h */
 	DEBUG_INFO,
 	DEBUG_LINE,
 	DEBUG_LINE_STR,
@@ -26,6 +27,13 @@ enum debug_section {
 	DEBUG_STR_OFFSETS,
 	DEBUG_OTHER_FILE, /* .gnu_debugaltlink */
 	DEBUG_SECTION_COUNT,
+};
+
+/* What a file is for, and with that what its sections are called. */
+enum debug_file_kind {
+	DEBUG_FILE_CODE, /* addresses in it are a program's: one that is still to be linked is refused */
+	DEBUG_FILE_OTHER, /* dwz's second one */
+	DEBUG_FILE_SPLIT, /* what was split off from units, .dwo or .dwp: sections end in .dwo */
 };
 
 struct debug_bytes {
@@ -42,11 +50,10 @@ struct debug_file {
 };
 
 /*
- * Open the file that FD is open on, which need not stay open. HAS_CODE: addresses in it must be
- * those of a program, so that a file that is still to be linked is refused. 0; -ENOENT: there is no debug
+ * Open the file that FD is open on, which need not stay open. 0; -ENOENT: there is no debug
  * information in it; -EFBIG: unpacked it is too large; -ENOEXEC, -ENOMEM, -errno.
  */
-int debug_file_open(int fd, bool has_code, struct debug_file *ret);
+int debug_file_open(int fd, enum debug_file_kind kind, struct debug_file *ret);
 /* A zeroed struct is closed already. */
 void debug_file_close(struct debug_file *file);
 

@@ -9,6 +9,7 @@
 #include "src/base/vec.h"
 #include "src/loader/debug_lines.h"
 #include "src/loader/debug_scopes.h"
+#include "src/loader/debug_split.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -35,8 +36,10 @@ struct kept {
 	struct units *units;
 	size_t index;
 	uint64_t last_use;
-	struct abbrev_table *table;
-	struct debug_unit unit;
+	struct abbrev_table *table, *split_table;
+	struct debug_unit unit;	       /* which has the lines */
+	struct debug_unit split;       /* what was split off from it, if that is there */
+	const struct debug_unit *dies; /* the one of both that has the entries */
 	struct debug_scopes scopes;
 	struct debug_lines lines;
 };
@@ -56,7 +59,9 @@ struct units {
 };
 
 struct debug_info {
-	struct units main, other; /* the file, and the second one of dwz */
+	struct units main, other;  /* the file, and the second one of dwz */
+	struct debug_file package; /* with what was split off from units of MAIN */
+	bool lacks_split;
 	struct cfi_segment segments[CFI_SEGMENTS_MAX];
 	struct debug_text text;
 	struct debug_ranges ranges; /* of the units of MAIN */
@@ -82,7 +87,7 @@ int debug_info_open(int fd, const struct elf_file *code, struct debug_info **ret
 		return -ENOMEM;
 	memcpy(info->segments, code->segments, sizeof(info->segments));
 	info->text = (struct debug_text){.segments = info->segments, .nr = code->nr_segments};
-	r = debug_file_open(fd, true, &info->main.file);
+	r = debug_file_open(fd, DEBUG_FILE_CODE, &info->main.file);
 	if (r == 0 && debug_unit_read_head(&info->main.file, 0, &first) < 0)
 		r = -ENOENT;
 	if (r < 0) {
@@ -93,18 +98,35 @@ int debug_info_open(int fd, const struct elf_file *code, struct debug_info **ret
 	return 0;
 }
 
-size_t debug_info_other_id(const struct debug_info *info, const void **ret)
+size_t debug_info_other_id(const struct debug_info *info, const void **ret, const char **ret_path)
 {
 	struct reader r = debug_file_reader(&info->main.file, DEBUG_OTHER_FILE, 0);
-	const char *path = reader_str(&r);
 
+	*ret_path = reader_str(&r);
 	*ret = r.p;
-	return path ? reader_left(&r) : 0;
+	return *ret_path ? reader_left(&r) : 0;
 }
 
 int debug_info_add_other(struct debug_info *info, int fd)
 {
-	return info->other.file.elf ? -EEXIST : debug_file_open(fd, false, &info->other.file);
+	return info->other.file.elf ? -EEXIST
+				    : debug_file_open(fd, DEBUG_FILE_OTHER, &info->other.file);
+}
+
+int debug_info_add_package(struct debug_info *info, int fd)
+{
+	int r = info->package.elf ? -EEXIST : debug_file_open(fd, DEBUG_FILE_SPLIT, &info->package);
+
+	if (r == 0 && !info->package.sections[DEBUG_CU_INDEX].data) {
+		debug_file_close(&info->package);
+		return -ENOENT;
+	}
+	return r;
+}
+
+bool debug_info_lacks_split(const struct debug_info *info)
+{
+	return info->lacks_split;
 }
 
 /* --- tables of abbreviations --- */
@@ -170,7 +192,27 @@ static void kept_drop(struct debug_info *info, struct kept *kept)
 	debug_scopes_done(&kept->scopes);
 	debug_lines_done(&kept->lines);
 	table_drop(info, kept->table);
+	table_drop(info, kept->split_table);
 	free(kept);
+}
+
+/* What was split off from KEPT's unit, if it is there: else there are lines alone, and what a compiler has left. */
+static int kept_fill_split(struct debug_info *info, struct kept *kept)
+{
+	int r = info->package.elf ? debug_split_find(&info->package, &kept->unit, &kept->split)
+				  : -ENOENT;
+
+	if (r == 0)
+		r = table_get(info, &kept->split, &kept->split_table);
+	if (r == 0)
+		r = debug_unit_read_first(&kept->split, &kept->split_table->abbrevs);
+	if (r == -ETIME || r == -ENOMEM)
+		return r;
+	if (r == 0)
+		kept->dies = &kept->split;
+	else
+		info->lacks_split = true;
+	return 0;
 }
 
 static int kept_fill(struct debug_info *info, struct kept *kept)
@@ -182,7 +224,8 @@ static int kept_fill(struct debug_info *info, struct kept *kept)
 		r = table_get(info, &kept->unit, &kept->table);
 	if (r == 0)
 		r = debug_unit_read_first(&kept->unit, &kept->table->abbrevs);
-	return r;
+	kept->dies = &kept->unit;
+	return r == 0 && kept->unit.split_name ? kept_fill_split(info, kept) : r;
 }
 
 /* Unit number INDEX, ready to look into. 0, -ENOMEM, -ETIME, -EBADMSG. */
@@ -225,6 +268,7 @@ struct debug_info *debug_info_free(struct debug_info *info)
 	debug_ranges_done(&info->ranges);
 	debug_file_close(&info->main.file);
 	debug_file_close(&info->other.file);
+	debug_file_close(&info->package);
 	free(info);
 	return NULL;
 }
@@ -249,7 +293,8 @@ size_t debug_info_bytes(const struct debug_info *info)
 
 size_t debug_info_unpacked_bytes(const struct debug_info *info)
 {
-	return info->main.file.unpacked_bytes + info->other.file.unpacked_bytes;
+	return info->main.file.unpacked_bytes + info->other.file.unpacked_bytes +
+	       info->package.unpacked_bytes;
 }
 
 void debug_info_trim(struct debug_info *info, size_t max)
@@ -342,11 +387,11 @@ static void decl_take(struct decl *decl, struct kept *kept, unsigned int name,
 	case DW_AT_linkage_name:
 	case DW_AT_MIPS_linkage_name:
 		if (!decl->linkage_name)
-			decl->linkage_name = debug_value_text(&kept->unit, value, other);
+			decl->linkage_name = debug_value_text(kept->dies, value, other);
 		break;
 	case DW_AT_name:
 		if (!decl->name)
-			decl->name = debug_value_text(&kept->unit, value, other);
+			decl->name = debug_value_text(kept->dies, value, other);
 		break;
 	case DW_AT_decl_file:
 		if (!decl->file_of) {
@@ -373,10 +418,14 @@ static bool decl_follow(struct debug_info *info, const struct decl *decl, struct
 			uint64_t *off)
 {
 	struct units *units = (*kept)->units;
+	const struct debug_unit *dies = (*kept)->dies;
 	bool is_other;
 
-	if (!debug_value_ref(&(*kept)->unit, &decl->next, off, &is_other))
+	if (!debug_value_ref(dies, &decl->next, off, &is_other))
 		return false;
+	/* What was split off says all by itself. */
+	if (dies->skeleton)
+		return !is_other && *off >= dies->off && *off < dies->end;
 	if (is_other && !info->other.file.elf)
 		return false;
 	return unit_of(info, is_other ? &info->other : units, *off, kept) == 0;
@@ -394,10 +443,10 @@ static void fill_decl(struct debug_info *info, struct kept *kept, uint64_t off,
 		struct debug_die die;
 		unsigned int name;
 
-		if (debug_die_at(&kept->unit, off, &die) < 0)
+		if (debug_die_at(kept->dies, off, &die) < 0)
 			break;
 		decl.next = (struct debug_value){0};
-		while (debug_die_next(&kept->unit, &die, &name, &value))
+		while (debug_die_next(kept->dies, &die, &name, &value))
 			decl_take(&decl, kept, name, &value, other);
 		if (!decl_follow(info, &decl, &kept, &off))
 			break;
@@ -418,9 +467,9 @@ static void fill_call(struct debug_info *info, struct kept *kept, uint64_t off,
 	struct debug_die die;
 	unsigned int name;
 
-	if (debug_die_at(&kept->unit, off, &die) < 0)
+	if (debug_die_at(kept->dies, off, &die) < 0)
 		return;
-	while (debug_die_next(&kept->unit, &die, &name, &value)) {
+	while (debug_die_next(kept->dies, &die, &name, &value)) {
 		if (name == DW_AT_call_line)
 			frame->line = debug_value_small(&value);
 		else if (name == DW_AT_call_file)
@@ -450,7 +499,7 @@ static int frames_of(struct debug_info *info, struct kept *kept, struct debug_fu
 {
 	uint64_t dies[DEBUG_INFO_CHAIN_MAX - 1];
 	unsigned int nr = 0;
-	int r = debug_scopes_inlined(&kept->scopes, &kept->unit, &info->text, func);
+	int r = debug_scopes_inlined(&kept->scopes, kept->dies, &info->text, func);
 
 	if (r < 0)
 		return r;
@@ -459,13 +508,13 @@ static int frames_of(struct debug_info *info, struct kept *kept, struct debug_fu
 
 		if (!range)
 			break;
-		dies[nr++] = kept->unit.off + range->index;
+		dies[nr++] = kept->dies->off + range->index;
 	}
 	for (unsigned int i = 0; i < nr; i++) {
 		fill_decl(info, kept, dies[nr - 1 - i], &frames[i]);
 		fill_call(info, kept, dies[nr - 1 - i], &frames[i + 1]);
 	}
-	fill_decl(info, kept, kept->unit.off + func->die, &frames[nr]);
+	fill_decl(info, kept, kept->dies->off + func->die, &frames[nr]);
 	return (int)nr + 1;
 }
 
@@ -482,7 +531,8 @@ static int unit_at(struct debug_info *info, uint64_t vaddr, struct kept **ret)
 
 static bool was_cut(const struct debug_info *info)
 {
-	return mapped_was_cut(&info->main.file.map) || mapped_was_cut(&info->other.file.map);
+	return mapped_was_cut(&info->main.file.map) || mapped_was_cut(&info->other.file.map) ||
+	       mapped_was_cut(&info->package.map);
 }
 
 int debug_info_line(struct debug_info *info, uint64_t vaddr, struct debug_frame *frame)
@@ -508,7 +558,7 @@ int debug_info_at(struct debug_info *info, uint64_t vaddr,
 	memset(frames, 0, DEBUG_INFO_CHAIN_MAX * sizeof(*frames));
 	if (r < 0 || !kept)
 		return r;
-	r = debug_scopes_func(&kept->scopes, &kept->unit, &info->text, vaddr, &func);
+	r = debug_scopes_func(&kept->scopes, kept->dies, &info->text, vaddr, &func);
 	if (r == 0 && func)
 		r = nr = frames_of(info, kept, func, vaddr, frames);
 	if (r >= 0)

@@ -25,6 +25,7 @@
 
 #include "src/loader/elf_file.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,13 +51,21 @@ struct debug_info;
  */
 int debug_info_open(int fd, const struct elf_file *code, struct debug_info **ret);
 /*
- * The build-id of the file to which parts of it were moved (.gnu_debugaltlink, by dwz), in *RET, of
- * the file's memory. Its length, or 0: there is no such file.
+ * The build-id of the file to which parts of it were moved (.gnu_debugaltlink, by dwz), in *RET, and where that
+ * was, in *RET_PATH, both of the file's memory. The id's length, or 0: there is no such file.
  */
-size_t debug_info_other_id(const struct debug_info *info, const void **ret);
+size_t debug_info_other_id(const struct debug_info *info, const void **ret, const char **ret_path);
 /* FD is open on that file. Without it names are missing. 0 or as debug_info_open(). */
 int debug_info_add_other(struct debug_info *info, int fd);
 struct debug_info *debug_info_free(struct debug_info *info);
+
+/*
+ * FD is open on the package of what was split off from its units (.dwp). 0; -ENOENT: it is none; or as
+ * debug_info_open().
+ */
+int debug_info_add_package(struct debug_info *info, int fd);
+/* A unit that was looked into is a skeleton, and what was split off from it is not there: nothing is known to be inlined. */
+bool debug_info_lacks_split(const struct debug_info *info);
 
 /*
  * What is at the address VADDR of the file, innermost first. Returns how many: 0: nothing

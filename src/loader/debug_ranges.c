@@ -155,6 +155,10 @@ static struct reader list_of(const struct debug_unit *unit, const struct debug_v
 {
 	uint64_t off = value->number;
 
+	/* GNU's split units have theirs with the skeletons', and no word of where its own begin. */
+	if (unit->shape.version < 5 && unit->skeleton)
+		return debug_file_reader(unit->skeleton->file, DEBUG_RANGES,
+					 off + unit->skeleton->ranges_base);
 	if (unit->shape.version < 5)
 		return debug_file_reader(unit->file, DEBUG_RANGES, off);
 	if (value->form == DW_FORM_rnglistx) {

@@ -39,7 +39,7 @@ static void head_read_type(struct reader *r, struct debug_unit *unit, uint8_t ty
 	if (unit->is_of_types)
 		reader_skip(r, 8u + unit->shape.offset_bytes);
 	else if (type == DW_UT_skeleton || type == DW_UT_split_compile)
-		reader_skip(r, 8);
+		unit->split_id = reader_u64(r);
 }
 
 static bool head_is_good(const struct debug_unit *unit)
@@ -242,6 +242,8 @@ static bool element_read(const struct debug_unit *unit, enum debug_section secti
 
 bool debug_unit_addr(const struct debug_unit *unit, uint64_t index, uint64_t *ret)
 {
+	if (unit->skeleton)
+		unit = unit->skeleton;
 	return element_read(unit, DEBUG_ADDR, unit->addr_base, index, unit->shape.addr_bytes, ret);
 }
 
@@ -373,6 +375,12 @@ static void first_take(struct debug_unit *unit, unsigned int name, const struct 
 	case DW_AT_rnglists_base:
 		unit->rnglists_base = value->number;
 		break;
+	case DW_AT_GNU_ranges_base:
+		unit->ranges_base = value->number;
+		break;
+	case DW_AT_GNU_dwo_id:
+		unit->split_id = value->number;
+		break;
 	default:
 		debug_code_take(&unit->code, name, value);
 	}
@@ -390,7 +398,7 @@ static int first_abbrev(const struct debug_unit *unit, struct debug_abbrevs *ret
 
 static int first_read(struct debug_unit *unit)
 {
-	struct debug_value value, folder = {0};
+	struct debug_value value, folder = {0}, split_name = {0};
 	struct debug_die die;
 	unsigned int name;
 	int r = debug_die_at(unit, unit->first, &die);
@@ -401,11 +409,16 @@ static int first_read(struct debug_unit *unit)
 		first_take(unit, name, &value);
 		if (name == DW_AT_comp_dir)
 			folder = value;
+		else if (name == DW_AT_dwo_name || name == DW_AT_GNU_dwo_name)
+			split_name = value;
 	}
 	/* Now that it is known where addresses and texts are. */
-	if (!debug_value_addr(unit, &unit->code.low, &unit->base_addr))
+	if (unit->skeleton)
+		unit->base_addr = unit->skeleton->base_addr;
+	else if (!debug_value_addr(unit, &unit->code.low, &unit->base_addr))
 		unit->base_addr = 0;
 	unit->folder = debug_value_text(unit, &folder, NULL);
+	unit->split_name = unit->skeleton ? NULL : debug_value_text(unit, &split_name, NULL);
 	return die.r.bad ? -EBADMSG : 0;
 }
 

@@ -21,10 +21,15 @@ struct debug_code {
 	struct debug_value low, high, ranges;
 };
 
+/*
+ * Of a unit may be split off, into another file, all that no linker need see: a skeleton is left, with its lines
+ * and addresses (DWARF 5, section 3.1.2, and GNU's way before it). What was split off is a unit too.
+ */
 struct debug_unit {
 	const struct debug_file *file;
-	uint64_t off, end; /* in DEBUG_INFO, from its head on */
-	uint64_t first;	   /* where its first entry is */
+	const struct debug_unit *skeleton; /* of what was split off; else NULL */
+	uint64_t off, end;		   /* in DEBUG_INFO, from its head on */
+	uint64_t first;			   /* where its first entry is */
 	uint64_t abbrevs_off;
 	struct debug_shape shape;
 	bool is_of_types;		     /* it has no code */
@@ -32,10 +37,12 @@ struct debug_unit {
 	/* what its first entry says */
 	struct debug_code code;
 	uint64_t base_addr; /* what its ranges are relative to */
-	uint64_t addr_base, str_offsets_base, rnglists_base;
+	uint64_t addr_base, str_offsets_base, rnglists_base, ranges_base;
 	uint64_t lines_off; /* in DEBUG_LINE */
 	bool has_lines;
-	const char *folder; /* DW_AT_comp_dir, or NULL */
+	const char *folder;	/* DW_AT_comp_dir, or NULL */
+	const char *split_name; /* of a skeleton: DW_AT_dwo_name; else NULL */
+	uint64_t split_id;	/* by which both parts know each other */
 };
 
 /* An entry, whose attributes are read one after the other. */

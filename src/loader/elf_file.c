@@ -224,12 +224,12 @@ struct cfi_section elf_file_section_of(Elf_Scn *scn, size_t max)
 	return ret;
 }
 
-struct cfi_section elf_file_section(const struct elf_file *file, const char *name, size_t max)
+static Elf_Scn *section_find(const struct elf_file *file, const char *name)
 {
 	size_t strings;
 
 	if (elf_getshdrstrndx(file->elf, &strings) < 0)
-		return (struct cfi_section){0};
+		return NULL;
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(file->elf, scn));) {
 		const char *found;
 		GElf_Shdr shdr;
@@ -238,9 +238,16 @@ struct cfi_section elf_file_section(const struct elf_file *file, const char *nam
 			continue;
 		found = elf_strptr(file->elf, strings, shdr.sh_name);
 		if (found && strcmp(found, name) == 0)
-			return elf_file_section_of(scn, max);
+			return scn;
 	}
-	return (struct cfi_section){0};
+	return NULL;
+}
+
+struct cfi_section elf_file_section(const struct elf_file *file, const char *name, size_t max)
+{
+	Elf_Scn *scn = section_find(file, name);
+
+	return scn ? elf_file_section_of(scn, max) : (struct cfi_section){0};
 }
 
 bool elf_file_off_of(const struct elf_file *file, uint64_t vaddr, uint64_t *ret_off)
@@ -313,6 +320,8 @@ bool elf_file_open_debug(int fd, const struct elf_file *file, struct elf_file *r
 		if (file->build_id_bytes == ret->build_id_bytes &&
 		    memcmp(file->build_id, ret->build_id, file->build_id_bytes) == 0)
 			return true;
+	} else if (section_find(ret, ".debug_cu_index")) {
+		/* A package of split units is no debug file, and too large to be read for its checksum. */
 	} else if (file->debuglink[0] && file_crc(fd, &crc) == 0 && crc == file->debuglink_crc) {
 		return true;
 	}

@@ -85,11 +85,29 @@ static bool has_id(int fd, const void *id, size_t bytes)
 	return is_it;
 }
 
+/* Distributions have such files in one folder, .dwz, and tell the path from the root or from the file: what follows it. */
+static void other_name(const char *path, char *out, size_t size)
+{
+	static const char folder[] = ".dwz/";
+	const char *at = strstr(path, folder);
+	size_t len;
+
+	out[0] = '\0';
+	if (!at || (at > path && at[-1] != '/'))
+		return;
+	at += strlen(folder);
+	len = strlen(at);
+	/* One that is not harmless as it is would not be found under the changed name. */
+	if (len >= size || text_sanitize(at, len, out, size) != len || memcmp(at, out, len) != 0)
+		out[0] = '\0';
+}
+
 /* Debug information that was moved to another file: is it one of FILES? */
 static void other_find(struct lines_file *file, const struct cache_files *files)
 {
+	const char *path;
 	const void *id;
-	size_t bytes = debug_info_other_id(file->info, &id);
+	size_t bytes = debug_info_other_id(file->info, &id, &path);
 
 	if (bytes == 0 || bytes > sizeof(file->other_id))
 		return;
@@ -99,6 +117,15 @@ static void other_find(struct lines_file *file, const struct cache_files *files)
 			return;
 	memcpy(file->other_id, id, bytes);
 	file->other_id_bytes = (uint8_t)bytes;
+	other_name(path, file->other_name, sizeof(file->other_name));
+}
+
+/* What was split off from units: is its package one of FILES? */
+static void package_find(struct lines_file *file, const struct cache_files *files)
+{
+	for (unsigned int i = 1; i < files->nr; i++)
+		if (debug_info_add_package(file->info, files->all[i]) == 0)
+			return;
 }
 
 /* The debug files first: what a program keeps itself beside them is less. */
@@ -129,8 +156,10 @@ static int file_open(struct lines_file *file, const struct cache_files *files)
 	if (r < 0)
 		return r;
 	r = info_open(file, files, &elf);
-	if (r == 0)
+	if (r == 0) {
 		other_find(file, files);
+		package_find(file, files);
+	}
 	file->head = elf;
 	file->head.elf = NULL;
 	elf_file_close(&elf);
@@ -310,6 +339,8 @@ ssize_t lines_build(struct lines *lines, const struct cache_files *files,
 	}
 	memcpy(reply->build_id, file->other_id, sizeof(reply->build_id));
 	reply->build_id_bytes = file->other_id_bytes;
+	memcpy(reply->debuglink, file->other_name, sizeof(file->other_name));
+	reply->lacks_split = file->info && debug_info_lacks_split(file->info);
 	return (ssize_t)answer_join(&answer);
 }
 

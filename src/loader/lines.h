@@ -24,6 +24,7 @@ struct lines_file {
 	/* the build-id of a file that is not there and has names; 0 bytes: none is missing */
 	uint8_t other_id[20];
 	uint8_t other_id_bytes;
+	char other_name[256]; /* where it may be, below dwz's folder; or "" */
 };
 
 /* Zeroed is a beginning. */
@@ -49,8 +50,8 @@ int lines_at(struct lines_file *file, uint64_t off, struct debug_frame *frame);
 
 /*
  * Say what is at REQUEST's offsets (at most LOADER_NAMES_MAX), of FILES. The answer goes to OUT,
- * which is aligned to 8 bytes; REPLY's build-id is that of another file that is needed. Its
- * length, -E2BIG if OUT_BYTES were too few for one, -ETIME, -ENOMEM, -ENOEXEC. A file without debug
+ * which is aligned to 8 bytes; REPLY's build-id and name are those of another file that is needed, and it says
+ * whether a package of split units is. Its length, -E2BIG if OUT_BYTES were too few for one, -ETIME, -ENOMEM, -ENOEXEC. A file without debug
  * information answers that it knows nothing.
  */
 ssize_t lines_build(struct lines *lines, const struct cache_files *files,

@@ -9,6 +9,7 @@ libloader_a_SOURCES = \
 	src/loader/debug_lines.c src/loader/debug_lines.h \
 	src/loader/debug_ranges.c src/loader/debug_ranges.h \
 	src/loader/debug_scopes.c src/loader/debug_scopes.h \
+	src/loader/debug_split.c src/loader/debug_split.h \
 	src/loader/debug_unit.c src/loader/debug_unit.h \
 	src/loader/debugdata.c \
 	src/loader/demangle.c src/loader/demangle.h \

@@ -23,14 +23,14 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c3bu /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c3cu /* changes with every struct below */
 
 /* What a full table's file must have: it cannot be changed any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 #define LOADER_NAME_BYTES_MAX	     512	/* of one name, with its NUL */
 #define LOADER_NAMES_BYTES_MAX	     (1u << 20) /* of a whole answer to NAMES */
-#define LOADER_DEBUG_MAX	     3 /* debug files of one module, dwz's second one among them */
+#define LOADER_DEBUG_MAX	     4 /* debug files of one module, dwz's second one and a .dwp among them */
 #define LOADER_CODE_BYTES_MAX	     (256u << 10) /* of a function that is disassembled */
 #define LOADER_INSTRUCTIONS_MAX	     65536
 #define LOADER_INSTRUCTION_BYTES_MAX 512 /* of its text, with its NUL */
@@ -107,9 +107,9 @@ struct protocol_reply {
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
 	uint8_t has_symtab;
-	uint8_t is_refused; /* a part of the file, unpacked, is too large to be honest */
-	uint8_t pad2;
-	uint32_t jit_count; /* JIT: pieces of code with a name */
+	uint8_t is_refused;  /* a part of the file, unpacked, is too large to be honest */
+	uint8_t lacks_split; /* LINES: what was split off from units is not there */
+	uint32_t jit_count;  /* JIT: pieces of code with a name */
 	uint8_t jit_has_changed, jit_is_late, jit_has_frames, pad3;
 	uint64_t jit_left_out, jit_changed_ns;
 	char debuglink[256];

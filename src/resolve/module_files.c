@@ -46,7 +46,7 @@ int resolve_ask(struct resolver *s, const struct broker_file_request *request)
 }
 
 /*
- * What to ask the broker of KIND about the file of MODULE. Process 12 maps libz.so.1, inode 77 of
+ * Example: process 12 maps libz.so.1, inode 77 of
  * device 8:1, at 7f10..7f2a, and its table said that build-id ab12 belongs to libz.so.1.debug:
  *
  *	MAPPED      tag 9, process 12 started at 5021, 7f10..7f2a, inode 77 of 8:1, seen at 3.2 s
@@ -55,8 +55,8 @@ int resolve_ask(struct resolver *s, const struct broker_file_request *request)
  *
  * Each kind reads its own fields only, so all are filled in that are known.
  */
-static struct broker_file_request request_of(const struct resolver *s, uint32_t module,
-					     enum broker_file_kind kind)
+struct broker_file_request resolve_request_of(const struct resolver *s, uint32_t module,
+					      enum broker_file_kind kind)
 {
 	const struct module *m = procs_module(s->procs, module);
 	const struct file *file = &s->files[module];
@@ -85,7 +85,7 @@ static struct broker_file_request request_of(const struct resolver *s, uint32_t 
 
 int resolve_ask_mapped(struct resolver *s, uint32_t module)
 {
-	struct broker_file_request request = request_of(s, module, BROKER_MAPPED);
+	struct broker_file_request request = resolve_request_of(s, module, BROKER_MAPPED);
 
 	s->files[module].asked_ns = s->now_ns;
 	return resolve_ask(s, &request);
@@ -122,7 +122,7 @@ void resolve_file_failed(struct resolver *s, uint32_t module, enum stack_end end
 
 static void ask_debug(struct resolver *s, uint32_t module, enum broker_file_kind kind)
 {
-	struct broker_file_request request = request_of(s, module, kind);
+	struct broker_file_request request = resolve_request_of(s, module, kind);
 
 	s->files[module].state = FILE_DEBUG;
 	if (resolve_ask(s, &request) == 0)
@@ -239,6 +239,8 @@ uint32_t resolve_bad_files(const struct resolver *s, bool is_broker_well,
 			why = m->why;
 		if (!why && m->unwind.table.is_expensive)
 			why = "its unwind information takes too long";
+		if (!why && s->files[id].lacks_split)
+			why = "no .dwp beside it: inlined functions are not known";
 		if (!why)
 			continue;
 		if (nr < max)

@@ -9,6 +9,7 @@
 #include "src/resolve/resolver.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LINES_BATCH_MAX	  128u
@@ -57,26 +58,86 @@ void resolve_ask_lines(struct resolver *s)
 		ask_lines(s, module, offs, nr);
 }
 
-/* --- dwz's second file --- */
+/* --- files with a part of the debug information --- */
 
-/* Names are in another file, which REPLY tells: is that still to come? It is asked for by its build-id, once. */
+/* Dwz has moved names to another file, which REPLY tells: is that still to come? It is asked for once. */
 static bool waits_for_other(struct resolver *s, const struct loader_reply *reply)
 {
-	struct broker_file_request request = {
-		.kind = BROKER_DEBUG,
-		.tag = reply->module | RESOLVE_TAG_OTHER,
-		.build_id_bytes = reply->build_id_bytes,
-	};
-	struct file *file = resolver_file(s, reply->module);
+	struct broker_file_request request;
+	struct file *file = &s->files[reply->module];
 
-	if (!file || reply->module < PROC_MODULE_FIRST || reply->status != LOADER_OK ||
-	    reply->build_id_bytes == 0)
-		return false;
 	if (file->other == OTHER_UNSEEN) {
+		procs_find_mapper(s->procs, &file->where);
+		request = resolve_request_of(s, reply->module, BROKER_DWZ);
+		request.tag |= RESOLVE_TAG_OTHER;
+		request.build_id_bytes = reply->build_id_bytes;
 		memcpy(request.build_id, reply->build_id, sizeof(request.build_id));
+		snprintf(request.name, sizeof(request.name), "%s", reply->debuglink);
 		file->other = resolve_ask(s, &request) == 0 ? OTHER_ASKED : OTHER_DONE;
 	}
 	return file->other == OTHER_ASKED;
+}
+
+/* What was split off from units: in FILE.dwp, beside the file or where its debug file may be. False: it has no such name. */
+static bool package_request(const struct resolver *s, uint32_t module,
+			    struct broker_file_request *ret)
+{
+	static const char deleted[] = " (deleted)", ending[] = ".dwp";
+	const struct file *file = &s->files[module];
+	const char *path = procs_module(s->procs, module)->raw_path, *name;
+	size_t len;
+
+	*ret = resolve_request_of(s, module, BROKER_DEBUGLINK);
+	ret->tag |= RESOLVE_TAG_PACKAGE;
+	name = file->is_package_linked ? file->debuglink : path ? strrchr(path, '/') : NULL;
+	if (!name || !*name)
+		return false;
+	name += *name == '/';
+	len = strlen(name);
+	if (len > strlen(deleted) && strcmp(name + len - strlen(deleted), deleted) == 0)
+		len -= strlen(deleted);
+	return snprintf(ret->name, sizeof(ret->name), "%.*s%s", (int)len, name, ending) <
+	       (int)sizeof(ret->name);
+}
+
+static bool waits_for_package(struct resolver *s, uint32_t module)
+{
+	struct file *file = &s->files[module];
+	struct broker_file_request request;
+
+	if (file->package == OTHER_UNSEEN) {
+		procs_find_mapper(s->procs, &file->where);
+		file->is_package_linked = false;
+		file->package =
+			package_request(s, module, &request) && resolve_ask(s, &request) == 0
+				? OTHER_ASKED
+				: OTHER_DONE;
+	}
+	return file->package == OTHER_ASKED;
+}
+
+/* Parts of the debug information of REPLY's file are elsewhere: are they still to come? */
+static bool waits_for_parts(struct resolver *s, const struct loader_reply *reply)
+{
+	struct file *file = resolver_file(s, reply->module);
+	bool waits = false;
+
+	if (!file || reply->module < PROC_MODULE_FIRST || reply->status != LOADER_OK)
+		return false;
+	if (reply->build_id_bytes > 0)
+		waits |= waits_for_other(s, reply);
+	if (reply->lacks_split)
+		waits |= waits_for_package(s, reply->module);
+	file->lacks_split = reply->lacks_split && file->package == OTHER_DONE;
+	return waits;
+}
+
+/* The file of REPLY is the part that STATE is of. */
+static void part_take(struct resolver *s, struct broker_file_reply *reply, enum other_file *state)
+{
+	*state = OTHER_DONE;
+	if (reply->status == 0)
+		loader_add_debug(s->loader, (uint32_t)reply->tag, steal_fd(&reply->fd));
 }
 
 void resolve_take_other(struct resolver *s, struct broker_file_reply *reply)
@@ -84,18 +145,31 @@ void resolve_take_other(struct resolver *s, struct broker_file_reply *reply)
 	struct file *file = resolver_file(s, (uint32_t)reply->tag);
 
 	/* It may have been closed and opened again meanwhile: then it is asked for again. */
-	if (!file || file->other != OTHER_ASKED)
+	if (file && file->other == OTHER_ASKED)
+		part_take(s, reply, &file->other);
+}
+
+void resolve_take_package(struct resolver *s, struct broker_file_reply *reply)
+{
+	struct file *file = resolver_file(s, (uint32_t)reply->tag);
+	struct broker_file_request request;
+
+	if (!file || file->package != OTHER_ASKED)
 		return;
-	file->other = OTHER_DONE;
-	if (reply->status == 0)
-		loader_add_debug(s->loader, (uint32_t)reply->tag, steal_fd(&reply->fd));
+	if (reply->status < 0 && !file->is_package_linked && file->debuglink[0]) {
+		file->is_package_linked = true;
+		if (package_request(s, (uint32_t)reply->tag, &request) &&
+		    resolve_ask(s, &request) == 0)
+			return;
+	}
+	part_take(s, reply, &file->package);
 }
 
 /* --- answers --- */
 
 void resolve_take_lines(struct resolver *s, const struct loader_reply *reply)
 {
-	bool waits = waits_for_other(s, reply);
+	bool waits = waits_for_parts(s, reply);
 
 	assert(reply->nr_answered <= reply->nr_places);
 	if (s->nr_line_batches > 0)

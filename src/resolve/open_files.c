@@ -138,7 +138,7 @@ void resolve_opened(struct resolver *s, uint32_t module, const struct broker_fil
 	file->is_open = true;
 	file->lost_until_ns = 0;
 	file->reopens = false;
-	file->other = OTHER_UNSEEN;
+	file->other = file->package = OTHER_UNSEEN;
 	file->uid = reply->uid;
 	file->used_ns = s->now_ns;
 	file->dev = reply->dev;

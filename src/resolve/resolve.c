@@ -29,6 +29,8 @@ static void take_reply(struct resolver *s, struct broker_file_reply *reply)
 		resolve_jit_take_file(s, reply);
 	else if (reply->tag & RESOLVE_TAG_OTHER)
 		resolve_take_other(s, reply);
+	else if (reply->tag & RESOLVE_TAG_PACKAGE)
+		resolve_take_package(s, reply);
 	else if (is_module && (reply->kind == BROKER_MAPPED || reply->kind == BROKER_PATH))
 		resolve_take_mapped(s, reply);
 	else if (is_module && (reply->kind == BROKER_DEBUG || reply->kind == BROKER_DEBUGLINK))

@@ -42,15 +42,16 @@ enum file_state {
 	FILE_FAILED,  /* there will be no names */
 };
 
-/* Dwz's second file, in which names of a file's debug information are. */
+/* A file in which a part of a file's debug information is. */
 enum other_file {
 	OTHER_UNSEEN, /* or not needed */
 	OTHER_ASKED,  /* the broker */
 	OTHER_DONE,   /* it is at the loader's client, or there is none */
 };
 
-/* In a request's tag beside the module: it is the second file that is asked for. */
-#define RESOLVE_TAG_OTHER (1ull << 32)
+/* In a request's tag beside the module: dwz's second file is asked for, or the package of split units. */
+#define RESOLVE_TAG_OTHER   (1ull << 32)
+#define RESOLVE_TAG_PACKAGE (1ull << 33)
 
 struct file {
 	enum file_state state;
@@ -64,12 +65,14 @@ struct file {
 	bool fetch_asked, fetch_waits; /* a debug file from the network: ever, and not sent yet */
 	bool is_preferred;	       /* see resolve_prefer() */
 	/* see open_files.c */
-	bool is_open;	  /* the loader's client has its descriptor */
-	bool reopens;	  /* names wait until it is open again */
-	bool has_debug;	  /* with a debug file of this machine */
-	bool has_fetched; /* with one from the network */
-	enum other_file other;
-	uint32_t uid; /* of the process it was opened from */
+	bool is_open;			/* the loader's client has its descriptor */
+	bool reopens;			/* names wait until it is open again */
+	bool has_debug;			/* with a debug file of this machine */
+	bool has_fetched;		/* with one from the network */
+	enum other_file other, package; /* dwz's second one; .dwp */
+	bool is_package_linked; /* it is asked for beside the debug file, after the file itself */
+	bool lacks_split;	/* what was split off from units is not there */
+	uint32_t uid;		/* of the process it was opened from */
 	uint64_t used_ns;
 	uint64_t lost_until_ns;	  /* it could not be opened again: not tried before */
 	uint64_t dev, ino, bytes; /* which file it is */
@@ -207,6 +210,9 @@ extern const char resolve_another_build[], resolve_hangs[];
 struct file *resolver_file(struct resolver *s, uint32_t module);
 /* Ask the broker; its answer is counted on. 0 or -errno. */
 int resolve_ask(struct resolver *s, const struct broker_file_request *request);
+/* What to ask the broker of KIND about the file of MODULE, with all that is known of it. */
+struct broker_file_request resolve_request_of(const struct resolver *s, uint32_t module,
+					      enum broker_file_kind kind);
 /* Ask the broker for MODULE's file where it was last seen mapped. 0 or -errno. */
 int resolve_ask_mapped(struct resolver *s, uint32_t module);
 /* From now on MODULE's file is FILE_DONE or FILE_FAILED: its pending names are looked at in this step. */
@@ -295,8 +301,9 @@ void resolve_take_made_code(struct resolver *s, struct broker_file_reply *reply)
 /* Ask what is inlined where that is wanted. */
 void resolve_ask_lines(struct resolver *s);
 void resolve_take_lines(struct resolver *s, const struct loader_reply *reply);
-/* The broker's answer about the second file, in which names are. */
+/* The broker's answer about a file with a part of the debug information, told by RESOLVE_TAG_... */
 void resolve_take_other(struct resolver *s, struct broker_file_reply *reply);
+void resolve_take_package(struct resolver *s, struct broker_file_reply *reply);
 
 /* --- origin_live.c --- */
 

@@ -33,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct debug_info *info = NULL;
 	struct elf_file code;
 	int before = free_descriptor(), fd;
+	const char *path;
 	const void *id;
 
 	if (in.bad)
@@ -41,12 +42,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	deadline_set(CPU_MAX_NS);
 	if (elf_file_open(fd, &code) == 0) {
 		if (debug_info_open(fd, &code, &info) == 0) {
-			use(debug_info_other_id(info, &id));
+			if (debug_info_other_id(info, &id, &path) > 0)
+				use(strlen(path));
 			debug_info_add_other(info, fd);
+			debug_info_add_package(info, fd);
 			for (size_t i = 0; i < code.nr_segments; i++)
 				for (uint64_t k = 0; k < ADDRS_EACH; k++)
 					look(info, code.segments[i].vaddr + k * step);
 			use(debug_info_bytes(info));
+			use(debug_info_lacks_split(info));
 			debug_info_free(info);
 		}
 		elf_file_close(&code);
