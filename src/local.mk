@@ -78,7 +78,7 @@ tests_have_perf_SOURCES = tests/have_perf.c
 
 SCRIPT_TESTS += tests/test_main_batch.sh tests/test_main_bootstrap.sh tests/test_main_bundle.sh tests/test_main_completion.sh tests/test_main_docs.sh \
 	tests/test_main_conformance.py tests/test_main_json.sh tests/test_main_peer.sh tests/test_main_pprof.sh \
-	tests/test_main_inlined.sh tests/test_main_privileges.sh tests/test_main_recording.sh tests/test_main_screen.sh tests/test_main_script.sh \
+	tests/test_main_inlined.sh tests/test_main_privileges.sh tests/test_main_recipes.sh tests/test_main_recording.sh tests/test_main_screen.sh tests/test_main_script.sh \
 	tests/test_main_speedscope.sh
 
 UNIT_TESTS += tests/test_main_keys

@@ -72,6 +72,7 @@ EXTRA_DIST += \
 	tests/read_pprof.py \
 	tests/read_script.py \
 	tests/read_speedscope.js \
+	tests/recipes_server.py \
 	tests/live_lib.sh \
 	tests/loads.sh \
 	tests/serve_files.py \
