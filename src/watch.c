@@ -58,8 +58,11 @@ static int write_archive(struct watch *w, const struct snapshot *s, struct err *
 
 void watch_take(struct watch *w, const struct snapshot *s)
 {
+	char doubt[ERR_TEXT_MAX];
 	struct err err = {0};
 
+	if (trigger_doubt(w->trigger, s, doubt, sizeof(doubt)))
+		w->say(doubt);
 	if (!trigger_look(w->trigger, s, !w->is_writing))
 		return;
 	memcpy(w->why, w->trigger->why, sizeof(w->why));

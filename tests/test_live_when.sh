@@ -70,6 +70,10 @@ batch "$tmp/user" SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody
 for file in "$tmp"/user/*.tar; do
 	[ "$(stat -c '%u %a' "$file")" = '65534 600' ] || fail "$file: $(stat -c '%u %a' "$file")"
 done
+# Of an event that tells no time the condition is not watched in silence.
+start "$STACKTOP" -b -d 0.3 -p "$load" -e page-faults -c 1 --when='cpu>80' >"$tmp/out" 2>"$tmp/said"
+wait_for 40 says '^stacktop: cpu>80 cannot be told with -c of page-faults: use -F, or -e cpu-clock$' 1 || fail "it says: $(cat "$tmp/said")"
+kill -TERM "$last_pid"
 pass 'batch mode'
 
 rm -f "$tmp"/root/*

@@ -177,6 +177,34 @@ static void what_is_not_known_is_not_true(void **state)
 	snapshot_free(s);
 }
 
+/* "cpu" with a period of what is no clock: that is said, once, with what helps. */
+static void what_cannot_be_known_is_said(void **state)
+{
+	struct when whens[2];
+	struct snapshot *s = make();
+	struct trigger trigger;
+	struct err err = {0};
+	char text[128] = "";
+
+	(void)state;
+	assert_int_equal(when_parse("--when", "lost>0", &whens[0], &err), 0);
+	assert_int_equal(when_parse("--when", "cpu>80", &whens[1], &err), 0);
+	trigger_init(&trigger, whens, 2, 10);
+	assert_false(trigger_doubt(&trigger, s, text, sizeof(text)));
+	s->settings.freq_asked_hz = 0;
+	s->settings.event = add_text(s, "task-clock");
+	assert_false(trigger_doubt(&trigger, s, text, sizeof(text)));
+	s->settings.event = add_text(s, "page-faults");
+	trigger.nr_whens = 1;
+	assert_false(trigger_doubt(&trigger, s, text, sizeof(text)));
+	trigger.nr_whens = 2;
+	assert_true(trigger_doubt(&trigger, s, text, sizeof(text)));
+	assert_string_equal(
+		text, "cpu>80 cannot be told with -c of page-faults: use -F, or -e cpu-clock");
+	assert_false(trigger_doubt(&trigger, s, text, sizeof(text)));
+	snapshot_free(s);
+}
+
 static void it_fires_when_it_becomes_true(void **state)
 {
 	static const struct {
@@ -287,6 +315,7 @@ int main(void)
 		cmocka_unit_test(each_word_is_what_it_says),
 		cmocka_unit_test(the_time_of_a_clock_is_its_weight),
 		cmocka_unit_test(what_is_not_known_is_not_true),
+		cmocka_unit_test(what_cannot_be_known_is_said),
 		cmocka_unit_test(it_fires_when_it_becomes_true),
 		cmocka_unit_test(it_waits_for_its_moment),
 		cmocka_unit_test(a_fault_is_named_by_its_place),

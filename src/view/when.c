@@ -165,14 +165,20 @@ static uint64_t covered_ns(const struct snapshot *s)
 	return s->window_end_ns - MIN(s->window_start_ns, s->window_end_ns);
 }
 
+static bool is_clock(const struct snapshot *s)
+{
+	const char *event = snapshot_text(s, s->settings.event);
+
+	return strncmp(event, "cpu-clock", 9) == 0 || strncmp(event, "task-clock", 10) == 0;
+}
+
 /* Clocks count the time itself; of other events only how often they are to come while a CPU is busy is known. */
 static double cpu_of(const struct snapshot *s)
 {
 	const struct snap_settings *set = &s->settings;
-	const char *event = snapshot_text(s, set->event);
 	double time_s = (double)covered_ns(s) / (double)NS_PER_SEC * set->cpus_sampled;
 
-	if (strncmp(event, "cpu-clock", 9) == 0 || strncmp(event, "task-clock", 10) == 0)
+	if (is_clock(s))
 		return percent((double)s->total / (double)NS_PER_SEC, time_s);
 	return percent((double)s->nr_samples * MAX(set->rate_divisor, 1u) * MAX(set->thinning, 1u),
 		       set->freq_asked_hz * time_s);
@@ -300,6 +306,21 @@ bool trigger_look(struct trigger *t, const struct snapshot *s, bool can_write)
 	t->last_ns = s->time_ns;
 	t->nr_fired++;
 	return true;
+}
+
+bool trigger_doubt(struct trigger *t, const struct snapshot *s, char *out, size_t size)
+{
+	if (t->has_doubted || is_clock(s) || s->settings.freq_asked_hz > 0)
+		return false;
+	for (uint32_t i = 0; i < t->nr_whens; i++) {
+		if (t->whens[i].what != WHEN_CPU)
+			continue;
+		t->has_doubted = true;
+		snprintf(out, size, "%s cannot be told with -c of %s: use -F, or -e cpu-clock",
+			 t->whens[i].text, snapshot_text(s, s->settings.event));
+		return true;
+	}
+	return false;
 }
 
 void trigger_text(const struct trigger *t, char *out, size_t size)

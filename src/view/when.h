@@ -59,6 +59,7 @@ struct trigger {
 	uint64_t lost, dropped;	  /* at the last look */
 	uint64_t due_ns, last_ns; /* since when it is due, 0: it is not; when it fired last */
 	char why[WHEN_TEXT_MAX];  /* the conditions that made it due */
+	bool has_doubted;
 };
 
 /* WHENS is kept; at most WHEN_MAX. */
@@ -68,6 +69,9 @@ void trigger_init(struct trigger *trigger, const struct when *whens, uint32_t nr
  * waits a moment for names and tables, and as long as CAN_WRITE is false.
  */
 bool trigger_look(struct trigger *trigger, const struct snapshot *snapshot, bool can_write);
+/* True once: a condition can never become true as SNAPSHOT is sampled; which, and what helps, into OUT. */
+bool trigger_doubt(struct trigger *trigger, const struct snapshot *snapshot, char *out,
+		   size_t size);
 /* "watches cpu>80, lost>0: 2 of 10 written" */
 void trigger_text(const struct trigger *trigger, char *out, size_t size);
 
