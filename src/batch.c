@@ -12,6 +12,8 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
+#include "src/base/progress.h"
+#include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/model/snapshot.h"
 #include "src/out/out.h"
@@ -44,6 +46,9 @@
 #define BUNDLE_STEP_NS	(500 * NS_PER_MSEC)
 #define WATCH_NS	(50 * NS_PER_MSEC) /* between looks whether evidence is written */
 #define BUFFER_BYTES	(256u << 10)	   /* a json document has some MB: few writes */
+/* The line of progress. */
+#define NAME_COLUMNS 24
+#define PROGRESS_NS  (250 * NS_PER_MSEC)
 
 struct batch {
 	const struct batch_config *config;
@@ -53,6 +58,7 @@ struct batch {
 	struct snapshot *before;
 	struct baseline *before_rows;
 	int signal_fd;
+	uint64_t began_ns;
 	uint64_t block_ns; /* when the next block is due */
 	uint64_t check_ns; /* when a snapshot is asked for, block or not */
 	uint64_t nr_blocks;
@@ -75,6 +81,7 @@ struct batch {
 	char not_shown[ERR_TEXT_MAX]; /* of a recording */
 	int error;		      /* of the stream */
 	bool is_short;		      /* of memory: a snapshot could not be made */
+	uint64_t shown_ns;	      /* when progress was shown, 0: it is not */
 };
 
 void batch_signals(sigset_t *ret)
@@ -95,6 +102,35 @@ static uint64_t settle_max_ns(const struct batch *b)
 static uint64_t closing_until_ns(const struct batch *b)
 {
 	return b->closing_ns + settle_max_ns(b) + CLOSING_MORE_NS;
+}
+
+/* --- how far a recording is read --- */
+
+static void end_progress(struct batch *b)
+{
+	if (b->shown_ns)
+		b->config->show("");
+	b->shown_ns = 0;
+}
+
+static void show_progress(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
+{
+	const struct snap_recording *r = &snapshot->recording;
+	char name[NAME_COLUMNS * 4 + 1], progress[96], text[256];
+
+	if (!b->config->show || b->closing_ns || !r->is_reading) {
+		end_progress(b);
+		return;
+	}
+	if (b->shown_ns && time_ns - b->shown_ns < PROGRESS_NS)
+		return;
+	b->shown_ns = time_ns;
+	text_elide(snapshot_text(snapshot, r->file), NAME_COLUMNS, NAME_COLUMNS / 2, name,
+		   sizeof(name));
+	progress_text(r->done_bytes, r->total_bytes, time_ns - b->began_ns, progress,
+		      sizeof(progress));
+	snprintf(text, sizeof(text), "%s: %s  Ctrl-C:stop", name, progress);
+	b->config->show(text);
 }
 
 /* --- blocks --- */
@@ -387,6 +423,7 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 	if (!snapshot)
 		return;
 	b->is_asked = false;
+	show_progress(b, snapshot, time_ns);
 	if (b->config->watch)
 		watch_take(b->config->watch, snapshot);
 	choose_function(b, snapshot, time_ns);
@@ -595,6 +632,7 @@ static int finish(struct batch *b, struct err *err)
 {
 	const struct options *o = b->config->options;
 
+	end_progress(b);
 	send_command(b, COMMAND_QUIT, 0);
 	if (b->config->watch)
 		watch_end(b->config->watch);
@@ -632,10 +670,11 @@ int batch_run(const struct batch_config *config, struct channel *channel, struct
 	/* Which function is meant is looked for early as well. */
 	bool looks_often = config->options->nr_pids || config->options->nr_tids ||
 			   config->options->user || config->options->annotate ||
-			   config->options->butterfly || config->watch;
+			   config->options->butterfly || config->watch || config->show;
 	struct batch batch = {
 		.config = config,
 		.channel = channel,
+		.began_ns = time_ns,
 		.block_ns = time_ns + config->options->delay_ns,
 		.check_ns = looks_often ? time_ns + CHECK_NS : UINT64_MAX,
 		.looks_often = looks_often,

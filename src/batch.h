@@ -21,6 +21,8 @@ struct batch_config {
 	struct launch *launch;	       /* the command, or NULL */
 	struct watch *watch;	       /* of --when, or NULL */
 	void (*say)(const char *text); /* one line for the person, beside the stream */
+	/* How far a recording is read; the next text takes its place, "" leaves nothing. NULL: nobody looks on. */
+	void (*show)(const char *text);
 };
 
 /* The signals that batch mode takes itself: to be blocked before any thread is started. */

@@ -320,7 +320,7 @@ int bundle_archive(FILE *stream, const struct snapshot *snapshot, const char *na
 	snprintf(folder, sizeof(folder), "%.*s",
 		 (int)MIN(strlen(base) - strlen(BUNDLE_ENDING), sizeof(folder) - 1), base);
 	errno = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0 && !ferror(stream); i++) {
 		struct part part = part_of(snapshot, i, min_pct, ascii);
 
 		part.is_archive = true;

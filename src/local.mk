@@ -68,6 +68,11 @@ tests_test_main_output_SOURCES = tests/test_main_output.c
 tests_test_main_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_main_output_LDADD = libmain.a libbroker.a $(LINK_OUT) $(SECCOMP_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/test_main_report
+tests_test_main_report_SOURCES = tests/test_main_report.c
+tests_test_main_report_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_main_report_LDADD = libmain.a $(LINK_BROKER) $(LINK_OUT) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/test_main_launch
 tests_test_main_launch_SOURCES = tests/test_main_launch.c
 tests_test_main_launch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -36,6 +36,12 @@ static void say(const char *text)
 	fprintf(stderr, "stacktop: %s\n", text);
 }
 
+/* The line of progress on a terminal: each takes the place of the one before. */
+static void show(const char *text)
+{
+	fprintf(stderr, "\r%s\033[K", text);
+}
+
 static void say_err(const struct err *err)
 {
 	if (err->code == 0)
@@ -149,7 +155,8 @@ static int run(int argc, char **argv)
 		status = flush_output();
 	} else {
 		if (choose_target(&options, &status, &err))
-			status = session_run(&options, say, &err);
+			status = session_run(&options, say, isatty(STDERR_FILENO) ? show : NULL,
+					     &err);
 		say_err(&err);
 	}
 	options_done(&options);

@@ -61,6 +61,7 @@
 struct session {
 	const struct options *options;
 	void (*say)(const char *text);
+	void (*show)(const char *text); /* or NULL */
 	bool is_batch;
 	char **env; /* as we were started */
 	struct identity workers, invoker;
@@ -533,12 +534,55 @@ static bool is_ascii(void)
 	return strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }
 
-static int render_by_name(FILE *stream, const struct snapshot *snapshot,
-			  const struct view_query *query, const char *name)
+/* What is made into a report; SNAPSHOT's own fields as they were: the screen's may change. */
+struct making {
+	struct snapshot *holder, snapshot;
+	struct view_query query;
+	char *name;
+};
+
+static int make_report(FILE *stream, void *context)
 {
-	if (bundle_is_archive(name))
-		return bundle_archive(stream, snapshot, name, ARCHIVE_MIN_PCT, is_ascii());
-	return out_by_name(stream, snapshot, query, name);
+	const struct making *making = context;
+
+	if (bundle_is_archive(making->name))
+		return bundle_archive(stream, &making->snapshot, making->name, ARCHIVE_MIN_PCT,
+				      is_ascii());
+	return out_by_name(stream, &making->snapshot, &making->query, making->name);
+}
+
+static void free_making(void *context)
+{
+	struct making *making = context;
+
+	snapshot_free(making->holder);
+	free(making->name);
+	free(making);
+}
+
+static int save_as(void *context, const char *name, struct snapshot *snapshot,
+		   const struct view_query *query, struct err *err)
+{
+	struct making *making;
+
+	if (!bundle_is_archive(name) && !out_has_format(name))
+		return -ENOENT;
+	making = malloc(sizeof(*making));
+	if (!making)
+		return err_set(err, -ENOMEM, "no memory for the report");
+	making->holder = snapshot_hold(snapshot);
+	making->snapshot = *snapshot;
+	making->query = *query;
+	making->name = strdup(name);
+	if (!making->name) {
+		free_making(making);
+		return err_set(err, -ENOMEM, "no memory for the report");
+	}
+	return report_writer_make(context, name,
+				  &(struct report_source){.make = make_report,
+							  .done = free_making,
+							  .context = making},
+				  err);
 }
 
 static int save(void *context, const char *name, const void *data, size_t len, struct err *err)
@@ -556,7 +600,26 @@ static int save_poll(void *context, struct err *err)
 	return report_writer_poll(context, err);
 }
 
+static void save_stop(void *context)
+{
+	report_writer_stop(context);
+}
+
+static uint64_t save_done_bytes(void *context, uint64_t *ret_total_bytes)
+{
+	return report_writer_done_bytes(context, ret_total_bytes);
+}
+
 /* --- run and end --- */
+
+/* While a recording is read, unless what is written meanwhile stands on a terminal. */
+static bool shows_progress(const struct session *s)
+{
+	const struct options *o = s->options;
+
+	return o->input && (s->bundle || !isatty(fileno(s->output.stream)) ||
+			    !(o->delay_given || options_has_samples(o)));
+}
 
 static int run_batch(struct session *s, struct err *err)
 {
@@ -575,6 +638,7 @@ static int run_batch(struct session *s, struct err *err)
 		.launch = s->launch,
 		.watch = s->options->nr_whens ? &watch : NULL,
 		.say = s->say,
+		.show = shows_progress(s) ? s->show : NULL,
 	};
 
 	return batch_run(&config, s->channel, err);
@@ -596,10 +660,12 @@ static int run_screen(struct session *s, struct err *err)
 		.no_color = s->options->no_color,
 		.max_bytes_per_s = s->options->max_bytes_per_s,
 		.render = out_report,
-		.render_as = render_by_name,
 		.report_name = report_name,
 		.save = save,
+		.save_as = save_as,
 		.save_poll = save_poll,
+		.save_stop = save_stop,
+		.save_done_bytes = save_done_bytes,
 		.trigger = s->options->nr_whens ? &s->trigger : NULL,
 		.context = s->writer,
 		.save_settings = s->options->settings ? save_settings : NULL,
@@ -711,11 +777,13 @@ bool session_is_batch(const struct options *options)
 	return options->batch || !isatty(STDOUT_FILENO);
 }
 
-int session_run(const struct options *options, void (*say)(const char *text), struct err *err)
+int session_run(const struct options *options, void (*say)(const char *text),
+		void (*show)(const char *text), struct err *err)
 {
 	struct session s = {
 		.options = options,
 		.say = say,
+		.show = show,
 		.is_batch = session_is_batch(options),
 		.status = 1,
 		.input = INPUT_NONE,

@@ -14,8 +14,9 @@ bool session_is_batch(const struct options *options);
 
 /*
  * Run until the person, the command, the targets or a signal ends it. SAY shows one line
- * beside the output. Returns the exit status; ERR (code 0: none) is for the person.
+ * beside the output, SHOW one that its next one replaces ("": with nothing; NULL: nobody looks on). Returns the exit status; ERR (code 0: none) is for the person.
  */
-int session_run(const struct options *options, void (*say)(const char *text), struct err *err);
+int session_run(const struct options *options, void (*say)(const char *text),
+		void (*show)(const char *text), struct err *err);
 
 #endif

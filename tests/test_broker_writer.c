@@ -9,6 +9,8 @@
 #include <sched.h>
 #include <sys/mount.h>
 
+#define LARGE_BYTES (8 << 20)
+
 static char folder[32];
 static int dir;
 static int writer;
@@ -214,6 +216,32 @@ static void writer_is_a_process_without_privileges(void **state)
 	close(memfd);
 }
 
+/* Stopped before it is done nothing stays; a stop that comes too late changes nothing. */
+static void what_is_stopped_is_removed(void **state)
+{
+	char *data = calloc(1, LARGE_BYTES);
+	int memfd = memfd_sealed("report", data, LARGE_BYTES);
+	int r = 0;
+
+	(void)state;
+	for (int i = 0; i < 100 && r == 0; i++) {
+		assert_int_equal(writer_ask(writer, "stacktop-x.txt", memfd), 0);
+		writer_stop(writer);
+		r = writer_answer(writer, PATIENCE_MS);
+		assert_int_equal(count_files(), r == 0);
+		if (r == 0)
+			assert_int_equal(unlinkat(dir, "stacktop-x.txt", 0), 0);
+	}
+	assert_int_equal(r, -ECANCELED);
+	writer_stop(writer);
+	assert_int_equal(save("stacktop-x.txt", memfd), 0);
+	assert_int_equal(lseek(memfd, 0, SEEK_CUR), LARGE_BYTES); /* how far it is */
+	assert_int_equal(count_files(), 1);
+	assert_int_equal(unlinkat(dir, "stacktop-x.txt", 0), 0);
+	free(data);
+	close(memfd);
+}
+
 /* What -o has made is removed by whoever may still do that, and nothing else is. */
 static void output_is_removed_on_request(void **state)
 {
@@ -267,6 +295,7 @@ static int run(void)
 		cmocka_unit_test(no_half_file_stays),
 		cmocka_unit_test(full_disk_is_told),
 		cmocka_unit_test(writer_is_a_process_without_privileges),
+		cmocka_unit_test(what_is_stopped_is_removed),
 		cmocka_unit_test(output_is_removed_on_request),
 	};
 

@@ -194,6 +194,20 @@ status=$?
 expect_status 0 "a pipe that grows"
 says "a pipe that grows" "$tmp/out" '"samples":1414,"shown":true'
 # shellcheck disable=SC2002 # a pipe, not a file that could be read twice
+# Whoever looks on sees how much was read, and nothing of that when it is over.
+if command -v script >/dev/null; then
+	mkfifo "$tmp/slow"
+	printf '%q -b -i - <%q >%q\n' "$STACKTOP" "$tmp/slow" "$tmp/out" >"$tmp/reading.sh"
+	start script -qefc "sh $tmp/reading.sh" "$tmp/seen" >/dev/null </dev/null
+	exec 8>"$tmp/slow"
+	head -c 100000 "$gcc" >&8
+	wait_for 30 grep -q 'standard input: .* so far.*Ctrl-C:stop' "$tmp/seen" || fail "no progress is shown: $(cat "$tmp/seen")"
+	tail -c +100001 "$gcc" >&8
+	exec 8>&-
+	wait "$last_pid" || fail "with progress: exit status $?"
+	says "the block after it" "$tmp/out" " 45 samples"
+	tr -d '\n\r' <"$tmp/seen" | grep -q "stop$(printf '\033')\[K$(printf '\033')\[K" || fail "progress stays: $(cat -v "$tmp/seen")"
+fi
 cat "$gcc" | timeout 60 "$STACKTOP" -b -i - --format=samples >"$tmp/out" 2>"$tmp/said"
 status=$?
 expect_status 0 "file mode from a pipe"

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +72,7 @@ static void a_report_is_whole_and_private(void **state)
 	struct stat st;
 	mode_t mask = umask(0777);
 
-	assert_int_equal(out_save(dir->fd, "a", "hello", 5, &err), 0);
+	assert_int_equal(out_save(dir->fd, "a", "hello", 5, NULL, &err), 0);
 	umask(mask);
 	assert_int_equal(fstatat(dir->fd, "a", &st, 0), 0);
 	assert_int_equal(st.st_mode, S_IFREG | 0600);
@@ -85,8 +87,8 @@ static void nothing_is_overwritten(void **state)
 	struct err err = {0};
 	char text[16];
 
-	assert_int_equal(out_save(dir->fd, "a", "first", 5, &err), 0);
-	assert_int_equal(out_save(dir->fd, "a", "second", 6, &err), -EEXIST);
+	assert_int_equal(out_save(dir->fd, "a", "first", 5, NULL, &err), 0);
+	assert_int_equal(out_save(dir->fd, "a", "second", 6, NULL, &err), -EEXIST);
 	assert_non_null(strstr(err.text, "a exists already"));
 	read_back(dir, "a", text, sizeof(text));
 	assert_string_equal(text, "first");
@@ -98,7 +100,7 @@ static void no_link_is_followed(void **state)
 	struct err err = {0};
 
 	assert_int_equal(symlinkat("victim", dir->fd, "link"), 0);
-	assert_int_equal(out_save(dir->fd, "link", "x", 1, &err), -EEXIST);
+	assert_int_equal(out_save(dir->fd, "link", "x", 1, NULL, &err), -EEXIST);
 	assert_int_equal(faccessat(dir->fd, "victim", F_OK, 0), -1);
 	assert_int_equal(errno, ENOENT);
 }
@@ -111,10 +113,10 @@ static void names_that_are_no_files_are_refused(void **state)
 
 	assert_int_equal(mkdirat(dir->fd, "sub", 0700), 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		assert_int_equal(out_save(dir->fd, names[i], "x", 1, &err), -EISDIR);
-	assert_int_equal(out_save(dir->fd, "none/x", "x", 1, &err), -ENOENT);
-	assert_int_equal(out_save(dir->fd, "sub/x", "x", 1, &err), 0);
-	assert_int_equal(out_save(dir->fd, "e\033[31mvil/x", "x", 1, &err), -ENOENT);
+		assert_int_equal(out_save(dir->fd, names[i], "x", 1, NULL, &err), -EISDIR);
+	assert_int_equal(out_save(dir->fd, "none/x", "x", 1, NULL, &err), -ENOENT);
+	assert_int_equal(out_save(dir->fd, "sub/x", "x", 1, NULL, &err), 0);
+	assert_int_equal(out_save(dir->fd, "e\033[31mvil/x", "x", 1, NULL, &err), -ENOENT);
 	assert_null(strchr(err.text, '\033'));
 }
 
@@ -144,13 +146,53 @@ static void a_full_disk_leaves_nothing(void **state)
 	if (geteuid() != 0 || mount("none", dir->path, "tmpfs", 0, "size=256k") < 0)
 		skip();
 	fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(out_save(fd, "big", data, 1 << 20, &err), -ENOSPC);
+	assert_int_equal(out_save(fd, "big", data, 1 << 20, NULL, &err), -ENOSPC);
 	assert_non_null(strstr(err.text, "No space left"));
 	assert_int_equal(count_files(dir->path), 0);
-	assert_int_equal(out_save(fd, "small", data, 1000, &err), 0);
+	assert_int_equal(out_save(fd, "small", data, 1000, NULL, &err), 0);
 	assert_int_equal(count_files(dir->path), 1);
 	close(fd);
 	assert_int_equal(umount2(dir->path, MNT_DETACH), 0);
+}
+
+#define LARGE_BYTES (8 << 20)
+
+struct watcher {
+	struct out_watch watch;
+	pthread_t thread;
+};
+
+static void *stop_it(void *context)
+{
+	struct watcher *watcher = context;
+
+	while (watcher->watch.done_bytes == 0)
+		sched_yield();
+	watcher->watch.stops = true;
+	return NULL;
+}
+
+/* Whoever watches may have been too late: then the whole file is there. */
+static void what_is_stopped_leaves_nothing(void **state)
+{
+	struct dir *dir = *state;
+	AUTO_FREE char *data = calloc(1, LARGE_BYTES);
+	int r = 0, nr_tries = 0;
+	struct err err = {0};
+
+	assert_non_null(data);
+	do {
+		struct watcher watcher = {0};
+
+		assert_int_equal(pthread_create(&watcher.thread, NULL, stop_it, &watcher), 0);
+		r = out_save(dir->fd, "large", data, LARGE_BYTES, &watcher.watch, &err);
+		pthread_join(watcher.thread, NULL);
+		assert_int_equal(count_files(dir->path), r == 0);
+		if (r == 0)
+			assert_int_equal(unlinkat(dir->fd, "large", 0), 0);
+	} while (r == 0 && nr_tries++ < 100);
+	assert_int_equal(r, -ECANCELED);
+	assert_string_equal(err.text, "large is stopped: nothing written");
 }
 
 /* NFS, FUSE and vfat have no nameless files; the file system of message queues has none either and is at hand. */
@@ -165,10 +207,10 @@ static void without_nameless_files_the_name_is_exclusive(void **state)
 	fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(openat(fd, ".", O_TMPFILE | O_WRONLY, 0600), -1);
 	/* No bytes can be written there: the name was made and must be gone again. */
-	assert_true(out_save(fd, "big", "x", 1, &err) < 0);
+	assert_true(out_save(fd, "big", "x", 1, NULL, &err) < 0);
 	assert_int_equal(faccessat(fd, "big", F_OK, 0), -1);
-	assert_int_equal(out_save(fd, "empty", "", 0, &err), 0);
-	assert_int_equal(out_save(fd, "empty", "", 0, &err), -EEXIST);
+	assert_int_equal(out_save(fd, "empty", "", 0, NULL, &err), 0);
+	assert_int_equal(out_save(fd, "empty", "", 0, NULL, &err), -EEXIST);
 	assert_int_equal(unlinkat(fd, "empty", 0), 0);
 	close(fd);
 	assert_int_equal(umount2(dir->path, MNT_DETACH), 0);
@@ -195,6 +237,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_that_are_no_files_are_refused, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_full_disk_leaves_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_stopped_leaves_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(without_nameless_files_the_name_is_exclusive,
 						set_up, tear_down),
 		cmocka_unit_test(the_default_name_is_plain),

@@ -501,6 +501,22 @@ writing() {
 	key -l "slow"
 	key Enter
 	see 'the disk is full'
+	# What takes long says how far it is, leaves the screen as it is, and ends when it is told to.
+	key w C-u
+	key -l x.endless
+	key Enter
+	see '4.1 MB of 8.2 MB'
+	see 'Esc:stop'
+	key w
+	see 'still writing x.endless'
+	key Down
+	cursor_on leaf_20
+	see '4.1 MB of 8.2 MB'
+	key Escape
+	see 'the disk is full'
+	cursor_on leaf_20
+	key Escape
+	cursor_on leaf_70
 	# The ending of the name chooses the format; the rest is text.
 	key w
 	key C-u

@@ -70,6 +70,7 @@ struct fake {
 
 	char slow_name[256];
 	int slow_polls;
+	bool is_endless;
 };
 
 static uint32_t add_text(struct fake *fake, const char *text)
@@ -506,19 +507,6 @@ static int render(FILE *stream, const struct snapshot *snapshot, const struct vi
 	return ferror(stream) ? -EIO : 0;
 }
 
-/* Names that end in .kept: what was on the screen when the key was pressed. */
-static int render_as(FILE *stream, const struct snapshot *snapshot, const struct view_query *query,
-		     const char *name)
-{
-	const char *ending = strrchr(name, '.');
-
-	if (!ending || strcmp(ending, ".kept") != 0)
-		return -ENOENT;
-	fprintf(stream, "kept %s %llu %s\n", view_name(query->kind),
-		(unsigned long long)snapshot->total, snapshot->processes[0].comm);
-	return ferror(stream) ? -EIO : 0;
-}
-
 static void report_name(const struct snapshot *snapshot, bool is_bundle, char *out, size_t size)
 {
 	snprintf(out, size, "stacktop-%s-20261121-170448%s",
@@ -549,10 +537,48 @@ static int save(void *context, const char *name, const void *data, size_t len, s
 	return -EINPROGRESS;
 }
 
+/*
+ * Names that end in .kept: what was on the screen when the key was pressed. In .endless: half of something that
+ * takes until it is stopped.
+ */
+static int save_as(void *context, const char *name, struct snapshot *snapshot,
+		   const struct view_query *query, struct err *err)
+{
+	const char *ending = strrchr(name, '.');
+	struct fake *fake = context;
+	char text[128];
+
+	fake->is_endless = ending && strcmp(ending, ".endless") == 0;
+	if (fake->is_endless)
+		return -EINPROGRESS;
+	if (!ending || strcmp(ending, ".kept") != 0)
+		return -ENOENT;
+	snprintf(text, sizeof(text), "kept %s %llu %s\n", view_name(query->kind),
+		 (unsigned long long)snapshot->total, snapshot->processes[0].comm);
+	return save_now(name, text, strlen(text), err);
+}
+
+static void save_stop(void *context)
+{
+	struct fake *fake = context;
+
+	fake->is_endless = false;
+	fake->slow_polls = 0;
+}
+
+static uint64_t save_done_bytes(void *context, uint64_t *ret_total_bytes)
+{
+	(void)context;
+	*ret_total_bytes = 8200000;
+	return 4100000;
+}
+
 static int save_poll(void *context, struct err *err)
 {
 	struct fake *fake = context;
 
+	if (fake->is_endless)
+		return -EINPROGRESS;
 	if (--fake->slow_polls > 0)
 		return -EINPROGRESS;
 	return err_set(err, -ENOSPC, "the disk is full: nothing was kept");
@@ -619,7 +645,9 @@ static int run(struct fake *fake)
 		.no_color = fake->no_color,
 		.max_bytes_per_s = fake->max_bytes_per_s,
 		.render = render,
-		.render_as = render_as,
+		.save_as = save_as,
+		.save_stop = save_stop,
+		.save_done_bytes = save_done_bytes,
 		.report_name = report_name,
 		.save = save,
 		.save_poll = save_poll,

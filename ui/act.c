@@ -276,6 +276,8 @@ static void act(struct ui *ui, enum request request)
 	int64_t at = list->cursor;
 
 	ui->message.text[0] = '\0';
+	if (request == REQUEST_ESCAPE && write_stop(ui))
+		return;
 	if (ui->flame.is_shown && flame_request(ui, request))
 		return;
 	if (keys_move(request, &at, list->height, list->view.nr_rows))

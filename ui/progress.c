@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How far a recording is read: the line with the bar, the time that is left,
+ * How far a recording is read: the line with the bar, the rate, the time that is left,
  * and breaking it off. Time comes from the snapshots.
  */
 #include "config.h"
+
+#include "src/base/progress.h"
 
 #include "src/base/text.h"
 #include "src/base/util.h"
@@ -12,12 +14,10 @@
 
 #include <assert.h>
 
-#define TEXT_MAX       128
+#define TEXT_MAX       256
 #define BAR_MAX	       60 /* columns */
 #define BAR_MIN	       5  /* a shorter one says nothing */
 #define NARROW_COLUMNS 60
-#define ESTIMATE_NS    (300 * NS_PER_MSEC) /* of reading, before it tells how long the rest takes */
-#define LEFT_MAX_S     (100 * 3600)
 
 bool progress_is_reading(const struct ui *ui)
 {
@@ -48,56 +48,26 @@ bool progress_stop(struct ui *ui)
 	return true;
 }
 
-static const char *size_text(uint64_t bytes, char *out, size_t size)
-{
-	static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB", "PB", "EB"};
-	size_t unit = 0;
-	double value = (double)bytes;
-
-	for (; value >= 1000; unit++)
-		value /= 1000;
-	snprintf(out, size, "%.*f %s", unit && value < 100 ? 1 : 0, value, units[unit]);
-	return out;
-}
-
-/* How long the rest takes; "" until enough was read to say so. */
-static const char *left_text(const struct ui *ui, char *out, size_t size)
-{
-	const struct snapshot *s = ui->snapshot;
-	const struct snap_recording *r = &s->recording;
-	double passed_s = (double)(int64_t)(s->time_ns - ui->reading_from_ns) / 1e9;
-	double read_bytes = (double)(r->done_bytes - ui->reading_from_bytes);
-	double left_s;
-
-	out[0] = '\0';
-	if (passed_s < (double)ESTIMATE_NS / 1e9 || read_bytes <= 0 ||
-	    r->total_bytes < r->done_bytes)
-		return out;
-	left_s = MIN((double)(r->total_bytes - r->done_bytes) * passed_s / read_bytes, LEFT_MAX_S);
-	if (left_s < 100)
-		snprintf(out, size, "  %.0f s left", left_s + 0.5);
-	else
-		snprintf(out, size, "  %.0f min left", left_s / 60 + 0.5);
-	return out;
-}
-
-/* The text after the bar: share, bytes, time; without the bytes where it is narrow. */
+/* The text after the bar: share, bytes, rate, time that is left; where it is narrow share and time. */
 static void describe(const struct ui *ui, bool is_narrow, char *out, size_t size)
 {
 	const struct snap_recording *r = &ui->snapshot->recording;
-	uint64_t done_bytes = MIN(r->done_bytes, r->total_bytes);
-	char done[32], total[32], bytes[80], left[32];
+	uint64_t done = MIN(r->done_bytes, r->total_bytes);
+	uint64_t passed_ns = ui->snapshot->time_ns - ui->reading_from_ns;
+	uint64_t read = r->done_bytes - ui->reading_from_bytes;
+	char done_text[32], total[32], bytes[80] = "", rate[64];
 
-	size_text(r->done_bytes, done, sizeof(done));
-	if (r->total_bytes == 0) {
-		snprintf(out, size, "%s so far", done);
-		return;
-	}
-	snprintf(bytes, sizeof(bytes), "  %s of %s", done,
-		 size_text(r->total_bytes, total, sizeof(total)));
-	snprintf(out, size, "%u%%%s%s",
-		 (unsigned int)(100.0 * (double)done_bytes / (double)r->total_bytes),
-		 is_narrow ? "" : bytes, left_text(ui, left, sizeof(left)));
+	progress_size(r->done_bytes, done_text, sizeof(done_text));
+	if (!is_narrow && r->total_bytes)
+		snprintf(bytes, sizeof(bytes), "  %s of %s", done_text,
+			 progress_size(r->total_bytes, total, sizeof(total)));
+	progress_rate(read, r->total_bytes - done, passed_ns, !is_narrow, rate, sizeof(rate));
+	if (r->total_bytes)
+		snprintf(out, size, "%u%%%s%s",
+			 (unsigned int)(100.0 * (double)done / (double)r->total_bytes), bytes,
+			 rate);
+	else
+		snprintf(out, size, "%s so far%s", done_text, rate);
 }
 
 static void draw_bar(struct ui *ui, int line, int column, int width)

@@ -39,8 +39,11 @@ struct report {
 	struct snapshot *snapshot; /* for other formats; perhaps that of the screen still */
 	struct view_query query;
 	char name[PROMPT_TEXT_MAX];
-	char why[WHEN_TEXT_MAX]; /* of what is written by itself: the condition; else "" */
-	bool is_pending;	 /* save_poll will tell */
+	char why[WHEN_TEXT_MAX];    /* of what is written by itself: the condition; else "" */
+	bool is_pending;	    /* save_poll will tell */
+	bool is_stopped;	    /* it was asked to stop */
+	uint64_t began_ns, told_ns; /* then; when it was said how far it is, */
+	uint64_t said_until_ns;	    /* and how long that stays */
 };
 
 /* How much time the sums of a snapshot cover. */
@@ -216,8 +219,10 @@ void write_accept(struct ui *ui, const char *name);
 void write_poll(struct ui *ui);
 /* What is chosen on the screen becomes the settings of the next start. */
 void write_settings(struct ui *ui);
-/* SNAPSHOT, not narrowed yet, may be the evidence that is watched for. */
-void write_watch(struct ui *ui, const struct snapshot *snapshot);
+/* SNAPSHOT, not narrowed yet, may be the evidence that is watched for: then it must stay as it is. */
+bool write_watch(struct ui *ui, struct snapshot *snapshot);
+/* Give up what is being written; false: nothing is, or that has been asked for. */
+bool write_stop(struct ui *ui);
 /* Let go of what was kept for the report. */
 void write_forget(struct ui *ui);
 

@@ -97,7 +97,11 @@ static void take_over(struct ui *ui, struct snapshot *snapshot)
 	const struct snap_settings *now = &snapshot->settings;
 	struct snapshot *before = ui->snapshot;
 
-	write_watch(ui, snapshot);
+	if (write_watch(ui, snapshot)) {
+		snapshot_free(snapshot);
+		ui_ask(ui); /* the next one is for the screen */
+		return;
+	}
 	narrow_take(ui, snapshot);
 	if (ui->snapshot && ui->snapshot->settings.mode != now->mode) {
 		ui->is_switched = true;

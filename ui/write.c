@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What goes to the disk. The write key: the rows as they are when it is pressed become text at once,
- * and their snapshot is kept for the other formats; then a name is asked for,
+ * and their snapshot is kept for the other formats, which are made in another thread; then a name is asked for,
  * whose ending chooses the format. Who may write where is the business of the
  * writer that main gave us. And the key that makes what is chosen the settings of the next start.
  */
 #include "config.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/progress.h"
+#include "src/base/util.h"
 #include "ui/state.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TELL_NS (300 * NS_PER_MSEC) /* between looks at how far it is */
 
 void write_forget(struct ui *ui)
 {
@@ -26,10 +30,9 @@ void write_forget(struct ui *ui)
 	ui_let_go(ui, snapshot);
 }
 
-/* What was on the screen as text, or (NAME) in the format of that name, -ENOENT: it has none. */
-static int render(struct ui *ui, const char *name)
+/* What is on the screen as text. */
+static int render(struct ui *ui)
 {
-	const struct ui_config *config = ui->config;
 	struct report *report = &ui->report;
 	char *data = NULL;
 	size_t len = 0;
@@ -38,11 +41,8 @@ static int render(struct ui *ui, const char *name)
 
 	if (!stream)
 		return -errno;
-	if (name)
-		ret = config->render_as(stream, report->snapshot, &report->query, name);
-	else
-		ret = config->render(stream, ui->snapshot, &ui_list(ui)->view, &report->query,
-				     ui->screen.ascii);
+	ret = ui->config->render(stream, ui->snapshot, &ui_list(ui)->view, &report->query,
+				 ui->screen.ascii);
 	if (fclose(stream) != 0 && ret == 0)
 		ret = -errno;
 	if (ret < 0) {
@@ -77,7 +77,7 @@ void write_begin(struct ui *ui, bool is_bundle)
 	ui->report.snapshot = ui->snapshot;
 	ui->report.query = ui_query(ui, NULL);
 	ui->report.query.before = NULL; /* it does not stay */
-	ret = render(ui, NULL);
+	ret = render(ui);
 	if (ret < 0) {
 		ui_say(ui, true, "cannot make the report: %s", strerror(-ret));
 		return;
@@ -92,42 +92,36 @@ static void tell(struct ui *ui, int ret, const struct err *err)
 	const char *why = ui->report.why, *colon = *why ? ": " : "";
 
 	ui->report.is_pending = ret == -EINPROGRESS;
+	ui->report.is_stopped = false;
+	ui->report.began_ns = ui->report.told_ns = ui->now_ns;
 	if (ret == -EINPROGRESS)
 		ui_say(ui, false, "%s%swriting %s ...", why, colon, ui->report.name);
 	else if (ret == 0)
 		ui_say(ui, false, "%s%swritten: %s", why, colon, ui->report.name);
 	else if (err->text[0])
-		ui_say(ui, true, "%s%s%s%s%s", why, colon, err->text, err->hint[0] ? ": " : "",
-		       err->hint);
+		ui_say(ui, ret != -ECANCELED, "%s%s%s%s%s", why, colon, err->text,
+		       err->hint[0] ? ": " : "", err->hint);
 	else
 		ui_say(ui, true, "%s%s%s: %s", why, colon, ui->report.name, strerror(-ret));
+	ui->report.said_until_ns = ui->message.until_ns;
 }
 
-/* A bundle of SNAPSHOT, whatever the view is. */
-static int write_evidence(struct ui *ui, const struct snapshot *snapshot, struct err *err)
+bool write_watch(struct ui *ui, struct snapshot *snapshot)
 {
+	const struct view_query query = {.kind = VIEW_FUNCTIONS}; /* whatever the view is */
 	const struct ui_config *config = ui->config;
-	const struct view_query query = {.kind = VIEW_FUNCTIONS};
-	AUTO_FREE char *data = NULL;
-	size_t len = 0;
-	FILE *stream = open_memstream(&data, &len);
-	int r = stream ? config->render_as(stream, snapshot, &query, ui->report.name) : -ENOMEM;
-
-	if (stream && fclose(stream) != 0 && r == 0)
-		r = -ENOMEM;
-	return r < 0 ? r : config->save(config->context, ui->report.name, data, len, err);
-}
-
-void write_watch(struct ui *ui, const struct snapshot *snapshot)
-{
-	const struct ui_config *config = ui->config;
+	struct report *report = &ui->report;
+	char doubt[ERR_TEXT_MAX];
 	struct err err = {0};
 
-	if (!config->trigger || !trigger_look(config->trigger, snapshot, !ui->report.is_pending))
-		return;
-	memcpy(ui->report.why, config->trigger->why, sizeof(ui->report.why));
-	config->report_name(snapshot, true, ui->report.name, sizeof(ui->report.name));
-	tell(ui, write_evidence(ui, snapshot, &err), &err);
+	if (config->trigger && trigger_doubt(config->trigger, snapshot, doubt, sizeof(doubt)))
+		ui_say(ui, true, "%s", doubt);
+	if (!config->trigger || !trigger_look(config->trigger, snapshot, !report->is_pending))
+		return false;
+	memcpy(report->why, config->trigger->why, sizeof(report->why));
+	config->report_name(snapshot, true, report->name, sizeof(report->name));
+	tell(ui, config->save_as(config->context, report->name, snapshot, &query, &err), &err);
+	return true;
 }
 
 static const char *yes_no(bool is_on)
@@ -216,21 +210,59 @@ void write_settings(struct ui *ui)
 
 void write_accept(struct ui *ui, const char *name)
 {
+	const struct ui_config *config = ui->config;
+	struct report *report = &ui->report;
+	struct view_query query = report->query;
 	struct err err = {0};
-	int ret = *name && ui->config->render_as ? render(ui, name) : 0;
+	int ret = -ENOENT;
 
+	query.baseline = NULL; /* it may be gone before the report is made */
+	if (query.sort == VIEW_SORT_CHANGE)
+		query.sort = view_first_sort(query.kind);
 	if (!*name) {
 		ui_say(ui, true, "not written: no name");
-	} else if (ret < 0 && ret != -ENOENT) {
-		ui_say(ui, true, "cannot make the report: %s", strerror(-ret));
 	} else {
-		ui->report.why[0] = '\0';
-		snprintf(ui->report.name, sizeof(ui->report.name), "%s", name);
-		ret = ui->config->save(ui->config->context, name, ui->report.data, ui->report.len,
-				       &err);
+		report->why[0] = '\0';
+		snprintf(report->name, sizeof(report->name), "%s", name);
+		if (config->save_as)
+			ret = config->save_as(config->context, name, report->snapshot, &query,
+					      &err);
+		if (ret == -ENOENT)
+			ret = config->save(config->context, name, report->data, report->len, &err);
 		tell(ui, ret, &err);
 	}
 	write_forget(ui);
+}
+
+bool write_stop(struct ui *ui)
+{
+	struct report *report = &ui->report;
+
+	if (!report->is_pending || report->is_stopped || !ui->config->save_stop)
+		return false;
+	report->is_stopped = true;
+	ui->config->save_stop(ui->config->context);
+	ui_say(ui, false, "stopping %s ...", report->name);
+	return true;
+}
+
+/* What takes long says how far it is, where nothing else is said. */
+static void tell_progress(struct ui *ui)
+{
+	struct report *report = &ui->report;
+	bool is_ours = !ui->message.text[0] || ui->message.until_ns == report->said_until_ns;
+	uint64_t total = 0, done;
+	char text[128];
+
+	if (report->is_stopped || !is_ours || !ui->config->save_done_bytes ||
+	    ui->now_ns - report->told_ns < TELL_NS)
+		return;
+	report->told_ns = ui->now_ns;
+	done = ui->config->save_done_bytes(ui->config->context, &total);
+	progress_text(done, total, ui->now_ns - report->began_ns, text, sizeof(text));
+	/* What is cut where the screen is narrow is known. */
+	ui_say(ui, false, "Esc:stop  %s %s  %s", total ? "writing" : "making", text, report->name);
+	report->said_until_ns = ui->message.until_ns;
 }
 
 void write_poll(struct ui *ui)
@@ -243,4 +275,6 @@ void write_poll(struct ui *ui)
 	ret = ui->config->save_poll(ui->config->context, &err);
 	if (ret != -EINPROGRESS)
 		tell(ui, ret, &err);
+	else
+		tell_progress(ui);
 }

@@ -6,6 +6,7 @@ libbase_a_SOURCES = \
 	src/base/err.c src/base/err.h \
 	src/base/hash.c src/base/hash.h \
 	src/base/io.c src/base/io.h \
+	src/base/progress.c src/base/progress.h \
 	src/base/reader.c src/base/reader.h \
 	src/base/runtime.c src/base/runtime.h \
 	src/base/short_name.c src/base/short_name.h \

@@ -215,12 +215,13 @@ static int filter_fill(scmp_filter_ctx ctx, bool has_openat2)
 }
 
 static const int allowed_writer[] = {
-	SCMP_SYS(recvmsg),    SCMP_SYS(sendmsg),      SCMP_SYS(close),
-	SCMP_SYS(fstat),      SCMP_SYS(newfstatat),   SCMP_SYS(pread64),
-	SCMP_SYS(write),      SCMP_SYS(fsync),	      SCMP_SYS(unlinkat),
-	SCMP_SYS(brk),	      SCMP_SYS(munmap),	      SCMP_SYS(mremap),
-	SCMP_SYS(madvise),    SCMP_SYS(futex),	      SCMP_SYS(getrandom),
-	SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
+	SCMP_SYS(recvmsg),	   SCMP_SYS(sendmsg),	 SCMP_SYS(close),
+	SCMP_SYS(fstat),	   SCMP_SYS(newfstatat), SCMP_SYS(pread64),
+	SCMP_SYS(write),	   SCMP_SYS(lseek),	 SCMP_SYS(fsync),
+	SCMP_SYS(unlinkat),	   SCMP_SYS(brk),	 SCMP_SYS(munmap),
+	SCMP_SYS(mremap),	   SCMP_SYS(madvise),	 SCMP_SYS(futex),
+	SCMP_SYS(getrandom),	   SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(restart_syscall),
 };
 
 static int fill_writer(scmp_filter_ctx ctx, bool unused)

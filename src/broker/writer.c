@@ -65,7 +65,17 @@ static void remove_half(int dir, const char *name, int fd)
 		unlinkat(dir, name, 0);
 }
 
-static int copy(int from, int to)
+/* Nothing is asked of us while a file is written but to stop. */
+static bool is_stopped(int sock)
+{
+	struct writer_request request;
+	AUTO_CLOSE int fd = -1;
+
+	return msg_recv(sock, &request, sizeof(request), &fd, MSG_DONTWAIT) == sizeof(request) &&
+	       request.stops;
+}
+
+static int copy(int from, int to, int sock)
 {
 	AUTO_FREE char *chunk = malloc(CHUNK_BYTES);
 	off_t done = 0;
@@ -86,11 +96,16 @@ static int copy(int from, int to)
 		r = write_all(to, chunk, (size_t)n);
 		if (r < 0)
 			return r;
+		lseek(from, done, SEEK_SET); /* the client's descriptor has the same */
+		if (is_stopped(sock))
+			return -ECANCELED;
 	}
-	return fsync(to) < 0 ? -errno : 0;
+	if (fsync(to) < 0)
+		return -errno;
+	return is_stopped(sock) ? -ECANCELED : 0;
 }
 
-static int save_file(int dir, const char *name, int memfd)
+static int save_file(int dir, const char *name, int memfd, int sock)
 {
 	int fd, r;
 
@@ -99,7 +114,7 @@ static int save_file(int dir, const char *name, int memfd)
 	fd = openat(dir, name, WRITER_OPEN_FLAGS, WRITER_MODE);
 	if (fd < 0)
 		return -errno;
-	r = copy(memfd, fd);
+	r = copy(memfd, fd, sock);
 	if (r < 0)
 		remove_half(dir, name, fd);
 	close(fd); /* all is on the disk */
@@ -107,10 +122,11 @@ static int save_file(int dir, const char *name, int memfd)
 }
 
 /* The status for a request that came with MEMFD or, -1, without one. */
-static int answer(int dir, const struct writer_output *output, const char *name, int memfd)
+static int answer(int dir, const struct writer_output *output, const char *name, int memfd,
+		  int sock)
 {
 	if (output->fd < 0)
-		return memfd < 0 ? -EINVAL : save_file(dir, name, memfd);
+		return memfd < 0 ? -EINVAL : save_file(dir, name, memfd, sock);
 	if (memfd >= 0)
 		return -EINVAL;
 	remove_half(dir, output->name, output->fd);
@@ -129,8 +145,10 @@ static int serve(int dir, const struct writer_output *output, int sock)
 			reply.status = -EMFILE;
 		else if (n != sizeof(request))
 			return 0;
+		else if (request.stops)
+			continue; /* it came too late, and waits for no answer */
 		else
-			reply.status = answer(dir, output, request.name, memfd);
+			reply.status = answer(dir, output, request.name, memfd, sock);
 		if (msg_send(sock, &reply, sizeof(reply), -1, 0) < 0)
 			return 0;
 	}
@@ -203,6 +221,13 @@ int writer_ask(int sock, const char *name, int memfd)
 		return -ENAMETOOLONG;
 	memcpy(request.name, name, len);
 	return msg_send(sock, &request, sizeof(request), memfd, MSG_DONTWAIT);
+}
+
+void writer_stop(int sock)
+{
+	const struct writer_request request = {.stops = true};
+
+	msg_send(sock, &request, sizeof(request), -1, MSG_DONTWAIT);
 }
 
 int writer_answer(int sock, int timeout_ms)

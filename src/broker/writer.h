@@ -14,6 +14,7 @@
 
 struct writer_request {
 	char name[WRITER_NAME_MAX + 1];
+	bool stops; /* and nothing is asked for */
 };
 
 struct writer_reply {
@@ -40,9 +41,11 @@ int writer_confine(int dir);
  * have been taken over by what it reads: root's shell and tools start programs from many names.
  */
 bool writer_is_name(const char *name);
+/* What is being written is to end with -ECANCELED, unless it is done by then. */
+void writer_stop(int sock);
 /*
  * Ask for a new file NAME (as above), mode 0600, never over anything, with the content of MEMFD. Without one
- * (-1): that the OUTPUT is removed. Does not wait. 0, or -errno: it was not asked.
+ * (-1): that the OUTPUT is removed. The file offset of MEMFD tells how much is written. Does not wait. 0, or -errno: it was not asked.
  */
 int writer_ask(int sock, const char *name, int memfd);
 /* What came of it: 0 or -errno; -EINPROGRESS: nothing within TIMEOUT_MS, -EPIPE: the writer is gone. */

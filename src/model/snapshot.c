@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_text)
@@ -28,9 +29,15 @@ struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_
 	return s;
 }
 
+struct snapshot *snapshot_hold(struct snapshot *snapshot)
+{
+	atomic_fetch_add(&snapshot->nr_more_holders, 1);
+	return snapshot;
+}
+
 struct snapshot *snapshot_free(struct snapshot *snapshot)
 {
-	if (!snapshot)
+	if (!snapshot || atomic_fetch_sub(&snapshot->nr_more_holders, 1) > 0)
 		return NULL;
 	free(snapshot->samples);
 	snap_stacks_free(snapshot->stacks);

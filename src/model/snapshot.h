@@ -242,8 +242,9 @@ struct snapshot {
 	struct snap_share *shares; /* each (process, node) once, in no order */
 	uint32_t nr_shares;
 
-	void *block;	/* the allocation that holds funcs, nodes and text */
-	char *own_text; /* another one of its text, or NULL */
+	_Atomic uint32_t nr_more_holders; /* snapshot_hold() */
+	void *block;			  /* the allocation that holds funcs, nodes and text */
+	char *own_text;			  /* another one of its text, or NULL */
 };
 
 /*
@@ -251,7 +252,10 @@ struct snapshot {
  * all counts set, contents zeroed, in one block. NULL: no memory.
  */
 struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_text);
+/* The last of those who hold it frees it. NULL. */
 struct snapshot *snapshot_free(struct snapshot *snapshot);
+/* One more holds SNAPSHOT, perhaps another thread, and calls snapshot_free(). Returns it. */
+struct snapshot *snapshot_hold(struct snapshot *snapshot);
 
 /* The name of the container that PROCESS is in; "": in none, or not known. */
 const char *snapshot_container(const struct snapshot *snapshot, const struct snap_process *process);

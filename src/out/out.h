@@ -8,6 +8,7 @@
 #include "src/view/view.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 /* The health and settings lines, then the rows of VIEW at full width, then an empty line. 0 or -errno of the stream. */
@@ -43,7 +44,9 @@ static inline int out_end(FILE *stream)
 	return errno ? -errno : -EIO;
 }
 
-/* In the format that the ending of NAME asks for, .json or .folded; -ENOENT: none of these. */
+/* The ending of NAME asks for a format: .json or .folded. */
+bool out_has_format(const char *name);
+/* In that format; -ENOENT: it has none. */
 int out_by_name(FILE *stream, const struct snapshot *snapshot, const struct view_query *query,
 		const char *name);
 
@@ -53,9 +56,14 @@ const char *out_report_name(const char *hostname, int64_t wall_ns, char *out, si
 /*
  * Create NAME under directory DIR_FD (AT_FDCWD allowed) with this content:
  * mode 0600, O_EXCL, no link followed, written, synced and closed with every error
- * seen; on any failure nothing stays. 0 or -errno, with a message in ERR.
+ * seen; on any failure nothing stays. 0 or -errno, with a message in ERR. WATCH: NULL, or for another thread.
  */
-int out_save(int dir_fd, const char *name, const void *data, size_t len, struct err *err);
+struct out_watch {
+	_Atomic uint64_t done_bytes; /* written so far */
+	_Atomic bool stops;	     /* it is to end with -ECANCELED */
+};
+int out_save(int dir_fd, const char *name, const void *data, size_t len, struct out_watch *watch,
+	     struct err *err);
 /* The message for CODE (negative errno) of a report that could not be written. Returns CODE. */
 int out_save_error(int code, const char *name, struct err *err);
 

@@ -25,20 +25,37 @@
 
 #define REPORT_MODE 0600
 #define HOST_MAX    64
+#define CHUNK_BYTES (256u << 10) /* between looks at who watches */
+
+struct content {
+	const char *data;
+	size_t len;
+	struct out_watch *watch;
+};
+
+static bool is_stopped(const struct content *content)
+{
+	return content->watch && content->watch->stops;
+}
 
 /* Write, flush to the disk; file systems that cannot sync say EINVAL, which is no loss. */
-static int fill(int fd, const void *data, size_t len)
+static int fill(int fd, const struct content *content)
 {
-	int r;
-
 	if (fchmod(fd, REPORT_MODE) < 0) /* whatever the umask took away */
 		return -errno;
-	r = write_all(fd, data, len);
-	if (r < 0)
-		return r;
-	if (fsync(fd) < 0 && errno != EINVAL && errno != ENOSYS)
+	for (size_t done = 0; done < content->len && !is_stopped(content);) {
+		size_t len = MIN(content->len - done, (size_t)CHUNK_BYTES);
+		int r = write_all(fd, content->data + done, len);
+
+		if (r < 0)
+			return r;
+		done += len;
+		if (content->watch)
+			content->watch->done_bytes = done;
+	}
+	if (!is_stopped(content) && fsync(fd) < 0 && errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	return 0;
+	return is_stopped(content) ? -ECANCELED : 0;
 }
 
 static int close_checked(int *fd)
@@ -47,7 +64,7 @@ static int close_checked(int *fd)
 }
 
 /* -EOPNOTSUPP: no nameless files here, nothing has happened. */
-static int save_nameless(int parent_fd, const char *base, const void *data, size_t len)
+static int save_nameless(int parent_fd, const char *base, const struct content *content)
 {
 	AUTO_CLOSE int fd = openat(parent_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, REPORT_MODE);
 	char self[64];
@@ -59,7 +76,7 @@ static int save_nameless(int parent_fd, const char *base, const void *data, size
 			       ? -EOPNOTSUPP
 			       : -errno;
 	}
-	r = fill(fd, data, len);
+	r = fill(fd, content);
 	if (r < 0)
 		return r;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
@@ -81,7 +98,7 @@ static void remove_own(int parent_fd, const char *base, const struct stat *own)
 		unlinkat(parent_fd, base, 0);
 }
 
-static int save_named(int parent_fd, const char *base, const void *data, size_t len)
+static int save_named(int parent_fd, const char *base, const struct content *content)
 {
 	AUTO_CLOSE int fd = openat(
 		parent_fd, base, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, REPORT_MODE);
@@ -95,7 +112,7 @@ static int save_named(int parent_fd, const char *base, const void *data, size_t 
 		unlinkat(parent_fd, base, 0);
 		return r;
 	}
-	r = fill(fd, data, len);
+	r = fill(fd, content);
 	if (r == 0)
 		r = close_checked(&fd);
 	if (r < 0)
@@ -138,14 +155,18 @@ int out_save_error(int code, const char *name, struct err *err)
 			*shown ? shown : "an empty name");
 		err_hint(err, "choose another name");
 		return code;
+	case ECANCELED:
+		return err_set(err, code, "%s is stopped: nothing written", shown);
 	default:
 		return err_set(err, code, "cannot write %s: %s; nothing written", shown,
 			       strerror(-code));
 	}
 }
 
-int out_save(int dir_fd, const char *name, const void *data, size_t len, struct err *err)
+int out_save(int dir_fd, const char *name, const void *data, size_t len, struct out_watch *watch,
+	     struct err *err)
 {
+	const struct content content = {data, len, watch};
 	const char *base;
 	AUTO_CLOSE int parent_fd = open_parent(dir_fd, name, &base);
 	struct stat there;
@@ -156,9 +177,9 @@ int out_save(int dir_fd, const char *name, const void *data, size_t len, struct 
 	/* Only to answer early; linkat and O_EXCL below are what refuses. */
 	if (fstatat(parent_fd, base, &there, AT_SYMLINK_NOFOLLOW) == 0)
 		return out_save_error(-EEXIST, name, err);
-	r = save_nameless(parent_fd, base, data, len);
+	r = save_nameless(parent_fd, base, &content);
 	if (r == -EOPNOTSUPP)
-		r = save_named(parent_fd, base, data, len);
+		r = save_named(parent_fd, base, &content);
 	return r < 0 ? out_save_error(r, name, err) : 0;
 }
 
@@ -167,6 +188,11 @@ static bool ends_with(const char *name, const char *ending)
 	size_t len = strlen(name), bytes = strlen(ending);
 
 	return len >= bytes && strcmp(name + len - bytes, ending) == 0;
+}
+
+bool out_has_format(const char *name)
+{
+	return ends_with(name, ".json") || ends_with(name, ".folded");
 }
 
 int out_by_name(FILE *stream, const struct snapshot *snapshot, const struct view_query *query,
