@@ -3,8 +3,8 @@
 #include "config.h"
 
 #include "src/base/util.h"
+#include "tests/code_fixture.h"
 #include "tests/unwind_self.h"
-#include "unwind/code.h"
 #include "unwind/insn_x86_64.h"
 #include "unwind/table_format.h"
 
@@ -18,40 +18,6 @@
 /* clang-format off: after what it needs */
 #include <cmocka.h>
 /* clang-format on */
-
-#define CODE 0x10000u /* where it begins */
-#define SEC  NS_PER_SEC
-
-static struct unwind_module module = {.state = STACK_END_JIT};
-static const struct unwind_map maps[] = {{CODE, CODE + (64u << 20), CODE, &module}};
-static const struct unwind_space space = {.maps = maps, .nr_maps = 1};
-static struct code_budget budget;
-static uint8_t piece[CODE_PIECE_BYTES];
-
-static struct unwind_code *new_code(void)
-{
-	struct unwind_code *code;
-
-	budget.insns_left = 1u << 20;
-	budget.pieces_left = 4096;
-	budget.nr_given_up = 0;
-	code = unwind_code_new(&budget);
-	assert_non_null(code);
-	unwind_code_set_time(code, SEC);
-	return code;
-}
-
-/* All that is wanted comes, read at TIME_NS; the piece at CODE is PIECE, others are zeros. Returns how many. */
-static uint32_t bring(struct unwind_code *code, uint64_t time_ns)
-{
-	static const uint8_t zeros[CODE_PIECE_BYTES];
-	uint64_t addrs[8];
-	uint32_t nr = unwind_code_next(code, time_ns, addrs, ARRAY_SIZE(addrs));
-
-	for (uint32_t i = 0; i < nr; i++)
-		unwind_code_put(code, addrs[i], addrs[i] == CODE ? piece : zeros, 15);
-	return nr;
-}
 
 static enum code_answer rule_at(struct unwind_code *code, uint64_t pc, bool is_exact,
 				struct code_rule *ret)
@@ -429,39 +395,6 @@ static void searches_end(void **state)
 
 /* --- steps of a walk --- */
 
-/* From two functions, one that keeps rbp for its frame and one that calls it and does not; and a bytecode. */
-static void write_functions(void)
-{
-	memset(piece, 0x90, sizeof(piece));
-	/* call 300; add rsp, 16; pop rbp; ret */
-	memcpy(piece + 0x100, "\xe8\xfb\x01\x00\x00\x48\x83\xc4\x10\x5d\xc3", 11);
-	/* push rbp; mov rbp, rsp; sub rsp, 16; nop; leave; ret */
-	memcpy(piece + 0x300, "\x55\x48\x89\xe5\x48\x83\xec\x10\x90\xc9\xc3", 11);
-	/* mov r10, table; jmp [r10 + rbx * 8] */
-	memcpy(piece + 0x400, "\x49\xba\x01\x02\x03\x04\x05\x06\x07\x08\x41\xff\x24\xda", 14);
-}
-
-#define STACK	 0x70000u
-#define RET_ADDR (CODE + 0x105)
-#define IN_LEAF	 (CODE + 0x308)
-
-/* The stack at PC with rbp at FP, through all that is read of its code meanwhile. */
-static struct unwind_result walk_code(struct unwind_code *code, uint64_t pc, uint64_t fp,
-				      const uint64_t *words, size_t bytes, uint64_t time_ns,
-				      struct unwind_frame *frames)
-{
-	const struct unwind_space with_code = {.maps = maps, .nr_maps = 1, .code = code};
-	struct unwind_regs regs = {.r[X86_RIP] = pc, .r[X86_RSP] = STACK, .r[X86_RBP] = fp};
-	struct unwind_stack stack = {.data = (const uint8_t *)words, .base = STACK, .bytes = bytes};
-	struct unwind_result result;
-
-	unwind_code_set_time(code, time_ns);
-	do
-		unwind_dwarf(&with_code, &regs, &stack, frames, &result);
-	while (result.end == STACK_END_PENDING && bring(code, time_ns + SEC) > 0);
-	return result;
-}
-
 static void frames_are_where_the_code_says(void **state)
 {
 	uint64_t words[] = {1, 2, STACK + 0x1000, RET_ADDR, 5, 6, 7, RET_ADDR, 9, 10, 11, 0};
@@ -602,110 +535,6 @@ static void traces_end_in_their_interpreter(void **state)
 	/* The caller is looked for in the file, of which the return addresses are needed. */
 	assert_int_equal(end_of_trace(false), STACK_END_PENDING);
 	assert_int_equal(end_of_trace(true), STACK_END_JIT);
-}
-
-/* Put for all that is asked what TOLD says of its address, or that nothing is told. Returns how many there were. */
-static uint32_t tell(struct unwind_code *code, const struct code_told *told, uint32_t nr)
-{
-	uint64_t keys[8];
-	uint32_t nr_keys = unwind_code_next_told(code, keys, ARRAY_SIZE(keys));
-
-	for (uint32_t i = 0; i < nr_keys; i++) {
-		struct code_told none = {.key = keys[i], .answer = CODE_NO};
-		const struct code_told *found = &none;
-
-		for (uint32_t j = 0; j < nr; j++)
-			if (told[j].key == keys[i])
-				found = &told[j];
-		unwind_code_put_told(code, found);
-	}
-	return nr_keys;
-}
-
-/* Code that says nothing of its frames, of which its maker does. */
-static void frames_are_as_their_maker_tells(void **state)
-{
-	const uint64_t above = 3ull << 48;
-	uint64_t words[] = {1, 2, 3, 4, STACK + 64, RET_ADDR, 7, 8, 9, RET_ADDR, 11, 12};
-	struct code_told told[] = {
-		{.key = above | IN_LEAF, .cfa_off = 48, .fp_how = CODE_FP_AT_CFA, .fp_off = -16},
-		{.key = above | (RET_ADDR - 1), .cfa_off = 16, .cfa_by_fp = 1, .fp_how = 3},
-	};
-	struct unwind_frame frames[UNWIND_FRAMES_MAX];
-	struct unwind_code *code = new_code();
-	struct unwind_result r;
-
-	(void)state;
-	memset(piece, 0x06, sizeof(piece));
-	memcpy(piece + 0x100, "\xe8\x00\x00\x00\x00", 5);
-	unwind_code_set_told(code, false, above);
-	r = walk_code(code, IN_LEAF, 7, words, sizeof(words), SEC, frames);
-	assert_int_equal(r.end, STACK_END_JIT);
-	assert_int_equal(unwind_code_next_told(code, (uint64_t[1]){0}, 1), 0);
-
-	/* One place after the other is asked about. */
-	unwind_code_set_told(code, true, above);
-	for (uint32_t nr = 1; nr <= 2; nr++) {
-		r = walk_code(code, IN_LEAF, 7, words, sizeof(words), SEC, frames);
-		assert_int_equal(r.end, STACK_END_PENDING);
-		assert_int_equal(r.nr_frames, nr);
-		assert_int_equal(tell(code, told, 2), 1);
-	}
-	r = walk_code(code, IN_LEAF, 7, words, sizeof(words), SEC, frames);
-	assert_int_equal(r.end, STACK_END_JIT); /* the caller's fp is lost */
-	assert_int_equal(r.nr_frames, 3);
-	assert_int_equal(frames[1].sp, STACK + 48);
-	assert_int_equal(frames[2].sp, STACK + 80);
-
-	/* It must lead to what comes after a call. */
-	words[5]++;
-	assert_int_equal(walk_code(code, IN_LEAF, 7, words, sizeof(words), SEC, frames).nr_frames,
-			 1);
-	words[5]--;
-
-	/* Other code stands there later: nothing is known of that. */
-	unwind_code_set_told(code, true, 4ull << 48);
-	r = walk_code(code, IN_LEAF, 7, words, sizeof(words), SEC, frames);
-	assert_int_equal(r.end, STACK_END_PENDING);
-	assert_int_equal(tell(code, told, 2), 1);
-	r = walk_code(code, IN_LEAF, 7, words, sizeof(words), SEC, frames);
-	assert_int_equal(r.end, STACK_END_JIT);
-	assert_int_equal(r.nr_frames, 1);
-
-	/* Until more is told. */
-	unwind_code_tell_more(code);
-	told[0].key = 4ull << 48 | IN_LEAF;
-	told[0].answer = CODE_ROOT;
-	r = walk_code(code, IN_LEAF, 7, words, sizeof(words), SEC, frames);
-	assert_int_equal(r.end, STACK_END_PENDING);
-	assert_int_equal(tell(code, told, 2), 1);
-	r = walk_code(code, IN_LEAF, 7, words, sizeof(words), SEC, frames);
-	assert_int_equal(r.end, STACK_END_ROOT);
-	unwind_code_free(code);
-}
-
-/* There is an end to the places of which it is remembered. */
-static void what_is_told_is_bounded(void **state)
-{
-	struct unwind_code *code = new_code();
-	struct code_rule rule;
-	uint64_t key;
-
-	(void)state;
-	unwind_code_set_told(code, true, 0);
-	for (uint64_t i = 0; i < CODE_TOLD_MAX; i++)
-		assert_int_equal(code_rule_told(code, CODE + i, true, &rule), CODE_PENDING);
-	assert_int_equal(code_rule_told(code, CODE + CODE_TOLD_MAX, true, &rule), CODE_NO);
-	assert_int_equal(budget.nr_given_up, 1);
-	/* All are forgotten then. */
-	assert_int_equal(unwind_code_next_told(code, &key, 1), 0);
-	assert_int_equal(code_rule_told(code, CODE + CODE_TOLD_MAX, true, &rule), CODE_PENDING);
-	assert_int_equal(unwind_code_next_told(code, &key, 1), 1);
-	assert_int_equal(key, CODE + CODE_TOLD_MAX);
-	/* An answer that cannot be is none. */
-	unwind_code_put_told(code, &(struct code_told){.key = key, .cfa_off = INT32_MIN});
-	assert_int_equal(code_rule_told(code, key, true, &rule), CODE_NO);
-	unwind_code_free(code);
 }
 
 static void a_walk_waits_for_newer_code(void **state)
@@ -960,8 +789,6 @@ int main(void)
 		cmocka_unit_test(the_interpreter_tells_where_its_caller_ends),
 		cmocka_unit_test(traces_have_their_interpreters_frame),
 		cmocka_unit_test(traces_end_in_their_interpreter),
-		cmocka_unit_test(frames_are_as_their_maker_tells),
-		cmocka_unit_test(what_is_told_is_bounded),
 		cmocka_unit_test(a_walk_waits_for_newer_code),
 		cmocka_unit_test(code_agrees_with_cfi),
 		cmocka_unit_test(return_addresses_come_after_calls),

@@ -4,7 +4,8 @@
  * last, one instruction at a time: a shadow stack is kept by the calls, returns,
  * signals and jumps that the processor makes, and at every single instruction
  * the stack unwound from registers and memory must equal it. Where it may say
- * something else, that is told apart, checked and counted.
+ * something else, that is told apart, checked and counted. What a program starts
+ * (threads, children of vfork and clone) runs the same way while it stands still.
  */
 #include "config.h"
 
@@ -64,8 +65,10 @@ struct program {
 	uint64_t alt_start, alt_end; /* of sigaltstack, or 0 */
 	bool catches;		     /* SIGUSR1 */
 	uint64_t jump_to;	     /* what longjmp's CFI has announced, or 0 */
+	bool is_in_register;	     /* vfork keeps its return address in rdi */
 	bool is_equal;		     /* the last check found no difference of any kind */
 	uint64_t steps, signals, early_jumps, without_cfi, differ;
+	unsigned int nr_children; /* that have run to their end */
 };
 
 static struct unwind_frame frames[UNWIND_FRAMES_MAX];
@@ -79,17 +82,21 @@ static bool read_at(const struct program *p, uint64_t addr, void *out, size_t by
 	return process_vm_readv(p->pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
 }
 
+/* The end of the mapping that the stack pointer is in. */
 static void find_stack(struct program *p)
 {
+	struct user_regs_struct regs;
 	char path[32], line[512];
 	unsigned long long start, end;
 	FILE *f;
 
+	assert_int_equal(ptrace(PTRACE_GETREGS, p->pid, NULL, &regs), 0);
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)p->pid);
 	f = fopen(path, "re");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f))
-		if (strstr(line, "[stack]") && sscanf(line, "%llx-%llx", &start, &end) == 2)
+		if (sscanf(line, "%llx-%llx", &start, &end) == 2 && regs.rsp >= start &&
+		    regs.rsp < end)
 			p->stack_end = end;
 	fclose(f);
 }
@@ -233,6 +240,13 @@ static void follow(struct program *p, const uint8_t *text, uint64_t pc, uint64_t
 		assert_int_equal(p->shadow[--p->nr].pc, p->regs.rip);
 		return;
 	}
+	/* vfork's `pop %rdi` and `push %rdi` around its system call. */
+	if (text[0] == 0x5f && p->nr > 0 && p->shadow[p->nr - 1].slot == sp)
+		p->is_in_register = true;
+	else if (text[0] == 0x57 && p->regs.rsp == sp - 8)
+		p->is_in_register = false;
+	if (p->is_in_register)
+		return;
 	/* A jump out of calls takes them off by the stack pointer alone. */
 	while (p->nr > 0 && p->shadow[p->nr - 1].slot < p->regs.rsp &&
 	       (on_alt(p, p->shadow[p->nr - 1].slot) || !on_alt(p, p->regs.rsp)))
@@ -418,6 +432,53 @@ static void note_syscall(struct program *p, const struct user_regs_struct *befor
 	}
 }
 
+static int step(struct program *p, int sig);
+
+/* What P has started runs from its first instruction to its last; with P's stack, or (a thread) with none. */
+static void run_child(struct program *p, bool has_stack)
+{
+	static struct program child;
+	unsigned long pid;
+	int status;
+
+	assert_int_equal(ptrace(PTRACE_GETEVENTMSG, p->pid, NULL, &pid), 0);
+	child = *p;
+	child.pid = (pid_t)pid;
+	child.nr = has_stack ? p->nr : 0;
+	child.maps_are_old = true;
+	assert_int_equal(waitpid(child.pid, &status, __WALL), child.pid);
+	assert_true(WIFSTOPPED(status));
+	find_stack(&child);
+	look(&child);
+	check(&child);
+	while (step(&child, 0) >= 0 && child.steps < STEPS_MAX)
+		check(&child);
+	assert_int_equal(child.pid, -1);
+	p->steps = child.steps;
+	p->differ = child.differ;
+	p->without_cfi = child.without_cfi;
+	p->early_jumps = child.early_jumps;
+	p->maps_are_old = true;
+	p->nr_children++;
+}
+
+/* Let P run one instruction. How it stopped or ended. */
+static int one_step(struct program *p, int sig)
+{
+	int status, event;
+
+	do {
+		assert_int_equal(ptrace(PTRACE_SINGLESTEP, p->pid, NULL, (void *)(uintptr_t)sig),
+				 0);
+		assert_int_equal(waitpid(p->pid, &status, __WALL), p->pid);
+		event = WIFSTOPPED(status) ? status >> 16 : 0;
+		if (event)
+			run_child(p, event == PTRACE_EVENT_VFORK);
+		sig = 0;
+	} while (event);
+	return status;
+}
+
 /* One step, with SIG if not 0. The signal that is to be delivered next, or -1: it has ended. */
 static int step(struct program *p, int sig)
 {
@@ -426,8 +487,7 @@ static int step(struct program *p, int sig)
 	int status;
 
 	memcpy(text, p->text, sizeof(text));
-	assert_int_equal(ptrace(PTRACE_SINGLESTEP, p->pid, NULL, (void *)(uintptr_t)sig), 0);
-	assert_int_equal(waitpid(p->pid, &status, 0), p->pid);
+	status = one_step(p, sig);
 	if (!WIFSTOPPED(status)) {
 		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 		p->pid = -1;
@@ -469,6 +529,10 @@ static void run(const char *path, struct program *p)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
 		skip(); /* no ptrace here */
 	assert_true(WIFSTOPPED(status));
+	assert_int_equal(ptrace(PTRACE_SETOPTIONS, p->pid, NULL,
+				(void *)(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+					 PTRACE_O_TRACEVFORK | PTRACE_O_EXITKILL)),
+			 0);
 	find_stack(p);
 	look(p);
 	check(p);
@@ -504,6 +568,18 @@ static void signals_jumps_tail_calls_plt(void **state)
 	run(path, &program);
 	assert_true(program.signals > 100);
 	assert_true(program.early_jumps > 0);
+}
+
+/* Threads, a child of vfork on its parent's stack, one of clone on a stack of its own. */
+static void threads_and_children(void **state)
+{
+	const char *top = getenv("top_builddir");
+	char path[512];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/tests/stepped_tasks", top ? top : ".");
+	run(path, &program);
+	assert_int_equal(program.nr_children, 4);
 }
 
 /* The same program of 32 bits: its vDSO makes the system calls, and signal frames of both kinds. */
@@ -543,6 +619,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signals_jumps_tail_calls_plt),
+		cmocka_unit_test(threads_and_children),
 		cmocka_unit_test(a_program_of_the_system),
 		cmocka_unit_test(a_program_of_32_bits),
 	};

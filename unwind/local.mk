@@ -70,6 +70,12 @@ tests_stepped_CFLAGS =
 tests_stepped_LDFLAGS = -Wl,-z,lazy
 tests_stepped_LDADD = -lm
 
+TEST_HELPERS += tests/stepped_tasks
+tests_stepped_tasks_SOURCES = tests/stepped_tasks.c
+tests_stepped_tasks_CFLAGS = -pthread
+tests_stepped_tasks_LDFLAGS = -Wl,-z,lazy
+tests_stepped_tasks_LDADD =
+
 UNIT_TESTS += tests/test_unwind_cfi
 tests_test_unwind_cfi_SOURCES = tests/test_unwind_cfi.c tests/cfi_fixture.c tests/cfi_fixture.h \
 	tests/unwind_elf.c tests/unwind_elf.h
@@ -135,10 +141,16 @@ tests_test_unwind_stitch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_stitch_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
 UNIT_TESTS += tests/test_unwind_code
-tests_test_unwind_code_SOURCES = tests/test_unwind_code.c tests/unwind_elf.c \
-	tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
+tests_test_unwind_code_SOURCES = tests/test_unwind_code.c tests/code_fixture.c tests/code_fixture.h \
+	tests/unwind_elf.c tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_code_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_code_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_code_told
+tests_test_unwind_code_told_SOURCES = tests/test_unwind_code_told.c tests/code_fixture.c \
+	tests/code_fixture.h
+tests_test_unwind_code_told_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_unwind_code_told_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_unwind_fp_compare
 tests_test_unwind_fp_compare_SOURCES = tests/test_unwind_fp_compare.c
