@@ -19,9 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CIES_MAX   (4u << 20)
-#define FDES_MAX   (16u << 20)
-#define READ_BYTES (1u << 20)
+#define CIES_MAX	 (4u << 20)
+#define FDES_MAX	 (16u << 20)
+#define READ_BYTES	 (1u << 20)
+#define AUGMENTATION_MAX 32
 
 enum {
 	PE_ABSPTR = 0x00,
@@ -177,11 +178,21 @@ static void parse_z(const struct scan *s, struct reader *r, const char *letters,
 	cie->is_bad |= aug.bad;
 }
 
+/* A few letters: entries that lie in one another would all be read to the end of an endless text. */
+static const char *read_augmentation(struct reader *r)
+{
+	const char *text = (const char *)r->p;
+	size_t left = MIN(reader_left(r), (size_t)AUGMENTATION_MAX), len = strnlen(text, left);
+
+	reader_skip(r, len + 1);
+	return len < left ? text : NULL;
+}
+
 static void parse_cie(const struct scan *s, struct reader *r, struct cfi_cie *cie)
 {
 	unsigned int addr_bytes = table_word_bytes(s->input->machine);
 	uint8_t version = reader_u8(r);
-	const char *augmentation = reader_str(r);
+	const char *augmentation = read_augmentation(r);
 
 	if (!augmentation || (version != 1 && version != 3 && version != 4)) {
 		cie->is_bad = true;
@@ -251,7 +262,7 @@ static int cie_add(struct scan *s, uint64_t at, struct reader body, uint32_t *re
 /* The CIE at section offset AT, parsed the first time it is named. -ENOENT: there is none. */
 static int cie_find(struct scan *s, uint64_t at, uint32_t *ret_idx)
 {
-	struct reader r = reader_of(s->section->data, s->section->bytes);
+	struct reader r = reader_of(s->section->data, s->section->bytes), length;
 	struct entry e;
 
 	*ret_idx = u64map_get(&s->cie_at, at);
@@ -259,7 +270,9 @@ static int cie_find(struct scan *s, uint64_t at, uint32_t *ret_idx)
 		return 0;
 	r.swap = s->input->swap;
 	reader_skip(&r, at);
-	if (r.bad || !entry_next(s, &r, &e) || e.at != at || !e.is_cie)
+	/* Each of many may name the first of millions of zeros: they are not passed here. */
+	length = r;
+	if (reader_u32(&length) == 0 || !entry_next(s, &r, &e) || e.at != at || !e.is_cie)
 		return -ENOENT;
 	return cie_add(s, at, e.body, ret_idx);
 }

@@ -133,8 +133,8 @@ static int attr_add(struct debug_abbrevs *a, struct debug_abbrev *abbrev, struct
 {
 	int r = vec_reserve(&a->attrs, &a->cap_attrs, a->nr_attrs + 1, ATTRS_MAX);
 
-	if (r < 0 || abbrev->nr_attrs == ATTRS_EACH)
-		return r < 0 ? r : -E2BIG;
+	if (r < 0)
+		return r;
 	a->attrs[a->nr_attrs++] = attr;
 	abbrev->nr_attrs++;
 	if (attr.name == DW_AT_low_pc || attr.name == DW_AT_ranges)
@@ -188,7 +188,7 @@ static int attrs_read(struct reader *r, struct debug_abbrevs *a, struct debug_ab
 		      bool is_wanted)
 {
 	abbrev->first_attr = (uint32_t)a->nr_attrs;
-	for (;;) {
+	for (uint32_t nr = 0; nr <= ATTRS_EACH; nr++) {
 		uint64_t name = reader_uleb(r), form = reader_uleb(r);
 		int64_t value = form == DW_FORM_implicit_const ? reader_sleb(r) : 0;
 		int error = 0;
@@ -210,6 +210,7 @@ static int attrs_read(struct reader *r, struct debug_abbrevs *a, struct debug_ab
 		if (error < 0)
 			return error;
 	}
+	return -E2BIG;
 }
 
 /* 0: one more; 1: it was the last one. */

@@ -5,6 +5,7 @@
 #include "src/loader/debug_info.h"
 
 #include "src/base/deadline.h"
+#include "src/base/hash.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 #include "src/loader/debug_lines.h"
@@ -19,13 +20,14 @@
 #define UNITS_MAX  (1u << 18)
 #define CHAIN_MAX  16u /* entries that say one after the other what a function is called */
 #define PATH_BYTES 512
+#define NAMES_BYTES_MAX \
+	((size_t)256 << 20) /* of all that is kept: then no unit is opened for a name alone */
 
 /* A table of abbreviations, which several units may share. */
 struct abbrev_table {
-	const struct debug_file *file;
-	uint64_t off;
-	struct debug_shape shape;
+	uint64_t key;
 	uint32_t nr_users;
+	uint32_t index; /* among all */
 	struct debug_abbrevs abbrevs;
 };
 
@@ -36,6 +38,7 @@ struct kept {
 	struct units *units;
 	size_t index;
 	uint64_t last_use;
+	size_t counted_bytes; /* of it, in what is kept of all */
 	struct abbrev_table *table, *split_table;
 	struct debug_unit unit;	       /* which has the lines */
 	struct debug_unit split;       /* what was split off from it, if that is there */
@@ -69,6 +72,8 @@ struct debug_info {
 	size_t nr_kept, cap_kept;
 	struct abbrev_table **tables;
 	size_t nr_tables, cap_tables;
+	struct u64map tables_by_key; /* table_key() -> place in tables[] */
+	size_t kept_bytes;	     /* of all units and tables */
 	uint64_t uses;
 	/* of the last answer */
 	char paths[2 * DEBUG_INFO_CHAIN_MAX][PATH_BYTES];
@@ -131,13 +136,36 @@ bool debug_info_lacks_split(const struct debug_info *info)
 
 /* --- tables of abbreviations --- */
 
+/* What tells tables apart: the same bytes say something else in another shape. */
+static uint64_t table_key(const struct debug_info *info, const struct debug_unit *unit)
+{
+	const struct debug_shape *shape = &unit->shape;
+
+	return unit->abbrevs_off << 5 | (uint64_t)(shape->version & 7) << 2 |
+	       (uint64_t)(shape->addr_bytes == 8) << 1 | (shape->offset_bytes == 8) |
+	       (uint64_t)(unit->file == &info->other.file) << 63 |
+	       (uint64_t)(unit->file == &info->package) << 62;
+}
+
+static size_t table_bytes(const struct abbrev_table *table)
+{
+	return sizeof(*table) + debug_abbrevs_bytes(&table->abbrevs);
+}
+
 static void table_drop(struct debug_info *info, struct abbrev_table *table)
 {
+	struct abbrev_table *last;
+
 	if (!table || --table->nr_users > 0)
 		return;
-	for (size_t i = 0; i < info->nr_tables; i++)
-		if (info->tables[i] == table)
-			info->tables[i] = info->tables[--info->nr_tables];
+	info->kept_bytes -= table_bytes(table);
+	u64map_remove(&info->tables_by_key, table->key);
+	last = info->tables[--info->nr_tables];
+	info->tables[table->index] = last;
+	last->index = table->index;
+	if (last != table)
+		/* The map has had it before. */
+		(void)u64map_set(&info->tables_by_key, last->key, last->index);
 	debug_abbrevs_done(&table->abbrevs);
 	free(table);
 }
@@ -147,48 +175,59 @@ static int table_read(struct debug_info *info, const struct debug_unit *unit,
 {
 	struct reader r = debug_file_reader(unit->file, DEBUG_ABBREV, unit->abbrevs_off);
 	struct abbrev_table *table;
-	int error = vec_reserve(&info->tables, &info->cap_tables, info->nr_tables + 1, SIZE_MAX);
+	int error = vec_reserve(&info->tables, &info->cap_tables, info->nr_tables + 1, UINT32_MAX);
 
 	if (error < 0)
 		return error;
 	table = calloc(1, sizeof(*table));
 	if (!table)
 		return -ENOMEM;
-	table->file = unit->file;
-	table->off = unit->abbrevs_off;
-	table->shape = unit->shape;
+	table->key = table_key(info, unit);
+	table->index = (uint32_t)info->nr_tables;
 	table->nr_users = 1;
-	info->tables[info->nr_tables++] = table;
 	error = debug_abbrevs_read(&r, &unit->shape, 0, &table->abbrevs);
-	if (error < 0)
-		table_drop(info, table);
-	else
-		*ret = table;
-	return error;
+	if (error == 0)
+		error = u64map_set(&info->tables_by_key, table->key, table->index);
+	if (error < 0) {
+		debug_abbrevs_done(&table->abbrevs);
+		free(table);
+		return error;
+	}
+	info->tables[info->nr_tables++] = table;
+	info->kept_bytes += table_bytes(table);
+	*ret = table;
+	return 0;
 }
 
 /* That of UNIT: it has one user more. */
 static int table_get(struct debug_info *info, const struct debug_unit *unit,
 		     struct abbrev_table **ret)
 {
-	for (size_t i = 0; i < info->nr_tables; i++) {
-		struct abbrev_table *table = info->tables[i];
+	uint32_t index = u64map_get(&info->tables_by_key, table_key(info, unit));
 
-		if (table->off != unit->abbrevs_off || table->file != unit->file ||
-		    memcmp(&table->shape, &unit->shape, sizeof(unit->shape)) != 0)
-			continue;
-		table->nr_users++;
-		*ret = table;
-		return 0;
-	}
-	return table_read(info, unit, ret);
+	if (index == U64MAP_NONE)
+		return table_read(info, unit, ret);
+	*ret = info->tables[index];
+	(*ret)->nr_users++;
+	return 0;
 }
 
 /* --- what is kept of units --- */
 
+/* Some of KEPT was read or forgotten. */
+static void kept_count(struct debug_info *info, struct kept *kept)
+{
+	size_t bytes =
+		sizeof(*kept) + debug_scopes_bytes(&kept->scopes) + debug_lines_bytes(&kept->lines);
+
+	info->kept_bytes += bytes - kept->counted_bytes;
+	kept->counted_bytes = bytes;
+}
+
 static void kept_drop(struct debug_info *info, struct kept *kept)
 {
 	kept->units->all[kept->index].kept = NULL;
+	info->kept_bytes -= kept->counted_bytes;
 	debug_scopes_done(&kept->scopes);
 	debug_lines_done(&kept->lines);
 	table_drop(info, kept->table);
@@ -249,6 +288,7 @@ static int unit_open(struct debug_info *info, struct units *units, size_t index,
 			return r == -ENOENT || r == -E2BIG ? -EBADMSG : r;
 		}
 		info->kept[info->nr_kept++] = place->kept;
+		kept_count(info, place->kept);
 	}
 	place->kept->last_use = ++info->uses;
 	*ret = place->kept;
@@ -263,6 +303,7 @@ struct debug_info *debug_info_free(struct debug_info *info)
 		kept_drop(info, info->kept[--info->nr_kept]);
 	free(info->kept);
 	free(info->tables);
+	u64map_done(&info->tables_by_key);
 	free(info->main.all);
 	free(info->other.all);
 	debug_ranges_done(&info->ranges);
@@ -273,22 +314,10 @@ struct debug_info *debug_info_free(struct debug_info *info)
 	return NULL;
 }
 
-static size_t kept_bytes(const struct debug_info *info)
-{
-	size_t sum = 0;
-
-	for (size_t i = 0; i < info->nr_kept; i++)
-		sum += sizeof(*info->kept[i]) + debug_scopes_bytes(&info->kept[i]->scopes) +
-		       debug_lines_bytes(&info->kept[i]->lines);
-	for (size_t i = 0; i < info->nr_tables; i++)
-		sum += sizeof(*info->tables[i]) + debug_abbrevs_bytes(&info->tables[i]->abbrevs);
-	return sum;
-}
-
 size_t debug_info_bytes(const struct debug_info *info)
 {
 	return sizeof(*info) + (info->main.cap + info->other.cap) * sizeof(*info->main.all) +
-	       info->ranges.cap * sizeof(*info->ranges.all) + kept_bytes(info);
+	       info->ranges.cap * sizeof(*info->ranges.all) + info->kept_bytes;
 }
 
 size_t debug_info_unpacked_bytes(const struct debug_info *info)
@@ -297,17 +326,21 @@ size_t debug_info_unpacked_bytes(const struct debug_info *info)
 	       info->package.unpacked_bytes;
 }
 
+static int newest_first(const void *left, const void *right)
+{
+	uint64_t a = (*(struct kept *const *)left)->last_use,
+		 b = (*(struct kept *const *)right)->last_use;
+
+	return a > b ? -1 : a < b;
+}
+
 void debug_info_trim(struct debug_info *info, size_t max)
 {
-	while (info->nr_kept > 0 && debug_info_bytes(info) > max) {
-		size_t oldest = 0;
-
-		for (size_t i = 1; i < info->nr_kept; i++)
-			if (info->kept[i]->last_use < info->kept[oldest]->last_use)
-				oldest = i;
-		kept_drop(info, info->kept[oldest]);
-		info->kept[oldest] = info->kept[--info->nr_kept];
-	}
+	if (info->nr_kept == 0 || debug_info_bytes(info) <= max)
+		return;
+	qsort(info->kept, info->nr_kept, sizeof(*info->kept), newest_first);
+	while (info->nr_kept > 0 && debug_info_bytes(info) > max)
+		kept_drop(info, info->kept[--info->nr_kept]);
 }
 
 /* --- units --- */
@@ -368,6 +401,7 @@ static const char *path_of(struct debug_info *info, struct kept *kept, uint32_t 
 	if (info->nr_paths == ARRAY_SIZE(info->paths) ||
 	    debug_lines_open(&kept->lines, &kept->unit) < 0)
 		return NULL;
+	kept_count(info, kept);
 	return debug_lines_path(&kept->lines, &kept->unit, file, info->paths[info->nr_paths++],
 				PATH_BYTES);
 }
@@ -427,6 +461,8 @@ static bool decl_follow(struct debug_info *info, const struct decl *decl, struct
 	if (dies->skeleton)
 		return !is_other && *off >= dies->off && *off < dies->end;
 	if (is_other && !info->other.file.elf)
+		return false;
+	if (debug_info_bytes(info) > NAMES_BYTES_MAX)
 		return false;
 	return unit_of(info, is_other ? &info->other : units, *off, kept) == 0;
 }
@@ -511,6 +547,9 @@ static int frames_of(struct debug_info *info, struct kept *kept, struct debug_fu
 		dies[nr++] = kept->dies->off + range->index;
 	}
 	for (unsigned int i = 0; i < nr; i++) {
+		/* An entry may have megabytes of text. */
+		if (deadline_is_over_now())
+			return -ETIME;
 		fill_decl(info, kept, dies[nr - 1 - i], &frames[i]);
 		fill_call(info, kept, dies[nr - 1 - i], &frames[i + 1]);
 	}
@@ -541,8 +580,10 @@ int debug_info_line(struct debug_info *info, uint64_t vaddr, struct debug_frame 
 	int r = unit_at(info, vaddr, &kept);
 
 	*frame = (struct debug_frame){0};
-	if (r == 0 && kept)
+	if (r == 0 && kept) {
 		r = fill_line(info, kept, vaddr, frame);
+		kept_count(info, kept);
+	}
 	if (r == 0 && was_cut(info))
 		r = -EBADMSG;
 	return r < 0 ? r : frame->file && frame->line > 0;
@@ -563,6 +604,7 @@ int debug_info_at(struct debug_info *info, uint64_t vaddr,
 		r = nr = frames_of(info, kept, func, vaddr, frames);
 	if (r >= 0)
 		r = fill_line(info, kept, vaddr, &frames[0]);
+	kept_count(info, kept);
 	if (r == 0 && was_cut(info))
 		r = -EBADMSG;
 	return r < 0 ? r : MAX(nr, frames[0].line > 0 ? 1 : 0);

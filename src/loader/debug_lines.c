@@ -16,7 +16,8 @@
 #define FILES_MAX     (1u << 18) /* of one table */
 #define MARKS_MAX     (1u << 20)
 #define ROWS_PER_MARK 256u
-#define ROWS_PER_LOOK 32u /* at the deadline */
+#define ROWS_PER_LOOK 32u    /* at the deadline */
+#define OPS_PER_LOOK  65536u /* the same of those that make no row */
 #define LENGTH_64     UINT32_MAX
 
 /* A row, from which the program goes on at AT. */
@@ -284,8 +285,9 @@ const char *debug_lines_path(const struct debug_lines *lines, const struct debug
 		return NULL;
 	folder = *name == '/' ? NULL : folder_text(lines, unit, index);
 	root = *name == '/' || (folder && *folder == '/') ? NULL : unit->folder;
-	snprintf(out, size, "%s%s%s%s%s", root ? root : "", root ? "/" : "", folder ? folder : "",
-		 folder ? "/" : "", name);
+	/* No more of an endless one is looked at than has room. */
+	snprintf(out, size, "%.*s%s%.*s%s%.*s", (int)size, root ? root : "", root ? "/" : "",
+		 (int)size, folder ? folder : "", folder ? "/" : "", (int)size, name);
 	return out;
 }
 
@@ -295,7 +297,9 @@ struct run {
 	struct reader r;
 	uint64_t addr;
 	uint32_t file, line;
-	bool is_end; /* of a sequence of rows */
+	uint32_t nr_silent; /* operations that made no row */
+	bool is_end;	    /* of a sequence of rows */
+	bool is_late;	    /* time was up before the next row */
 };
 
 static void run_advance(const struct debug_lines *lines, struct run *run, uint64_t by)
@@ -361,7 +365,7 @@ static bool run_standard(const struct debug_lines *lines, const uint8_t *lengths
 	return false;
 }
 
-/* Run up to the next row. False: there is none. */
+/* Run up to the next row. False: there is none, or it takes too long. */
 static bool run_next(const struct debug_lines *lines, const uint8_t *lengths, struct run *run)
 {
 	if (run->is_end) {
@@ -369,7 +373,7 @@ static bool run_next(const struct debug_lines *lines, const uint8_t *lengths, st
 		run->file = run->line = 1;
 		run->is_end = false;
 	}
-	while (reader_left(&run->r) > 0) {
+	while (reader_left(&run->r) > 0 && !run->is_late) {
 		uint8_t op = reader_u8(&run->r);
 
 		if (likely(op >= lines->opcode_base)) {
@@ -385,6 +389,8 @@ static bool run_next(const struct debug_lines *lines, const uint8_t *lengths, st
 			return true;
 		if (run->is_end)
 			return true;
+		if (++run->nr_silent % OPS_PER_LOOK == 0)
+			run->is_late = deadline_is_over_now();
 	}
 	return false;
 }
@@ -438,7 +444,7 @@ static int marks_make(struct debug_lines *lines, const struct debug_text *text,
 		if (r == 0 && nr % ROWS_PER_LOOK == 0 && deadline_is_over())
 			r = -ETIME;
 	}
-	return r;
+	return r == 0 && run->is_late ? -ETIME : r;
 }
 
 static int lines_mark(struct debug_lines *lines, const struct debug_unit *unit,
@@ -486,5 +492,5 @@ int debug_lines_at(struct debug_lines *lines, const struct debug_unit *unit,
 		if (deadline_is_over())
 			return -ETIME;
 	} while (run_next(lines, lengths.p, &run) && !run.is_end && run.addr <= addr);
-	return 0;
+	return run.is_late ? -ETIME : 0;
 }

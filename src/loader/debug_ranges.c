@@ -61,9 +61,7 @@ int debug_ranges_add(struct debug_ranges *ranges, const struct debug_text *text,
 
 static int add(const struct adding *a, uint64_t from, uint64_t to)
 {
-	return deadline_is_over()
-		       ? -ETIME
-		       : debug_ranges_add(a->ranges, a->text, from, to, a->index, a->depth);
+	return debug_ranges_add(a->ranges, a->text, from, to, a->index, a->depth);
 }
 
 /* --- lists --- */
@@ -84,6 +82,8 @@ static int add_pairs(struct adding *a, struct reader *r)
 
 		if (r->bad || (from == 0 && to == 0))
 			return 0;
+		if (deadline_is_over())
+			return -ETIME;
 		if (from == greatest)
 			a->base = to;
 		else
@@ -146,7 +146,8 @@ static int add_entries(struct adding *a, struct reader *r)
 	int more;
 
 	while ((more = add_entry(a, r)) == 0)
-		;
+		if (deadline_is_over())
+			return -ETIME;
 	return more < 0 ? more : 0;
 }
 

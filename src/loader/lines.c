@@ -212,8 +212,10 @@ int lines_at(struct lines_file *file, uint64_t off, struct debug_frame *frame)
 	uint64_t vaddr;
 	int r = file->error;
 
-	if (r == 0 && file->info && elf_file_vaddr_of(&file->head, off, &vaddr))
+	if (r == 0 && file->info && elf_file_vaddr_of(&file->head, off, &vaddr)) {
+		debug_info_trim(file->info, LINES_BYTES_MAX);
 		r = debug_info_line(file->info, vaddr, frame);
+	}
 	if (is_passing(file->error))
 		file_forget(file);
 	return r < 0 && !is_passing(r) ? 0 : r;
@@ -271,8 +273,10 @@ static int put_place(struct answer *answer, struct lines_file *file, uint64_t of
 	uint64_t vaddr;
 	int nr = 0;
 
-	if (file->info && elf_file_vaddr_of(&file->head, off, &vaddr))
+	if (file->info && elf_file_vaddr_of(&file->head, off, &vaddr)) {
+		debug_info_trim(file->info, LINES_BYTES_MAX);
 		nr = debug_info_at(file->info, vaddr, frames);
+	}
 	/* Damage in one unit says nothing of the others. */
 	if (nr < 0 && nr != -EBADMSG && nr != -E2BIG)
 		return nr;

@@ -90,6 +90,12 @@ tests_test_loader_faults_SOURCES = tests/test_loader_faults.c tests/loader_fault
 tests_test_loader_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LZMA_CFLAGS)
 tests_test_loader_faults_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/test_loader_hostile
+tests_test_loader_hostile_SOURCES = tests/test_loader_hostile.c tests/loader_faults.h \
+	tests/loader_helpers.h
+tests_test_loader_hostile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_loader_hostile_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
+
 if DEBUGINFOD
 UNIT_TESTS += tests/test_loader_fetcher
 tests_test_loader_fetcher_SOURCES = tests/test_loader_fetcher.c tests/loader_helpers.h
