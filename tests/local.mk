@@ -79,6 +79,7 @@ EXTRA_DIST += \
 	tests/targets/bpf.c \
 	tests/targets/chains.c \
 	tests/targets/chains.go \
+	tests/targets/chains.rs \
 	tests/targets/cut.c \
 	tests/targets/deep.c \
 	tests/targets/hot_loop.c \

@@ -70,6 +70,19 @@ for kind in '' -static; do
 	expect calls '(^|;)main;calls;calls_b;calls_c;spin$'
 	expect trap '(^|;)main;trapped;(__restore_rt;)?on_usr1;spin$' 70
 done
+# Rust with panic=abort, whose own code has frame information where the compiler still writes some, or none; its library has.
+for kind in '' no; do
+	program=rust-abort-tables-${kind:-as-is}
+	if ! { command -v rustc >/dev/null && rustc -O -C panic=abort ${kind:+-C force-unwind-tables=no} -o "$tmp/$program" \
+		"$top_srcdir/tests/targets/chains.rs"; } >"$tmp/err" 2>&1; then
+		echo "not tested: $program: cannot be built here: $(head -n 1 "$tmp/err")"
+		continue
+	fi
+	in_main='(^|;)main;(.*;)?[a-z_]*::main;'
+	expect calls "${in_main}(.*::)?calls;[^;]*calls_b;[^;]*calls_c;[^;]*spin$"
+	expect callback "${in_main}[^;]*callback;.*calls;[^;]*calls_b;[^;]*calls_c;[^;]*spin$"
+	expect thread 'thread_start;.*;[^;]*calls;[^;]*calls_b;[^;]*calls_c;[^;]*spin$'
+done
 # shellcheck disable=SC2086
 build without gcc $without && {
 	expect_chains
