@@ -25,6 +25,7 @@ SCRIPT_TESTS += \
 	tests/test_live_libraries.sh \
 	tests/test_live_places.sh \
 	tests/test_live_processes.sh \
+	tests/test_live_replaced.sh \
 	tests/test_live_rest.sh \
 	tests/test_live_shares.sh \
 	tests/test_live_short.sh \
