@@ -22,6 +22,7 @@ SCRIPT_TESTS += \
 	tests/test_live_names.sh \
 	tests/test_live_i386.sh \
 	tests/test_live_overload.sh \
+	tests/test_live_languages.sh \
 	tests/test_live_libraries.sh \
 	tests/test_live_places.sh \
 	tests/test_live_processes.sh \

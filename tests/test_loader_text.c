@@ -51,6 +51,14 @@ static void suffixes_are_kept_when_they_say_something(void **state)
 	assert_shown("fold.part.3.lto_priv.0.cold", "fold.part.3.cold");
 	assert_shown("fold.llvm.1234567890", "fold");
 	assert_shown("fold.123", "fold.123");
+	/* Go's are whole, however long, and its dots begin nothing. */
+	assert_shown("example.com/a.llvm.b/c.(*Type[go.shape.int]).Method.func1",
+		     "example.com/a.llvm.b/c.(*Type[go.shape.int]).Method.func1");
+	assert_shown(
+		"example.com/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/"
+		"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/cccccccc.(*Type).Method",
+		"example.com/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/"
+		"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/cccccccc.(*Type).Method");
 }
 
 #if defined(HAVE_LIBIBERTY) && defined(HAVE_LIBIBERTY_DEMANGLE_H)
@@ -70,6 +78,9 @@ static void mangled_names_are_unfolded(void **state)
 		     "core::fmt::Write::write_fmt");
 	assert_shown("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.77",
 		     "core::fmt::Formatter::pad");
+	assert_shown("_ZN57_$LT$spin..inner..Worker$u20$as$u20$spin..inner..Work$GT$4spin"
+		     "17h80a850c244951ae7E.cold.llvm.5",
+		     "<spin::inner::Worker as spin::inner::Work>::spin.cold");
 	assert_shown("_ZN3foo3barEi@plt", "foo::bar@plt");
 	assert_shown("_ZN3f\033oEv", "f?o");
 	assert_shown("_D3foo3barFZv", "foo.bar");

@@ -35,6 +35,28 @@ struct sink {
 	jmp_buf full;
 };
 
+/*
+ * How long is the old name of Rust that NAME begins with: "_ZN", components, "17h" and 16 hexadecimal digits, "E". In it are
+ * dots, "_$LT$foo..Bar". 0: it is none.
+ */
+static size_t rust_legacy_bytes(const char *name, size_t len)
+{
+	static const char hash[] = "17h";
+	const size_t hash_bytes = strlen(hash) + 16 + 1;
+
+	if (len < 3 + hash_bytes || strncmp(name, "_ZN", 3) != 0)
+		return 0;
+	for (size_t at = 3; at + hash_bytes <= len; at++) {
+		const char *digits = name + at + strlen(hash);
+
+		if (strncmp(name + at, hash, strlen(hash)) == 0 &&
+		    strspn(digits, "0123456789abcdef") == 16 && digits[16] == 'E' &&
+		    (at + hash_bytes == len || name[at + hash_bytes] == '.'))
+			return at + hash_bytes;
+	}
+	return 0;
+}
+
 #if defined(DEMANGLE_WITH_LIBIBERTY) || defined(DEMANGLE_WITH_LIBSTDCXX)
 
 /* Take TEXT, which is a whole function, without the parameter list at its end. */
@@ -70,16 +92,12 @@ static void sink_add(const char *text, size_t len, void *opaque)
 		longjmp(sink->full, 1);
 }
 
-/* "_ZN", components, "17h" and 16 hexadecimal digits, "E": otherwise it is C++. */
+/* It ends in what its maker ends names in: otherwise it is C++. */
 static bool is_rust_legacy(const char *mangled)
 {
 	size_t len = strlen(mangled);
-	const char *hash;
 
-	if (strncmp(mangled, "_ZN", 3) != 0 || len < 24 || mangled[len - 1] != 'E')
-		return false;
-	hash = mangled + len - 20;
-	return strncmp(hash, "17h", 3) == 0 && strspn(hash + 3, "0123456789abcdef") == 16;
+	return rust_legacy_bytes(mangled, len) == len && len > 0;
 }
 
 /* The number behind a `Q` at TEXT: how far back is what it refers to; 0: it is none. */
@@ -194,11 +212,20 @@ static void suffix_keep(const char *suffix, char *out, size_t out_size)
 	out[len] = '\0';
 }
 
-/* Where the compiler's suffix of NAME begins: names may begin with a dot, but do not contain one. */
+/* A name of Go, as it is written: "example.com/pkg.(*Type).Method", "main.main.func1". */
+static bool is_go(const char *name, size_t len)
+{
+	return memchr(name, '/', len) || memchr(name, '(', len) || memchr(name, '[', len);
+}
+
+/* Where the compiler's suffix of NAME begins: names may begin with a dot, but do not contain one, save Go's. */
 static size_t suffix_at(const char *name, size_t len)
 {
-	const char *dot = len > 1 ? memchr(name + 1, '.', len - 1) : NULL;
+	size_t rust = rust_legacy_bytes(name, len);
+	const char *dot = len > 1 && !is_go(name, len) ? memchr(name + 1, '.', len - 1) : NULL;
 
+	if (rust > 0)
+		return rust;
 	return dot ? (size_t)(dot - name) : len;
 }
 

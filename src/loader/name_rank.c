@@ -49,9 +49,16 @@ static bool is_marker(const char *name, size_t len)
 		begins_with(name, len, "__pi_"));
 }
 
+/* Assemblers mark what is code and what is data: "$x", "$d.12", "$xrv64i2p1". Swift's names begin so as well: "$s4main". */
+static bool is_mapping(const char *name, size_t len)
+{
+	return len >= 2 && name[0] == '$' && strchr("adtx", name[1]) &&
+	       (len == 2 || name[2] == '.' || begins_with(name, len, "$xrv"));
+}
+
 bool name_is_of_function(const char *name, size_t len)
 {
-	return len > 0 && name[0] != '$' && !begins_with(name, len, ".L") &&
+	return len > 0 && !is_mapping(name, len) && !begins_with(name, len, ".L") &&
 	       !begins_with(name, len, "__pfx_");
 }
 
