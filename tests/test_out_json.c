@@ -79,6 +79,7 @@ static void every_string_comes_back_or_is_replaced(void **state)
 		json_open(&json, NULL, '{');
 		json_string(&json, "k", cases[i].in);
 		json_close(&json, '}');
+		json_flush(&json);
 		fclose(json.stream);
 		if (!ask_jq(text, ".k", back, sizeof(back)))
 			skip();
@@ -102,6 +103,7 @@ static void numbers_are_json_numbers(void **state)
 	json_real(&json, NULL, INFINITY);
 	json_bool(&json, NULL, true);
 	json_close(&json, ']');
+	json_flush(&json);
 	fclose(json.stream);
 	assert_string_equal(text, "[18446744073709551615,0.333,-2.500,0.000,null,null,true]");
 }

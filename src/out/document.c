@@ -701,6 +701,7 @@ int out_json(FILE *stream, const struct snapshot *snapshot, const struct view_qu
 	else
 		json_null(&json, "annotation");
 	json_close(&json, '}');
+	json_flush(&json);
 	putc('\n', stream);
 	return r < 0 ? r : out_end(stream);
 }

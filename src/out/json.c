@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The writer of JSON: see json.h. Knows no snapshot. A document has
- * a hundred thousand numbers and names, so text goes out in long pieces and
- * through the unlocked calls: one thread owns the stream.
+ * a hundred thousand numbers and names of a few bytes each: they are put together here, and
+ * the stream gets long pieces.
  */
 #include "config.h"
 
@@ -10,7 +10,6 @@
 
 #include "src/base/text.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -37,7 +36,37 @@ static size_t plain_length(const unsigned char *p)
 	return len;
 }
 
-static void put_u64(FILE *stream, uint64_t value)
+void json_flush(struct json *json)
+{
+	fwrite(json->room, 1, json->nr, json->stream);
+	json->nr = 0;
+}
+
+static void put(struct json *json, const void *bytes, size_t len)
+{
+	if (len > sizeof(json->room) - json->nr)
+		json_flush(json);
+	if (len > sizeof(json->room)) {
+		fwrite(bytes, 1, len, json->stream);
+		return;
+	}
+	memcpy(json->room + json->nr, bytes, len);
+	json->nr += len;
+}
+
+static void put_char(struct json *json, char c)
+{
+	if (json->nr == sizeof(json->room))
+		json_flush(json);
+	json->room[json->nr++] = c;
+}
+
+static void put_text(struct json *json, const char *text)
+{
+	put(json, text, strlen(text));
+}
+
+static void put_u64(struct json *json, uint64_t value)
 {
 	char digits[20];
 	size_t at = sizeof(digits);
@@ -45,77 +74,88 @@ static void put_u64(FILE *stream, uint64_t value)
 	do
 		digits[--at] = (char)('0' + value % 10);
 	while ((value /= 10) > 0);
-	fwrite_unlocked(digits + at, 1, sizeof(digits) - at, stream);
+	put(json, digits + at, sizeof(digits) - at);
 }
 
-static void put_string(FILE *stream, const char *text)
+static void put_escaped(struct json *json, unsigned char c)
+{
+	char text[8];
+
+	snprintf(text, sizeof(text), "\\u%04x", (unsigned int)c);
+	put_text(json, text);
+}
+
+static void put_string(struct json *json, const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
 
-	putc_unlocked('"', stream);
+	put_char(json, '"');
 	while (*p) {
 		size_t plain = plain_length(p), len;
 
-		fwrite_unlocked(p, 1, plain, stream);
+		put(json, p, plain);
 		p += plain;
 		if (!*p)
 			break;
 		len = utf8_length(p);
 		if (len == 0) {
-			fputs_unlocked(REPLACEMENT, stream);
+			put_text(json, REPLACEMENT);
 			p++;
 			continue;
 		}
 		if (*p == '"' || *p == '\\')
-			putc_unlocked('\\', stream);
+			put_char(json, '\\');
 		if (*p < 0x20 || *p == 0x7f)
-			fprintf(stream, "\\u%04x", (unsigned int)*p);
+			put_escaped(json, *p);
 		else
-			fwrite_unlocked(p, 1, len, stream);
+			put(json, p, len);
 		p += len;
 	}
-	putc_unlocked('"', stream);
+	put_char(json, '"');
 }
 
+/* Keys are our own words: nothing in them needs an escape. */
 static void begin(struct json *json, const char *key)
 {
 	if (json->needs_comma)
-		putc_unlocked(',', json->stream);
+		put_char(json, ',');
 	json->needs_comma = true;
 	if (!key)
 		return;
-	put_string(json->stream, key);
-	putc_unlocked(':', json->stream);
+	put_char(json, '"');
+	put_text(json, key);
+	put(json, "\":", 2);
 }
 
 void json_open(struct json *json, const char *key, char bracket)
 {
 	begin(json, key);
-	putc_unlocked(bracket, json->stream);
+	put_char(json, bracket);
 	json->needs_comma = false;
 }
 
 void json_close(struct json *json, char bracket)
 {
-	putc_unlocked(bracket, json->stream);
+	put_char(json, bracket);
 	json->needs_comma = true;
 }
 
 void json_string(struct json *json, const char *key, const char *text)
 {
 	begin(json, key);
-	put_string(json->stream, text);
+	put_string(json, text);
 }
 
 void json_u64(struct json *json, const char *key, uint64_t value)
 {
 	begin(json, key);
-	put_u64(json->stream, value);
+	put_u64(json, value);
 }
 
 void json_real(struct json *json, const char *key, double value)
 {
 	uint64_t milli;
+	char decimals[8];
 
 	if (!isfinite(value) || fabs(value) > 1e15) {
 		json_null(json, key);
@@ -124,20 +164,22 @@ void json_real(struct json *json, const char *key, double value)
 	milli = (uint64_t)(fabs(value) * 1000.0 + 0.5);
 	begin(json, key);
 	if (value < 0 && milli > 0)
-		putc_unlocked('-', json->stream);
-	fprintf(json->stream, "%" PRIu64 ".%03u", milli / 1000, (unsigned int)(milli % 1000));
+		put_char(json, '-');
+	put_u64(json, milli / 1000);
+	snprintf(decimals, sizeof(decimals), ".%03u", (unsigned int)(milli % 1000));
+	put_text(json, decimals);
 }
 
 void json_bool(struct json *json, const char *key, bool value)
 {
 	begin(json, key);
-	fputs_unlocked(value ? "true" : "false", json->stream);
+	put_text(json, value ? "true" : "false");
 }
 
 void json_null(struct json *json, const char *key)
 {
 	begin(json, key);
-	fputs_unlocked("null", json->stream);
+	put_text(json, "null");
 }
 
 void json_u64_or_null(struct json *json, const char *key, bool is_known, uint64_t value)

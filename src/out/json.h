@@ -11,9 +11,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define JSON_ROOM_BYTES 4096
+
+/* Only STREAM is given, all else is zero. */
 struct json {
 	FILE *stream;
 	bool needs_comma; /* a value stands before this one in the same object or array */
+	size_t nr;	  /* bytes in ROOM that the stream has not got yet */
+	char room[JSON_ROOM_BYTES];
 };
 
 /* KEY is NULL inside arrays. The caller closes what it opens, in order. */
@@ -28,5 +33,7 @@ void json_null(struct json *json, const char *key);
 /* null unless IS_KNOWN. */
 void json_u64_or_null(struct json *json, const char *key, bool is_known, uint64_t value);
 void json_real_or_null(struct json *json, const char *key, bool is_known, double value);
+/* At the end: the stream has all that was written. Whether it could take it, its own state says. */
+void json_flush(struct json *json);
 
 #endif
