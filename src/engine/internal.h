@@ -348,8 +348,8 @@ void rest_ask(struct engine *engine, uint64_t ticket, const struct process *proc
 void rests_send(struct engine *engine);
 /* The broker's answers. */
 void rests_take(struct engine *engine);
-/* Do samples come whose rest must be read soon after them? */
-bool rests_are_urgent(const struct rests *rests, uint64_t time_ns);
+/* How long a round is at TIME_NS: ROUND_NS, or less while samples come whose rest must be read soon after them. */
+uint64_t rests_round_ns(const struct rests *rests, uint64_t time_ns, uint64_t round_ns);
 
 /* --- helpers.c --- */
 

@@ -2,8 +2,8 @@
 /*
  * The rest of stacks that a copy has cut off, read by the broker from the memory of their processes. The thread
  * goes on meanwhile, so it is asked for soon or not at all: while such samples come, the rounds
- * are short, and what a round needs is asked for in one message. How many are asked for is bounded by a part of
- * the budget, and none where they bring nothing.
+ * are short (the shorter the more of them come: a round has its price), and what a round needs is asked for in one
+ * message. How many are asked for is bounded by a part of the budget, and none where they bring nothing.
  */
 #include "config.h"
 
@@ -21,7 +21,10 @@
 #define PER_SEC_MIN    50u
 #define PER_SEC_MAX    1000u
 #define AGE_MAX_NS     (20 * NS_PER_MSEC) /* of a sample: then two of three threads have gone on */
-#define URGENT_MIN     4u		  /* samples in a second for which the rounds are short */
+#define URGENT_MIN     4u /* samples in a second for which the rounds are short ... */
+#define ROUND_MIN_NS   (2 * NS_PER_MSEC)  /* ... between this ... */
+#define ROUND_MAX_NS   (10 * NS_PER_MSEC) /* ... and this, ... */
+#define ROUNDS_EACH    4u		  /* ... but not more of them for each such sample */
 #define STITCHED_EVERY 4u /* stitched stacks: one of so many is read, which also tests stitching */
 #define JUDGE_MIN      32u
 #define USEFUL_PART    8u		/* one of so many is of use, or it is not worth the work */
@@ -81,11 +84,17 @@ static void begin_second(struct rests *rests, uint64_t time_ns)
 	rests->second_ns = time_ns;
 }
 
-bool rests_are_urgent(const struct rests *rests, uint64_t time_ns)
+uint64_t rests_round_ns(const struct rests *rests, uint64_t time_ns, uint64_t round_ns)
 {
-	return rests && time_ns >= rests->pause_until_ns &&
-	       time_ns < rests->second_ns + 2 * NS_PER_SEC &&
-	       rests->wanted + rests->wanted_before >= URGENT_MIN;
+	uint32_t wanted;
+
+	if (!rests || time_ns < rests->pause_until_ns ||
+	    time_ns >= rests->second_ns + 2 * NS_PER_SEC)
+		return round_ns;
+	wanted = rests->wanted + rests->wanted_before;
+	if (wanted < URGENT_MIN)
+		return round_ns;
+	return MIN(MAX(NS_PER_SEC / (ROUNDS_EACH * wanted), ROUND_MIN_NS), ROUND_MAX_NS);
 }
 
 bool rest_is_wanted(struct engine *engine, const struct process *process,

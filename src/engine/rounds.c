@@ -17,9 +17,7 @@
  * should stay in the cache between the copy out of the ring and the unwinding,
  * and the rings have to hold a round and a stall.
  */
-#define ROUND_NS (ENGINE_ROUND_MS * NS_PER_MSEC)
-#define ROUND_URGENT_NS \
-	(2 * NS_PER_MSEC) /* while the rest of stacks is read from their processes */
+#define ROUND_NS	   (ENGINE_ROUND_MS * NS_PER_MSEC)
 #define RETRY_NS	   (NS_PER_SEC / 4)
 #define SAMPLES_MAX	   16384 /* until they are taken; half are those of 80 CPUs in 100 ms */
 #define COPY_SHORT_MAX	   2048	 /* the largest copies are a little smaller: a record has 64 KB */
@@ -301,8 +299,7 @@ static void retry_backlog(struct engine *engine, uint64_t time_ns)
 /* When the next round is due, unless something wakes it. */
 static uint64_t next_round_ns(const struct engine *engine)
 {
-	return engine->drained_ns +
-	       (rests_are_urgent(engine->rests, engine->drained_ns) ? ROUND_URGENT_NS : ROUND_NS);
+	return engine->drained_ns + rests_round_ns(engine->rests, engine->drained_ns, ROUND_NS);
 }
 
 static void run_live(struct engine *engine, struct channel *channel)
@@ -319,7 +316,8 @@ static void run_live(struct engine *engine, struct channel *channel)
 		if (woken.by_records || woken.by_command || time_ns >= next_round_ns(engine))
 			round_once(engine, time_ns);
 		start_ns = now_ns();
-		rests_take(engine);
+		if (woken.by_stacks)
+			rests_take(engine);
 		engine->cost.stage_ns[HEALTH_STAGE_UNWIND] += now_ns() - start_ns;
 		start_ns = now_ns();
 		codes_step(engine, start_ns);

@@ -10,9 +10,9 @@
 #include <time.h>
 
 /*
- * What the sideband says is looked at before a round is due, every 10 ms at most: a file that
- * is new must be opened before its process ends, and makes an early round. A compiler starts
- * ever new processes of files that are known: these make none.
+ * What the sideband says is looked at before a round is due, every 10 ms at most, for where one record is
+ * there are more: a file that is new must be opened before its process ends, and makes an early round. A
+ * compiler starts ever new processes of files that are known: these make none, and wake nobody in between.
  */
 #define LOOK_NS	      (10 * NS_PER_MSEC)
 #define WORK_NS	      (200 * NS_PER_MSEC) /* without a pause; then one of */
@@ -60,23 +60,30 @@ static bool would_want(void *procs, const struct record *record)
 	return procs_would_request(procs, record);
 }
 
-/* Something has come in the sideband. Looked at not at once: where one record is there are more. */
+/* Something has come in the sideband. */
 static bool is_urgent(struct engine *engine)
 {
-	uint64_t time_ns = now_ns();
-	uint64_t until_ns = engine->looked_ns + LOOK_NS;
-
-	if (time_ns < until_ns)
-		nanosleep(&(struct timespec){.tv_nsec = (long)(until_ns - time_ns)}, NULL);
-	note_wait(engine, time_ns);
 	engine->looked_ns = now_ns();
 	return source_peek(engine->source, would_want, engine->procs);
+}
+
+/* Wait for one of the NR descriptors until UNTIL_NS. How many are ready. */
+static int wait_for(struct engine *engine, struct pollfd *fds, uint32_t nr, uint64_t until_ns)
+{
+	uint64_t time_ns = now_ns();
+	uint64_t left_ns = time_ns < until_ns ? until_ns - time_ns : 0;
+	struct timespec timeout = {.tv_sec = (time_t)(left_ns / NS_PER_SEC),
+				   .tv_nsec = (long)(left_ns % NS_PER_SEC)};
+	int nr_ready = ppoll(fds, nr, &timeout, NULL);
+
+	note_wait(engine, time_ns);
+	return nr_ready;
 }
 
 struct woken engine_wait(struct engine *engine, struct channel *channel, uint64_t until_ns,
 			 bool for_records)
 {
-	struct pollfd fds[POLL_FDS_MAX];
+	struct pollfd fds[POLL_FDS_MAX], *sideband = fds;
 	uint32_t nr_sideband = 0, nr_samples = 0;
 	uint64_t time_ns = now_ns();
 	struct woken woken = {0};
@@ -86,30 +93,33 @@ struct woken engine_wait(struct engine *engine, struct channel *channel, uint64_
 	fds[2] = (struct pollfd){.fd = loader_client_fd(engine->loader), .events = POLLIN};
 	fds[3] = (struct pollfd){.fd = broker_stacks_fd(engine->broker), .events = POLLIN};
 	if (for_records) {
-		nr_sideband =
-			source_pollfds(engine->source, true, fds + OWN_FDS, POLL_FDS_MAX - OWN_FDS);
-		nr_samples = source_pollfds(engine->source, false, fds + OWN_FDS + nr_sideband,
-					    POLL_FDS_MAX - OWN_FDS - nr_sideband);
+		nr_samples = source_pollfds(engine->source, false, fds + OWN_FDS,
+					    POLL_FDS_MAX - OWN_FDS);
+		sideband = fds + OWN_FDS + nr_samples;
+		nr_sideband = source_pollfds(engine->source, true, sideband,
+					     POLL_FDS_MAX - OWN_FDS - nr_samples);
 	}
 	do {
-		uint64_t left_ns = time_ns < until_ns ? until_ns - time_ns : 0;
-		struct timespec timeout = {.tv_sec = (time_t)(left_ns / NS_PER_SEC),
-					   .tv_nsec = (long)(left_ns % NS_PER_SEC)};
-		int nr_ready = ppoll(fds, OWN_FDS + nr_sideband + nr_samples, &timeout, NULL);
+		uint64_t look_ns = engine->looked_ns + LOOK_NS;
+		bool looks = nr_sideband == 0 || time_ns >= look_ns;
+		int nr_ready =
+			wait_for(engine, fds, OWN_FDS + nr_samples + (looks ? nr_sideband : 0),
+				 looks ? until_ns : MIN(until_ns, look_ns));
 
-		note_wait(engine, time_ns);
-		if (nr_ready <= 0)
+		time_ns = now_ns();
+		if (nr_ready < 0)
 			break;
+		if (nr_ready == 0)
+			continue;
 		woken.by_command = any_ready(fds, 1);
 		woken.by_broker = any_ready(fds + 1, 1);
 		woken.by_loader = any_ready(fds + 2, 1);
 		woken.by_stacks = any_ready(fds + 3, 1);
-		woken.by_records = any_ready(fds + OWN_FDS + nr_sideband, nr_samples) ||
-				   (any_ready(fds + OWN_FDS, nr_sideband) && is_urgent(engine));
+		woken.by_records = any_ready(fds + OWN_FDS, nr_samples) ||
+				   (looks && any_ready(sideband, nr_sideband) && is_urgent(engine));
 		if (woken.by_command || woken.by_broker || woken.by_loader || woken.by_stacks ||
 		    woken.by_records)
 			break;
-		time_ns = now_ns();
 	} while (time_ns < until_ns);
 	return woken;
 }
