@@ -262,6 +262,27 @@ static void a_burst_passes(void **state)
 	reorder_free(reorder);
 }
 
+/* Each round leaves all that it has brought to the next one: nothing is lost, and memory stays small. */
+static void short_rounds_need_little_memory(void **state)
+{
+	struct reorder *reorder = reorder_new(64 << 20, 0);
+	const uint64_t nr_each = 4, nr_rounds = 5000;
+
+	(void)state;
+	for (uint64_t round = 0; round < nr_rounds; round++) {
+		reorder_begin(reorder);
+		for (uint64_t i = 0; i < nr_each; i++)
+			assert_true(add(reorder, 1 + round * nr_each + i, i, true, 16384));
+		reorder_open(reorder, round * nr_each);
+		for (uint64_t i = 0; round > 0 && i < nr_each; i++)
+			expect(reorder, 1 + (round - 1) * nr_each + i, i);
+		expect_end(reorder);
+	}
+	assert_int_equal(reorder_late(reorder), 0);
+	assert_true(reorder_bytes(reorder) <= 4 << 20);
+	reorder_free(reorder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +294,7 @@ int main(void)
 		cmocka_unit_test(random_order_is_sorted),
 		cmocka_unit_test(the_stage_is_bounded),
 		cmocka_unit_test(a_burst_passes),
+		cmocka_unit_test(short_rounds_need_little_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

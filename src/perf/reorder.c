@@ -21,6 +21,8 @@
 #define ENTRIES_MAX	     (1u << 24)
 #define RECORD_BYTES_LEAST   8
 #define ROUNDS_BEFORE_SHRINK 256
+#define STAY_PART	     4 /* more than one part in so many of the bytes is left: they stay ... */
+#define STAY_ROOM	     4 /* ... unless one part in so many of the room is taken */
 
 /* --- the index --- */
 
@@ -247,6 +249,9 @@ void reorder_begin(struct reorder *reorder)
 	reorder_index_forget(&reorder->index);
 	for (size_t i = 0; i < reorder->index.nr; i++)
 		left_bytes += reorder->index.entries[i].bytes;
+	/* Short rounds leave most of what they have brought: it is moved when more of it has gone. */
+	if (left_bytes > from->used / STAY_PART && from->used < reorder->max_bytes / STAY_ROOM)
+		return;
 	/* Without memory for a move everything stays where it is; the arena is bounded. */
 	if (arena_grow(to, left_bytes) < 0)
 		return;

@@ -17,7 +17,8 @@
  *	handed out        91s 93m 95m 95s 96s        up to the horizon
  *
  * 99s waits: the ring of CPU 1 may still get an older record. reorder_begin
- * copies it into the other arena, and the next round merges it with what comes.
+ * copies it into the other arena (much more than that stays where it is for some rounds), and the
+ * next round merges it with what comes.
  * A 97m that comes only after 98s was handed out is late: it goes out at once
  * and is counted.
  */
