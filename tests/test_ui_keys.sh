@@ -501,6 +501,14 @@ writing() {
 	key -l "slow"
 	key Enter
 	see 'the disk is full'
+	# The name that W offers is no more than an offer.
+	key W
+	see 'fakehost-20261121-170448.tar'
+	key C-u
+	key -l "$size.txt"
+	key Enter
+	see "written: $size.txt"
+	grep -q '^leaf_70$' "$work/$size.txt" || fail "no rows in the text of W"
 	# What takes long says how far it is, leaves the screen as it is, and ends when it is told to.
 	key w C-u
 	key -l x.endless

@@ -213,7 +213,7 @@ bool butterfly_request(struct ui *ui, enum request request);
 
 /* --- write.c --- */
 
-/* Render the view and ask for a name, offering that of a bundle or of a text; write it; hear how it went. */
+/* Ask for a name, offering that of a bundle, or of the view as it is now in text; write it; hear how it went. */
 void write_begin(struct ui *ui, bool is_bundle);
 void write_accept(struct ui *ui, const char *name);
 void write_poll(struct ui *ui);

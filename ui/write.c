@@ -77,7 +77,8 @@ void write_begin(struct ui *ui, bool is_bundle)
 	ui->report.snapshot = ui->snapshot;
 	ui->report.query = ui_query(ui, NULL);
 	ui->report.query.before = NULL; /* it does not stay */
-	ret = render(ui);
+	/* A bundle is made later: the text of a large tree would keep the key waiting for nothing. */
+	ret = is_bundle ? 0 : render(ui);
 	if (ret < 0) {
 		ui_say(ui, true, "cannot make the report: %s", strerror(-ret));
 		return;
@@ -227,6 +228,8 @@ void write_accept(struct ui *ui, const char *name)
 		if (config->save_as)
 			ret = config->save_as(config->context, name, report->snapshot, &query,
 					      &err);
+		if (ret == -ENOENT && !report->data && render(ui) < 0)
+			ret = err_set(&err, -ENOMEM, "no memory for the report");
 		if (ret == -ENOENT)
 			ret = config->save(config->context, name, report->data, report->len, &err);
 		tell(ui, ret, &err);
