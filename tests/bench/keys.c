@@ -12,6 +12,7 @@
 #include "src/view/flame.h"
 #include "src/view/narrow.h"
 #include "src/view/view.h"
+#include "tests/bench/made_up.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,96 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#define FUNCS	   6000
-#define PROCESSES  300
-#define OBJECTS	   40
-#define NODES_EACH 200 /* that stand beside each other and are of one process, mostly */
 #define ROUNDS_MAX 1000
-#define NAME_BYTES 96
-
-static uint64_t seed;
-
-static uint32_t below(uint32_t bound)
-{
-	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)((seed >> 33) % bound);
-}
-
-static uint32_t add_text(struct snapshot *s, const char *text)
-{
-	uint32_t offset = s->nr_text;
-	size_t len = strlen(text) + 1;
-
-	memcpy(s->text + offset, text, len);
-	s->nr_text += (uint32_t)len;
-	return offset;
-}
-
-static void add_funcs(struct snapshot *s)
-{
-	char name[NAME_BYTES];
-
-	s->nr_text = 1;
-	for (uint32_t i = 0; i < FUNCS; i++) {
-		snprintf(name, sizeof(name), "std::vector<ns_%u::Part<int>>::method_%u(int, char*)",
-			 i % 97, i);
-		s->funcs[i] = (struct snap_func){
-			.key = 1000 + i, .name = add_text(s, name), .is_named = true};
-		snprintf(name, sizeof(name), i % 8 ? "libpart%u.so.1" : "[module%u]", i % OBJECTS);
-		s->funcs[i].object = add_text(s, name);
-		s->funcs[i].is_kernel = i % 8 == 0;
-	}
-}
-
-/* Callers before their callees, deep where the last nodes go on, each of one process or of two. */
-static struct snapshot *make(uint32_t nr_nodes)
-{
-	struct snapshot *s = snapshot_new(FUNCS, nr_nodes, 1 + FUNCS * 2 * NAME_BYTES);
-
-	if (!s || snapshot_add_shares(s, PROCESSES, 2 * nr_nodes) < 0)
-		return snapshot_free(s);
-	seed = 7;
-	add_funcs(s);
-	for (uint32_t i = 0; i < PROCESSES; i++) {
-		s->processes[i].index = i;
-		s->processes[i].pid = (int32_t)(1000 + i);
-		snprintf(s->processes[i].comm, sizeof(s->processes[i].comm), "worker-%u", i);
-	}
-	s->nodes[0] = (struct snap_node){.key = 1, .parent = SNAPSHOT_NONE, .func = SNAPSHOT_NONE};
-	for (uint32_t i = 1; i < nr_nodes; i++) {
-		uint32_t parent = i - 1 - below(MIN(i, 40u));
-
-		s->nodes[i] = (struct snap_node){
-			.key = i * 0x9e3779b97f4a7c15ull,
-			.parent = below(50) ? parent : 0,
-			.func = below(FUNCS),
-		};
-		s->shares[2 * i] = (struct snap_share){
-			.process = i / NODES_EACH % PROCESSES, .node = i, .weight = below(100)};
-		s->shares[2 * i + 1] = (struct snap_share){
-			.process = below(4) ? i / NODES_EACH % PROCESSES : below(PROCESSES),
-			.node = i,
-			.weight = below(100)};
-	}
-	return s;
-}
-
-/* With its sums and links, which narrowing makes anew, here to all of it. */
-static struct snapshot *make_whole(uint32_t nr_nodes)
-{
-	const struct narrow all = {.nr = 1,
-				   .steps = {{.kind = NARROW_WITHOUT, .text = "p:nobody"}}};
-	struct snapshot *s = make(nr_nodes);
-
-	if (s && narrow_snapshot(s, &all) < 0)
-		return snapshot_free(s);
-	if (s) {
-		s->narrowed[0] = '\0';
-		s->nr_samples = s->total;
-		s->whole_total = s->total;
-	}
-	return s;
-}
 
 struct times {
 	double ms[ROUNDS_MAX];
@@ -163,7 +75,7 @@ static int bench_filters(struct times *t, uint32_t nr_nodes, uint32_t rounds)
 		if (!narrow_typed(typed[i], &narrow.steps[0]))
 			return -1;
 		for (uint32_t r = 0; r < rounds; r++) {
-			struct snapshot *s = make_whole(nr_nodes);
+			struct snapshot *s = made_up_snapshot(nr_nodes);
 
 			if (!s)
 				return -1;
@@ -252,7 +164,7 @@ static int bench_others(struct times *t, const struct snapshot *s, uint32_t roun
 static int bench(uint32_t nr_nodes, uint32_t rounds)
 {
 	static struct times times;
-	struct snapshot *s = make_whole(nr_nodes);
+	struct snapshot *s = made_up_snapshot(nr_nodes);
 	int r = s ? 0 : -1;
 
 	if (r == 0)
