@@ -16,6 +16,7 @@ import os
 import socketserver
 import sys
 import time
+import urllib.parse
 
 root, port_file, log = sys.argv[1:]
 
@@ -26,8 +27,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         with open(log, "a", encoding="utf-8") as file:
-            file.write(self.path + "\n")
-        path = self.path
+            file.write(urllib.parse.unquote(self.path) + "\n")
+        path = urllib.parse.unquote(self.path)
         if path.startswith("/hangs/"):
             time.sleep(1000)
         if path.startswith("/fails/"):

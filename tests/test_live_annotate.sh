@@ -7,7 +7,7 @@
 
 . "${top_srcdir:-.}/tests/lib.sh"
 . "$top_srcdir/tests/live_lib.sh"
-need jq gcc objdump strip tmux
+need jq gcc objdump readelf strip tmux python3
 "$STACKTOP" -b --annotate=x --format=folded 2>&1 | grep -q libcapstone && skip "built without libcapstone"
 need_sampling
 
@@ -85,6 +85,24 @@ run "$tmp/hot" --annotate=divide || fail "no text: exit status $?: $(cat "$tmp/e
 check "a line whose text is not to be had" grep -qE " hot_loop.c:$division\$" "$tmp/out"
 grep -q '/ by' "$tmp/out" && fail "text of a file that is not called like source"
 mv -f "$tmp/source/other.key" "$tmp/source/hot_loop.c"
+
+# Nor is text of another user's; a debug server may have it.
+if "$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1 && chown 65534 "$tmp/source/hot_loop.c"; then
+	serve
+	build_id=$(readelf -n "$tmp/hot" | awk '/Build ID/ { print $3 }')
+	mkdir -p "$tmp/served/buildid/$build_id/source$tmp/source"
+	sed 's|/ by.*|& /* as it is served */|' "$tmp/source/hot_loop.c" \
+		>"$tmp/served/buildid/$build_id/source$tmp/source/hot_loop.c"
+	source_is_fetched()
+	{
+		run "$tmp/hot" --annotate=divide "$@" || why=$(cat "$tmp/err")
+		grep -qE " hot_loop.c:$division  .*as it is served" "$tmp/out" || why="$why $(grep hot_loop "$tmp/out") $(cat "$tmp/asked")"
+	}
+	run "$tmp/hot" --annotate=divide
+	check "nobody is asked for source unless that is allowed" test ! -s "$tmp/asked"
+	look "source from a server" source_is_fetched "--debuginfod=$url" && pass "source from a server"
+	chown 0 "$tmp/source/hot_loop.c"
+fi
 
 # Without symbols the function goes by where it begins, and its file may be gone.
 strip -o "$tmp/bare" "$tmp/hot"

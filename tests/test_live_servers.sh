@@ -116,6 +116,42 @@ check 'a server that fails is left alone' [ "$(grep -c '^/fails' "$tmp/asked")" 
 kill -TERM "$main"
 wait "$main" 2>/dev/null
 
+# --- one that has a recorded kernel -----------------------------------------------------
+
+# Its names, by the recorded build-id, where it was at the time; nothing of it is on this machine.
+recording=${STACKTOP_TEST_DATA:-$top_srcdir/../shared/data}/stacks/vector_static_gcc/perf.data
+cat >"$tmp/kernel.S" <<-'EOS'
+	.text
+	.org 0x6c800
+	.globl recorded_place
+	.type recorded_place, @function
+	recorded_place: ret
+	.size recorded_place, 0x200
+	.org 0xc00000
+	ret
+EOS
+kernel_id=2366ff9353522874bfb9e58d3452bb73aaf47841
+if [ ! -f "$recording" ]; then
+	echo 'not tested: no recording of another kernel'
+elif "$CC" -nostdlib -static -no-pie -Wl,-e,0 -Wl,-Ttext=0xffffffff81000000 "-Wl,--build-id=0x$kernel_id" \
+	-o "$tmp/vmlinux" "$tmp/kernel.S" 2>"$tmp/err"; then
+	mkdir "$tmp/nothing"
+	serve_debug "$kernel_id" "$tmp/vmlinux"
+	: >"$tmp/asked"
+	term_start 100x30 env -u XDG_CACHE_HOME "DEBUGINFOD_URLS=$url" "$STACKTOP" -i "$recording" --symfs "$tmp/nothing"
+	see 'names of [0-9]+ files? may be at 127.0.0.1'
+	check 'nobody is asked for a kernel before the key' test ! -s "$tmp/asked"
+	key D
+	key / C-u
+	key -l recorded_place
+	key Enter
+	see '[0-9] recorded_place +\[kernel\]' && pass 'a recorded kernel from a server'
+	key q
+	term_end 'a recorded kernel' 0
+else
+	echo "not tested: cannot link a kernel here: $(cat "$tmp/err")"
+fi
+
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || {
 	echo 'not tested: only root may sample here'
 	finish

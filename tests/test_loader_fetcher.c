@@ -21,6 +21,7 @@ enum server {
 	SERVER_GOOD,
 	SERVER_OTHER_FILE,
 	SERVER_HTML,
+	SERVER_TEXT,
 	SERVER_ERROR,
 	SERVER_EMPTY, /* it does not have it */
 	SERVER_LONG,
@@ -73,11 +74,11 @@ static void serve_one(int conn, enum server kind)
 {
 	static const uint8_t other_id[20] = {0xcd};
 	uint8_t body[512] = {0};
-	char request[4096], head[256];
+	char request[4096] = "", head[256];
 	size_t len = 0;
 	const char *status = "200 OK";
 
-	if (read(conn, request, sizeof(request)) <= 0)
+	if (read(conn, request, sizeof(request) - 1) <= 0)
 		return;
 	switch (kind) {
 	case SERVER_GOOD:
@@ -88,6 +89,10 @@ static void serve_one(int conn, enum server kind)
 		break;
 	case SERVER_HTML:
 		len = (size_t)sprintf((char *)body, "<html>Please log in</html>");
+		break;
+	case SERVER_TEXT:
+		if (strstr(request, "/source/usr/src/a%20b.c HTTP"))
+			len = (size_t)sprintf((char *)body, "int main(void)\n");
 		break;
 	case SERVER_LONG:
 	case SERVER_DRIP:
@@ -235,6 +240,39 @@ static void a_wrong_file_is_refused(void **state)
 	(void)state;
 	assert_fetched(SERVER_OTHER_FILE, -EBADMSG);
 	assert_fetched(SERVER_HTML, -EBADMSG);
+}
+
+static struct fetcher_reply fetch_source(enum server kind, char *out, size_t size)
+{
+	struct fixture f = {0};
+	struct fetcher_reply reply;
+
+	fetcher_start(&f, kind);
+	assert_int_equal(fetcher_ask_source(f.sock, 7, wanted_id, sizeof(wanted_id), "a.c"),
+			 -EINVAL);
+	assert_int_equal(
+		fetcher_ask_source(f.sock, 7, wanted_id, sizeof(wanted_id), "/usr/src/a b.c"), 0);
+	reply = outcome(&f, 7);
+	if (reply.fd >= 0) {
+		assert_true(read(reply.fd, out, size) > 0);
+		close(reply.fd);
+	}
+	fixture_stop(&f);
+	return reply;
+}
+
+/* By its path; what is no text, or asks who is there, or has no end is none. */
+static void source_is_handed_over(void **state)
+{
+	char text[64] = "";
+
+	(void)state;
+	assert_int_equal(fetch_source(SERVER_TEXT, text, sizeof(text) - 1).status, 0);
+	assert_string_equal(text, "int main(void)\n");
+	assert_int_equal(fetch_source(SERVER_GOOD, text, sizeof(text)).status, -EBADMSG);
+	assert_int_equal(fetch_source(SERVER_HTML, text, sizeof(text)).status, -EBADMSG);
+	assert_int_equal(fetch_source(SERVER_EMPTY, text, sizeof(text)).status, -ENOENT);
+	assert_int_equal(fetch_source(SERVER_ENDLESS, text, sizeof(text)).status, -EFBIG);
 }
 
 /* Whatever the library calls it: nothing is handed over. */
@@ -436,6 +474,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_file_is_handed_over),
 		cmocka_unit_test(a_wrong_file_is_refused),
+		cmocka_unit_test(source_is_handed_over),
 		cmocka_unit_test(failing_servers_are_survived),
 		cmocka_unit_test(a_download_is_told_of_and_cancelled),
 		cmocka_unit_test(slow_servers_are_given_up),

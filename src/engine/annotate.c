@@ -19,6 +19,7 @@
 
 #define MADE_TRIES_MAX 5
 #define TAG_SHIFT      32 /* of the annotation's number in the tag of a request for source */
+#define TAG_FETCHED    (1u << 31) /* the file is asked for of servers; below it is its number */
 
 struct annotation {
 	uint64_t key;
@@ -46,6 +47,7 @@ void annotate_done(struct engine *engine)
 	engine->annotation = NULL;
 	if (!a)
 		return;
+	resolve_forget_sources(engine->resolver);
 	instructions_done(&a->instructions);
 	source_lines_done(&a->lines);
 	free(a->addresses.all);
@@ -106,6 +108,17 @@ static bool awaits_source(const struct annotation *a)
 	       now_ns() < a->source_until_ns;
 }
 
+/* What is not on this machine may be at a server. */
+static bool fetch_source(struct engine *engine, struct annotation *a, uint64_t tag)
+{
+	const struct instructions *in = &a->instructions;
+	uint32_t file = (uint32_t)tag;
+
+	return !(tag & TAG_FETCHED) && file < in->nr_files &&
+	       resolve_fetch_source(engine->resolver, a->func.module, in->text + in->files[file],
+				    tag | TAG_FETCHED) == 0;
+}
+
 void annotate_take_source(struct engine *engine, const struct broker_file_reply *reply)
 {
 	struct annotation *a = engine->annotation;
@@ -114,11 +127,13 @@ void annotate_take_source(struct engine *engine, const struct broker_file_reply 
 
 	if (!a || reply->tag >> TAG_SHIFT != a->number || a->nr_awaited == 0)
 		return;
+	if (reply->status < 0 && fetch_source(engine, a, reply->tag))
+		return;
 	a->nr_awaited--;
 	/* What cannot be read is shown by its file and line alone, as is what there is no memory for. */
 	if (reply->status == 0 && reply->bytes <= SOURCE_FILE_BYTES_MAX &&
 	    read_all(reply->fd, SOURCE_FILE_BYTES_MAX, &data, &len) == 0)
-		source_lines_fill(&a->lines, (uint32_t)reply->tag, data, len);
+		source_lines_fill(&a->lines, (uint32_t)reply->tag & ~TAG_FETCHED, data, len);
 }
 
 /* --- instructions --- */

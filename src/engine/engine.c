@@ -214,6 +214,7 @@ struct engine *engine_free(struct engine *engine)
 {
 	if (!engine)
 		return NULL;
+	annotate_done(engine);
 	resolver_free(engine->resolver);
 	loader_client_free(engine->loader);
 	backlog_free(engine->backlog);
@@ -222,7 +223,6 @@ struct engine *engine_free(struct engine *engine)
 	stacks_done(&engine->stacks);
 	profile_free(engine->profile);
 	procs_free(engine->procs);
-	annotate_done(engine);
 	samples_free(engine->samples);
 	source_close(engine->source);
 	free(engine);

@@ -21,7 +21,9 @@
 #include "src/base/util.h"
 #include "src/loader/elf_file.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <pwd.h>
 #include <signal.h>
@@ -54,10 +56,13 @@ struct fetcher_message {
 	uint8_t build_id_bytes;
 	uint8_t pad[3];
 	uint64_t cpu_ns, rss_bytes, done_bytes;
+	char source[FETCHER_PATH_BYTES_MAX]; /* the path of source text; "": the debug file */
 };
-_Static_assert(sizeof(struct fetcher_message) == 64, "message has padding");
+_Static_assert(sizeof(struct fetcher_message) == 64 + FETCHER_PATH_BYTES_MAX,
+	       "message has padding");
 
-int fetcher_ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_id_bytes)
+static int ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_id_bytes,
+	       const char *path)
 {
 	struct fetcher_message message = {
 		.version = FETCHER_VERSION,
@@ -65,10 +70,23 @@ int fetcher_ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_i
 		.build_id_bytes = build_id_bytes,
 	};
 
-	if (build_id_bytes == 0 || build_id_bytes > sizeof(message.build_id))
+	if (build_id_bytes == 0 || build_id_bytes > sizeof(message.build_id) ||
+	    strlen(path) >= sizeof(message.source))
 		return -EINVAL;
 	memcpy(message.build_id, build_id, build_id_bytes);
+	strcpy(message.source, path);
 	return msg_send(sock, &message, sizeof(message), -1, MSG_DONTWAIT);
+}
+
+int fetcher_ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_id_bytes)
+{
+	return ask(sock, tag, build_id, build_id_bytes, "");
+}
+
+int fetcher_ask_source(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_id_bytes,
+		       const char *path)
+{
+	return path[0] == '/' ? ask(sock, tag, build_id, build_id_bytes, path) : -EINVAL;
 }
 
 /* A message without a build-id asks for nothing, but a download ends when one comes. */
@@ -190,6 +208,7 @@ bool fetch_cache_open(char *path, size_t size, int sock)
 struct library {
 	__typeof__(debuginfod_begin) *begin;
 	__typeof__(debuginfod_find_debuginfo) *find_debuginfo;
+	__typeof__(debuginfod_find_source) *find_source;
 	__typeof__(debuginfod_set_progressfn) *set_progressfn;
 	__typeof__(debuginfod_set_user_data) *set_user_data;
 	__typeof__(debuginfod_get_user_data) *get_user_data;
@@ -208,6 +227,7 @@ static bool library_load(void)
 	} functions[] = {
 		{"debuginfod_begin", &library.begin},
 		{"debuginfod_find_debuginfo", &library.find_debuginfo},
+		{"debuginfod_find_source", &library.find_source},
 		{"debuginfod_set_progressfn", &library.set_progressfn},
 		{"debuginfod_set_user_data", &library.set_user_data},
 		{"debuginfod_get_user_data", &library.get_user_data},
@@ -257,6 +277,7 @@ static bool environment_set(const char *cache)
 struct download {
 	int sock, log; /* LOG: a memory file, or -1 */
 	uint64_t tag;
+	uint64_t bytes_max;
 	uint64_t began_ns;
 	uint64_t told_ns; /* when the engine was told how far it is */
 	int stop;	  /* why it is given up, -errno, or 0 */
@@ -309,7 +330,7 @@ static int progress(debuginfod_client *client, long done, long total)
 	(void)total;
 	if (poll(&poller, 1, 0) > 0) /* nothing but a cancellation comes meanwhile, or the end */
 		download->stop = -ECANCELED;
-	else if (done_bytes > FETCHER_BYTES_MAX)
+	else if (done_bytes > download->bytes_max)
 		download->stop = -EFBIG;
 	else if (!has_begun && time_ns - download->began_ns > BEGIN_NS)
 		download->stop = -ETIME;
@@ -323,29 +344,49 @@ static int progress(debuginfod_client *client, long done, long total)
 }
 
 /*
- * Take the note "there is none" of BUILD_ID out of the cache: an error and a
- * cancelled download leave it, too.
+ * Take the notes "there is none" of BUILD_ID out of the cache, which are empty files: an error and a
+ * cancelled download leave them, too.
  */
 static void cache_forget(const char *cache, const uint8_t *build_id, uint8_t build_id_bytes)
 {
 	char path[4200];
-	struct stat st;
 	int n = snprintf(path, sizeof(path), "%s/", cache);
+	struct dirent *entry;
+	struct stat st;
+	DIR *dir;
 
 	for (int i = 0; i < build_id_bytes && (size_t)n < sizeof(path); i++)
 		n += snprintf(path + n, sizeof(path) - (size_t)n, "%02x", build_id[i]);
-	if ((size_t)n < sizeof(path))
-		n += snprintf(path + n, sizeof(path) - (size_t)n, "/debuginfo");
-	if ((size_t)n < sizeof(path) && lstat(path, &st) == 0 && st.st_size == 0)
-		unlink(path);
+	dir = (size_t)n < sizeof(path) ? opendir(path) : NULL;
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode) && st.st_size == 0)
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	closedir(dir);
 }
 
-/* Is FD an ELF file with this build-id? */
+/* Source text has no zero bytes, and is no page that asks who is there. */
+static bool is_source(int fd)
+{
+	char text[4096];
+	ssize_t n = pread(fd, text, sizeof(text), 0);
+	size_t at = 0;
+
+	while (n > 0 && at < (size_t)n && strchr(" \t\r\n", text[at]) && text[at])
+		at++;
+	return n > 0 && !memchr(text, 0, (size_t)n) && (at == (size_t)n || text[at] != '<');
+}
+
+/* Is FD an ELF file with this build-id, or the text that was asked for? */
 static bool is_wanted_file(int fd, const struct fetcher_message *request)
 {
 	struct elf_file file;
 	bool is_wanted;
 
+	if (request->source[0])
+		return is_source(fd);
 	if (elf_file_open(fd, &file) < 0)
 		return false;
 	is_wanted = file.build_id_bytes == request->build_id_bytes &&
@@ -381,13 +422,18 @@ static int fetch(debuginfod_client *client, const struct fetcher_message *reques
 	int fd;
 
 	log_clear(log);
-	fd = library.find_debuginfo(client, request->build_id, request->build_id_bytes, &path);
+	fd = request->source[0]
+		     ? library.find_source(client, request->build_id, request->build_id_bytes,
+					   request->source, &path)
+		     : library.find_debuginfo(client, request->build_id, request->build_id_bytes,
+					      &path);
 	if (fd < 0) {
 		cache_forget(getenv("DEBUGINFOD_CACHE_PATH"), request->build_id,
 			     request->build_id_bytes);
 		return fd == -ENOENT && all_failed(log) ? -EREMOTEIO : fd;
 	}
-	if (is_wanted_file(fd, request))
+	/* What has just come was written through the same descriptor. */
+	if (is_wanted_file(fd, request) && lseek(fd, 0, SEEK_SET) == 0)
 		return fd;
 	/* Or it would be found in the cache the next time. */
 	if (path)
@@ -408,7 +454,8 @@ static int serve(struct download *download, debuginfod_client *client)
 		if (n <= 0)
 			return 0;
 		if (n != (ssize_t)sizeof(message) || message.version != FETCHER_VERSION ||
-		    message.build_id_bytes > sizeof(message.build_id))
+		    message.build_id_bytes > sizeof(message.build_id) ||
+		    !memchr(message.source, 0, sizeof(message.source)))
 			return 1;
 		if (message.build_id_bytes == 0) /* the cancellation of what was there already */
 			continue;
@@ -416,6 +463,8 @@ static int serve(struct download *download, debuginfod_client *client)
 			.sock = download->sock,
 			.log = download->log,
 			.tag = message.tag,
+			.bytes_max =
+				message.source[0] ? FETCHER_SOURCE_BYTES_MAX : FETCHER_BYTES_MAX,
 			.began_ns = now_ns(),
 		};
 		if (client)

@@ -4,7 +4,7 @@
  * as slowly as networks are. It has the network and a cache directory of its
  * user, no privilege, and no other process waits for it: kill it to cancel.
  *
- * What leaves this machine is the build-id. Who is asked stands in the variable
+ * What leaves this machine is the build-id, and of source the path. Who is asked stands in the variable
  * DEBUGINFOD_URLS of the process (fetch_urls.c).
  */
 #ifndef ST_LOADER_FETCHER_H
@@ -16,8 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FETCHER_BYTES_MAX (1ull << 30)	 /* of one debug file */
-#define FETCHER_FREE_MIN  (256ull << 20) /* bytes that others are left on the disk */
+#define FETCHER_BYTES_MAX	 (1ull << 30)	/* of one debug file */
+#define FETCHER_SOURCE_BYTES_MAX (8ull << 20)	/* of a file of source text */
+#define FETCHER_PATH_BYTES_MAX	 1024u		/* of its path, with its NUL */
+#define FETCHER_FREE_MIN	 (256ull << 20) /* bytes that others are left on the disk */
 
 /*
  * Serve requests on SOCK (SOCK_SEQPACKET) until its end. Runs in a process of
@@ -35,12 +37,18 @@ struct fetcher_reply {
 	 */
 	int status;
 	uint64_t done_bytes; /* with -EINPROGRESS, which no one asked for: so much has come */
-	int fd; /* the debug file, owned by the receiver, or -1; verified again by the loader */
+	int fd; /* the file, owned by the receiver, or -1; a debug file is verified again by the loader */
 	uint64_t cpu_ns, rss_bytes; /* of the fetcher so far */
 };
 
 /* Ask for the debug file of BUILD_ID; never blocks. 0 or -errno (-EAGAIN: later). */
 int fetcher_ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_id_bytes);
+/*
+ * The same for the source text at PATH, as the debug information of BUILD_ID calls it; what comes is text of that server's.
+ * -EINVAL: it is not absolute, or too long.
+ */
+int fetcher_ask_source(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_id_bytes,
+		       const char *path);
 /* Give up the file that is on its way: it is answered with -ECANCELED, unless it has come already. */
 void fetcher_cancel(int sock);
 /* The next answer, if there is one. 1, 0 (none for now) or -errno (the fetcher is gone or mad). */

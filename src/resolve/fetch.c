@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "src/base/cleanup.h"
 #include "src/base/util.h"
 #include "src/loader/fetcher.h"
 #include "src/resolve/resolver.h"
@@ -14,6 +15,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,16 +25,89 @@
 #define PAUSE_NS     (30 * NS_PER_SEC)
 #define PAUSE_MAX_NS (600 * NS_PER_SEC)
 
-void resolve_fetch(struct resolver *s, uint32_t module)
+/* How long MODULE's build-id is, and where it stands; 0: there is none, or no file. */
+static uint8_t build_id_of(const struct resolver *s, uint32_t module, const uint8_t **ret)
 {
 	const struct module *m = procs_module(s->procs, module);
 
-	if (!s->config.fetch_hosts[0] || s->fetch.is_gone || module < PROC_MODULE_FIRST ||
-	    m->build_id_bytes == 0 || s->files[module].fetch_asked)
+	if (module == LOADER_KERNEL) {
+		*ret = s->fetch.kernel_build_id;
+		return s->fetch.kernel_build_id_bytes;
+	}
+	*ret = m->build_id;
+	return module >= PROC_MODULE_FIRST ? m->build_id_bytes : 0;
+}
+
+void resolve_fetch(struct resolver *s, uint32_t module)
+{
+	const uint8_t *build_id;
+
+	if (!s->config.fetch_hosts[0] || s->fetch.is_gone ||
+	    build_id_of(s, module, &build_id) == 0 || s->files[module].fetch_asked)
 		return;
 	s->files[module].fetch_asked = s->files[module].fetch_waits = true;
 	s->fetch.nr_requested++;
 }
+
+void resolve_fetch_kernel(struct resolver *s, const uint8_t *build_id, uint8_t bytes)
+{
+	struct fetch *f = &s->fetch;
+
+	assert(bytes <= sizeof(f->kernel_build_id));
+	memcpy(f->kernel_build_id, build_id, bytes);
+	f->kernel_build_id_bytes = bytes;
+	resolve_fetch(s, LOADER_KERNEL);
+}
+
+/* --- source text --- */
+
+int resolve_fetch_source(struct resolver *s, uint32_t module, const char *path, uint64_t tag)
+{
+	struct fetch *f = &s->fetch;
+	struct wanted_source source = {.module = module, .tag = tag};
+	const uint8_t *build_id;
+
+	if (!s->config.fetch_hosts[0] || !f->is_allowed || f->is_gone ||
+	    build_id_of(s, module, &build_id) == 0)
+		return -ENOTSUP;
+	if (f->nr_sources == RESOLVE_SOURCES_MAX)
+		return -EAGAIN;
+	source.path = strdup(path);
+	if (!source.path)
+		return -ENOMEM;
+	f->sources[f->nr_sources++] = source;
+	return 0;
+}
+
+/* The first of those that wait; its path is the caller's to free. */
+static struct wanted_source source_take(struct fetch *f)
+{
+	struct wanted_source first = f->sources[0];
+
+	assert(f->nr_sources > 0);
+	memmove(f->sources, f->sources + 1, --f->nr_sources * sizeof(*f->sources));
+	return first;
+}
+
+void resolve_forget_sources(struct resolver *s)
+{
+	while (s->fetch.nr_sources > 0)
+		free(source_take(&s->fetch).path);
+}
+
+/* There is no more to come of what was asked for. */
+static void source_came(struct resolver *s, uint64_t tag, int status, int fd)
+{
+	struct broker_file_reply reply = {
+		.kind = BROKER_SOURCE, .tag = tag, .status = status, .fd = fd};
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		reply.bytes = (uint64_t)st.st_size;
+	s->config.ops->source_came(s->config.context, &reply);
+}
+
+/* --- asking --- */
 
 /* It cannot be started, or has ended: what is still to be fetched cannot come. */
 static void give_up(struct resolver *s)
@@ -40,46 +115,85 @@ static void give_up(struct resolver *s)
 	struct fetch *f = &s->fetch;
 
 	f->is_gone = true;
-	f->nr_failed += f->nr_requested + (f->asked != 0);
-	f->nr_requested = f->asked = 0;
+	f->nr_failed += f->nr_requested + (f->asked != FETCH_NONE);
+	f->nr_requested = 0;
+	f->asked = FETCH_NONE;
 	f->rss_bytes = 0;
 	resolve_fetch_done(s);
 }
 
-/* The module whose file is fetched next: of those that wait one that is looked at. 0: none waits. */
+/* The module whose file is fetched next: of those that wait one that is looked at. FETCH_NONE: none waits. */
 static uint32_t next_of(const struct resolver *s)
 {
-	uint32_t best = 0;
+	uint32_t best = FETCH_NONE;
 
-	for (uint32_t id = PROC_MODULE_FIRST; id < s->nr_files; id++) {
+	for (uint32_t id = 0; id < s->nr_files; id++) {
 		if (s->files[id].fetch_waits && s->files[id].is_preferred)
 			return id;
-		if (s->files[id].fetch_waits && !best)
+		if (s->files[id].fetch_waits && best == FETCH_NONE)
 			best = id;
 	}
 	return best;
 }
 
-static void ask(struct resolver *s)
+/* The debug file that is fetched next. 0: there is none; or -errno. */
+static int ask_debug(struct resolver *s)
 {
 	struct fetch *f = &s->fetch;
 	uint32_t id = next_of(s);
-	const struct module *m;
+	const uint8_t *build_id;
+	uint8_t bytes = build_id_of(s, id, &build_id);
+	int r = id != FETCH_NONE ? fetcher_ask(f->sock, id, build_id, bytes) : 0;
 
-	if (!id)
-		return;
-	m = procs_module(s->procs, id);
-	if ((f->sock < 0 && s->config.ops->start_fetcher(s->config.context, &f->sock) < 0) ||
-	    fetcher_ask(f->sock, id, m->build_id, m->build_id_bytes) < 0) {
-		give_up(s);
-		return;
-	}
-	f->asked_ns = s->now_ns;
-	f->done_bytes = 0;
-	assert(f->nr_requested > 0 && !f->came);
+	if (r < 0 || id == FETCH_NONE)
+		return r;
+	assert(f->nr_requested > 0 && f->came == FETCH_NONE);
 	s->files[id].fetch_waits = false;
 	f->nr_requested--;
 	f->asked = id;
+	return 0;
+}
+
+/* The source text that is fetched next, which a person looks at: it goes before debug files. 0: there is none; or -errno. */
+static int ask_source(struct resolver *s)
+{
+	struct fetch *f = &s->fetch;
+	struct wanted_source source;
+	const uint8_t *build_id;
+	uint8_t bytes;
+	int r;
+
+	if (f->nr_sources == 0)
+		return 0;
+	source = source_take(f);
+	bytes = build_id_of(s, source.module, &build_id);
+	r = fetcher_ask_source(f->sock, source.module, build_id, bytes, source.path);
+	if (r == 0) {
+		f->asked = source.module;
+		f->source_tag = source.tag;
+		f->source = source.path;
+		return 0;
+	}
+	source_came(s, source.tag, r, -1);
+	free(source.path);
+	return r == -EINVAL ? 0 : r;
+}
+
+static void ask(struct resolver *s)
+{
+	struct fetch *f = &s->fetch;
+	int r = 0;
+
+	if (f->sock < 0)
+		r = s->config.ops->start_fetcher(s->config.context, &f->sock);
+	if (r == 0)
+		r = ask_source(s);
+	if (r == 0 && f->asked == FETCH_NONE)
+		r = ask_debug(s);
+	if (r < 0)
+		give_up(s);
+	f->asked_ns = s->now_ns;
+	f->done_bytes = 0;
 }
 
 /* What came of the file that was asked for. */
@@ -104,6 +218,14 @@ static const char *outcome(int status)
 	}
 }
 
+/* Of what is fetched: the source file, or whose debug file it is. */
+static const char *name_of(const struct resolver *s)
+{
+	const struct fetch *f = &s->fetch;
+
+	return f->source ? strrchr(f->source, '/') + 1 : procs_module(s->procs, f->asked)->name;
+}
+
 static void describe(const struct resolver *s, const char *what, struct resolve_download *ret)
 {
 	const struct fetch *f = &s->fetch;
@@ -113,7 +235,7 @@ static void describe(const struct resolver *s, const char *what, struct resolve_
 		.took_ns = s->now_ns - f->asked_ns,
 		.what = what,
 	};
-	snprintf(ret->name, sizeof(ret->name), "%s", procs_module(s->procs, f->asked)->name);
+	snprintf(ret->name, sizeof(ret->name), "%s", name_of(s));
 }
 
 /* Not of files that no server has: of most of them that is so. */
@@ -131,7 +253,7 @@ uint32_t resolve_downloads(const struct resolver *s, struct resolve_download *re
 	const struct fetch *f = &s->fetch;
 	uint32_t nr = 0;
 
-	if (f->asked && max > 0)
+	if (f->asked != FETCH_NONE && max > 0)
 		describe(s, "on its way", &ret[nr++]);
 	for (uint32_t i = 0; i < f->nr_downloads && nr < max; i++)
 		ret[nr++] = f->downloads[i];
@@ -155,10 +277,43 @@ static void count_failure(struct resolver *s, int status)
 	f->pause_until_ns = s->now_ns + pause_ns;
 }
 
+/* What came of the debug file that was asked for. True: it is there. */
+static bool take_debug(struct resolver *s, struct fetcher_reply *reply)
+{
+	struct fetch *f = &s->fetch;
+
+	if (reply->status == -ECANCELED) {
+		/* It is asked for again when that is allowed again. */
+		s->files[f->asked].fetch_waits = true;
+		f->nr_requested++;
+	}
+	if (reply->status < 0)
+		return false;
+	if (f->asked == LOADER_KERNEL)
+		f->kernel_fd = reply->fd;
+	else if (loader_add_debug(s->loader, f->asked, reply->fd) < 0)
+		return false;
+	f->came = f->asked;
+	s->files[f->came].has_fetched = true;
+	return true;
+}
+
+/* The same for source text. */
+static bool take_source(struct resolver *s, struct fetcher_reply *reply)
+{
+	struct fetch *f = &s->fetch;
+
+	source_came(s, f->source_tag, reply->status, reply->fd);
+	cleanup_close(&reply->fd);
+	free(steal_ptr(f->source));
+	return reply->status == 0;
+}
+
 static void take(struct resolver *s, struct fetcher_reply *reply)
 {
 	struct fetch *f = &s->fetch;
 	struct stat st;
+	bool is_there;
 
 	f->cpu_ns = reply->cpu_ns;
 	f->rss_bytes = reply->rss_bytes;
@@ -174,20 +329,26 @@ static void take(struct resolver *s, struct fetcher_reply *reply)
 		note_download(s, reply->status);
 	if (reply->status == 0 || reply->status == -ENOENT)
 		f->nr_in_vain = 0;
-	if (reply->status == 0 && loader_add_debug(s->loader, f->asked, reply->fd) == 0) {
+	is_there = f->source ? take_source(s, reply) : take_debug(s, reply);
+	if (is_there)
 		f->nr_fetched++;
-		f->came = f->asked;
-		s->files[f->came].has_fetched = true;
-	} else if (reply->status == -ENOENT) {
+	else if (reply->status == -ENOENT)
 		f->nr_missing++;
-	} else if (reply->status == -ECANCELED) {
-		/* It is asked for again when that is allowed again. */
-		s->files[f->asked].fetch_waits = true;
-		f->nr_requested++;
-	} else {
+	else if (reply->status != -ECANCELED)
 		count_failure(s, reply->status);
-	}
-	f->asked = 0;
+	f->asked = FETCH_NONE;
+}
+
+/* The kernel's own file: as if the last place had had it where it was looked for. */
+static void take_kernel(struct resolver *s)
+{
+	struct broker_file_reply reply = {
+		.kind = BROKER_PATH, .tag = LOADER_KERNEL, .fd = s->fetch.kernel_fd};
+
+	s->fetch.kernel_fd = -1;
+	s->files[LOADER_KERNEL].state = FILE_OPENING;
+	s->origin->take(s, &reply);
+	cleanup_close(&reply.fd);
 }
 
 void resolve_fetch_step(struct resolver *s)
@@ -196,7 +357,7 @@ void resolve_fetch_step(struct resolver *s)
 	struct fetcher_reply reply;
 	int r = 0;
 
-	for (int i = 0; i < REPLIES_MAX && f->asked && r >= 0; i++) {
+	for (int i = 0; i < REPLIES_MAX && f->asked != FETCH_NONE && r >= 0; i++) {
 		r = fetcher_next(f->sock, &reply);
 		if (r == 0)
 			break;
@@ -210,13 +371,16 @@ void resolve_fetch_step(struct resolver *s)
 	}
 	if (r < 0)
 		give_up(s);
-	if (f->came && s->nr_batches == 0) {
+	if (f->came != FETCH_NONE && s->nr_batches == 0) {
+		if (f->came == LOADER_KERNEL)
+			take_kernel(s);
 		s->config.ops->names_stale(s->config.context, f->came);
-		f->came = 0;
+		f->came = FETCH_NONE;
 		s->next_names_ns = 0;
 	}
-	if (f->is_allowed && s->now_ns >= f->pause_until_ns && !f->asked && !f->came &&
-	    f->nr_requested > 0 && f->all_bytes < RESOLVE_FETCH_BYTES_MAX)
+	if (f->is_allowed && s->now_ns >= f->pause_until_ns && f->asked == FETCH_NONE &&
+	    f->came == FETCH_NONE && f->nr_requested + f->nr_sources > 0 &&
+	    f->all_bytes < RESOLVE_FETCH_BYTES_MAX)
 		ask(s);
 }
 
@@ -233,7 +397,7 @@ void resolve_fetch_switch(struct resolver *s, char *out, size_t size)
 	f->was_declined = !f->is_allowed;
 	f->nr_in_vain = 0;
 	f->pause_until_ns = 0;
-	if (!f->is_allowed && f->asked)
+	if (!f->is_allowed && f->asked != FETCH_NONE)
 		fetcher_cancel(f->sock);
 	snprintf(out, size,
 		 f->is_allowed ? "debug files come from %s as long as stacktop runs; D stops it"
@@ -251,9 +415,9 @@ static void tell_progress(const struct resolver *s, char *out, size_t size)
 
 	if (f->done_bytes > 0 && seconds > 0)
 		snprintf(came, sizeof(came), ": %.1f MB, %.1f MB/s", mb, mb / seconds);
-	snprintf(out, size, "fetching the debug file of %s from %s%s, %u more to come (D stops)",
-		 procs_module(s->procs, f->asked)->name, s->config.fetch_hosts, came,
-		 f->nr_requested);
+	snprintf(out, size, "fetching %s %s from %s%s, %u more to come (D stops)",
+		 f->source ? "the source" : "the debug file of", name_of(s), s->config.fetch_hosts,
+		 came, f->nr_requested + f->nr_sources);
 }
 
 void resolve_fetch_notice(const struct resolver *s, char *out, size_t size)
@@ -261,7 +425,7 @@ void resolve_fetch_notice(const struct resolver *s, char *out, size_t size)
 	const struct fetch *f = &s->fetch;
 	const char *hosts = s->config.fetch_hosts;
 
-	if (f->asked)
+	if (f->asked != FETCH_NONE)
 		tell_progress(s, out, size);
 	else if (hosts[0] && !f->is_allowed && (f->was_declined || f->nr_requested == 0))
 		return;
@@ -286,4 +450,8 @@ void resolve_fetch_done(struct resolver *s)
 	if (s->fetch.sock >= 0)
 		close(s->fetch.sock);
 	s->fetch.sock = -1;
+	cleanup_close(&s->fetch.kernel_fd);
+	s->fetch.kernel_fd = -1;
+	free(steal_ptr(s->fetch.source));
+	resolve_forget_sources(s);
 }

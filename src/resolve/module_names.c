@@ -178,7 +178,7 @@ void resolve_ask_names(struct resolver *s)
 	uint32_t module, nr;
 
 	/* With a debug file or a perf map that has come, names must wait for the answers that are on their way. */
-	if (s->now_ns < s->next_names_ns || s->fetch.came || resolve_jit_is_stale(s))
+	if (s->now_ns < s->next_names_ns || s->fetch.came != FETCH_NONE || resolve_jit_is_stale(s))
 		return;
 	while (s->nr_batches < NAMES_BATCHES_MAX &&
 	       (nr = s->config.ops->next_unnamed(s->config.context, &module, offs,

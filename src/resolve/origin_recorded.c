@@ -182,6 +182,7 @@ static bool kernel_request(const struct resolver *s, uint32_t try, struct broker
 /* Ask for the next place. */
 static void open_kernel(struct resolver *s)
 {
+	const struct recording_build_id *recorded = build_id_of(s, NULL);
 	struct file *file = &s->files[LOADER_KERNEL];
 
 	while (s->kernel_try < KERNEL_PATHS + ARRAY_SIZE(vmlinux_paths)) {
@@ -194,6 +195,8 @@ static void open_kernel(struct resolver *s)
 		}
 	}
 	resolve_settle(s, LOADER_KERNEL, FILE_FAILED);
+	if (recorded)
+		resolve_fetch_kernel(s, recorded->build_id, recorded->build_id_bytes);
 }
 
 static void recorded_take(struct resolver *s, struct broker_file_reply *reply)

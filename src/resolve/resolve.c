@@ -239,7 +239,7 @@ void resolve_stats(const struct resolver *s, struct resolve_stats *ret)
 		.fetched = fetch->nr_fetched,
 		.fetch_missing = fetch->nr_missing,
 		.fetch_failed = fetch->nr_failed,
-		.fetch_pending = fetch->nr_requested + (fetch->asked != 0),
+		.fetch_pending = fetch->nr_requested + (fetch->asked != FETCH_NONE),
 		.fetch_bytes = fetch->all_bytes,
 		.fetch_is_allowed = fetch->is_allowed && !fetch->is_gone,
 		.fetch_is_full = fetch->all_bytes >= RESOLVE_FETCH_BYTES_MAX,
@@ -265,7 +265,8 @@ struct resolver *resolver_new(const struct resolve_config *config)
 	s->loader = config->loader;
 	s->origin = config->recording ? &origin_recorded : &origin_live;
 	s->now_ns = config->time_ns;
-	s->fetch.sock = -1;
+	s->fetch.sock = s->fetch.kernel_fd = -1;
+	s->fetch.asked = s->fetch.came = FETCH_NONE;
 	s->fetch.is_allowed = !config->fetch_asks;
 	resolve_open_init(s);
 	return s;

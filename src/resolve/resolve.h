@@ -134,6 +134,14 @@ int resolve_ask_code(struct resolver *resolver, uint32_t module, uint64_t off, u
  * which is closed after it; -EAGAIN: so much is asked of it; -EINVAL: no path to ask for; or -errno.
  */
 int resolve_ask_source(struct resolver *resolver, const char *path, uint64_t tag);
+/*
+ * The same of debuginfod servers, where this machine has none: PATH is of MODULE's debug information. -ENOTSUP: nobody may
+ * be asked, or there is no build-id; -EAGAIN: so many wait.
+ */
+int resolve_fetch_source(struct resolver *resolver, uint32_t module, const char *path,
+			 uint64_t tag);
+/* What was to be fetched so is of no interest any more: source_came() need not follow. */
+void resolve_forget_sources(struct resolver *resolver);
 /* What the code that a process makes is called, in the frames of a stack. */
 struct resolve_jit {
 	uint32_t module;

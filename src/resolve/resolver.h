@@ -79,13 +79,30 @@ struct file {
 	int64_t mtime_ns;
 };
 
+/* Source text that is to be fetched. */
+struct wanted_source {
+	uint32_t module; /* whose it is */
+	uint64_t tag;	 /* the caller's */
+	char *path;
+};
+#define RESOLVE_SOURCES_MAX 64
+#define FETCH_NONE	    PROC_MODULE_UNKNOWN /* no module that has a file */
+
 /* The fetcher and what is asked of it: one file at a time, for each may take minutes. */
 struct fetch {
 	int sock; /* -1: there is none, or none any more */
 	bool is_gone;
-	uint32_t asked;	       /* module, 0: none */
-	uint32_t nr_requested; /* files to ask for */
-	uint32_t came;	       /* module whose names are to be asked for again, 0: none */
+	uint32_t asked; /* module, FETCH_NONE: none */
+	char *source;	/* path of its source text that is asked for, NULL: its debug file */
+	uint64_t source_tag;
+	struct wanted_source
+		sources[RESOLVE_SOURCES_MAX]; /* in the order in which they are asked for */
+	uint32_t nr_sources;
+	uint8_t kernel_build_id[20],
+		kernel_build_id_bytes; /* the recorded one's, if it is wanted */
+	int kernel_fd;		       /* its file, which has come, or -1 */
+	uint32_t nr_requested;	       /* files to ask for */
+	uint32_t came; /* module whose names are to be asked for again, FETCH_NONE: none */
 	uint64_t nr_fetched, nr_missing, nr_failed;
 	bool is_allowed, was_declined; /* to ask the network */
 	uint64_t asked_ns, done_bytes; /* since when; how much of the file has come */
@@ -196,6 +213,8 @@ struct resolver {
 
 /* No debug file of MODULE is on this machine: fetch one, if that is allowed. */
 void resolve_fetch(struct resolver *s, uint32_t module);
+/* The file of the kernel with this build-id is wanted, in the same way; it is at most 20 bytes long. */
+void resolve_fetch_kernel(struct resolver *s, const uint8_t *build_id, uint8_t bytes);
 /* One step: ask for the next, take what has come. Never waits. */
 void resolve_fetch_step(struct resolver *s);
 void resolve_fetch_notice(const struct resolver *s, char *out, size_t size);
