@@ -298,7 +298,7 @@ static void failing_servers_are_survived(void **state)
 	assert_refused(SERVER_ASTRAY);
 }
 
-/* A byte now and then: how many there are is told, and nobody has to wait for the others. */
+/* A byte now and then: how many of how many there are is told, and nobody has to wait for the others. */
 static void a_download_is_told_of_and_cancelled(void **state)
 {
 	struct fixture f = {0};
@@ -316,6 +316,7 @@ static void a_download_is_told_of_and_cancelled(void **state)
 			assert_int_equal(fetcher_next(f.sock, &reply), 1);
 			assert_int_equal(reply.status, -EINPROGRESS);
 		} while (reply.done_bytes < 2);
+		assert_int_equal(reply.total_bytes, 1 << 20);
 		fetcher_cancel(f.sock);
 		while (reply.status == -EINPROGRESS) {
 			assert_int_equal(poll(&poller, 1, PATIENCE_NS / NS_PER_MSEC), 1);

@@ -55,10 +55,10 @@ struct fetcher_message {
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
 	uint8_t pad[3];
-	uint64_t cpu_ns, rss_bytes, done_bytes;
+	uint64_t cpu_ns, rss_bytes, done_bytes, total_bytes;
 	char source[FETCHER_PATH_BYTES_MAX]; /* the path of source text; "": the debug file */
 };
-_Static_assert(sizeof(struct fetcher_message) == 64 + FETCHER_PATH_BYTES_MAX,
+_Static_assert(sizeof(struct fetcher_message) == 72 + FETCHER_PATH_BYTES_MAX,
 	       "message has padding");
 
 static int ask(int sock, uint64_t tag, const uint8_t *build_id, uint8_t build_id_bytes,
@@ -115,6 +115,7 @@ int fetcher_next(int sock, struct fetcher_reply *ret)
 		.cpu_ns = message.cpu_ns,
 		.rss_bytes = message.rss_bytes,
 		.done_bytes = message.done_bytes,
+		.total_bytes = message.total_bytes,
 	};
 	return 1;
 }
@@ -302,13 +303,14 @@ static bool has_room(void)
 	       (uint64_t)fs.f_bavail * fs.f_frsize >= FETCHER_FREE_MIN;
 }
 
-static void tell(struct download *download, uint64_t done_bytes)
+static void tell(struct download *download, uint64_t done_bytes, uint64_t total_bytes)
 {
 	struct fetcher_message message = {
 		.version = FETCHER_VERSION,
 		.tag = download->tag,
 		.status = -EINPROGRESS,
 		.done_bytes = done_bytes,
+		.total_bytes = total_bytes,
 	};
 
 	account(&message);
@@ -327,7 +329,6 @@ static int progress(debuginfod_client *client, long done, long total)
 	uint64_t done_bytes = has_begun && done > 0 ? (uint64_t)done : 0, time_ns = now_ns();
 	bool is_due = time_ns - download->told_ns >= TELL_NS;
 
-	(void)total;
 	if (poll(&poller, 1, 0) > 0) /* nothing but a cancellation comes meanwhile, or the end */
 		download->stop = -ECANCELED;
 	else if (done_bytes > download->bytes_max)
@@ -338,7 +339,7 @@ static int progress(debuginfod_client *client, long done, long total)
 		download->stop = -ENOSPC;
 	if (download->stop == 0 && is_due) {
 		download->told_ns = time_ns;
-		tell(download, done_bytes);
+		tell(download, done_bytes, has_begun && total > 0 ? (uint64_t)total : 0);
 	}
 	return download->stop != 0;
 }

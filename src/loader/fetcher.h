@@ -36,7 +36,8 @@ struct fetcher_reply {
 	 * not that file, -ECANCELED
 	 */
 	int status;
-	uint64_t done_bytes; /* with -EINPROGRESS, which no one asked for: so much has come */
+	/* with -EINPROGRESS, which no one asked for: so much has come, of so much (0: not known) */
+	uint64_t done_bytes, total_bytes;
 	int fd; /* the file, owned by the receiver, or -1; a debug file is verified again by the loader */
 	uint64_t cpu_ns, rss_bytes; /* of the fetcher so far */
 };

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/progress.h"
 #include "src/base/util.h"
 #include "src/loader/fetcher.h"
 #include "src/resolve/resolver.h"
@@ -193,7 +194,7 @@ static void ask(struct resolver *s)
 	if (r < 0)
 		give_up(s);
 	f->asked_ns = s->now_ns;
-	f->done_bytes = 0;
+	f->done_bytes = f->total_bytes = 0;
 }
 
 /* What came of the file that was asked for. */
@@ -319,6 +320,7 @@ static void take(struct resolver *s, struct fetcher_reply *reply)
 	f->rss_bytes = reply->rss_bytes;
 	if (reply->status == -EINPROGRESS) {
 		f->done_bytes = reply->done_bytes;
+		f->total_bytes = reply->total_bytes;
 		return;
 	}
 	if (reply->status == 0 && fstat(reply->fd, &st) == 0) {
@@ -405,16 +407,16 @@ void resolve_fetch_switch(struct resolver *s, char *out, size_t size)
 		 hosts);
 }
 
-/* Bytes and rate are those of the file that is on its way. */
+/* Bytes, rate and time are those of the file that is on its way. */
 static void tell_progress(const struct resolver *s, char *out, size_t size)
 {
 	const struct fetch *f = &s->fetch;
-	double seconds = (double)(s->now_ns - f->asked_ns) / 1e9;
-	double mb = (double)f->done_bytes / 1e6;
-	char came[64] = "";
+	char came[128] = "", text[120];
 
-	if (f->done_bytes > 0 && seconds > 0)
-		snprintf(came, sizeof(came), ": %.1f MB, %.1f MB/s", mb, mb / seconds);
+	if (f->done_bytes > 0)
+		snprintf(came, sizeof(came), ": %s",
+			 progress_text(f->done_bytes, f->total_bytes, s->now_ns - f->asked_ns, text,
+				       sizeof(text)));
 	snprintf(out, size, "fetching %s %s from %s%s, %u more to come (D stops)",
 		 f->source ? "the source" : "the debug file of", name_of(s), s->config.fetch_hosts,
 		 came, f->nr_requested + f->nr_sources);

@@ -106,6 +106,7 @@ struct fetch {
 	uint64_t nr_fetched, nr_missing, nr_failed;
 	bool is_allowed, was_declined; /* to ask the network */
 	uint64_t asked_ns, done_bytes; /* since when; how much of the file has come */
+	uint64_t total_bytes;	       /* that it has, 0: not known */
 	uint32_t nr_in_vain;	       /* failures of the servers, one after the other */
 	uint64_t pause_until_ns;       /* they are left alone */
 	uint64_t all_bytes;	       /* of files that came */
