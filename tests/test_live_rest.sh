@@ -6,7 +6,7 @@
 
 . "${top_srcdir:-.}/tests/lib.sh"
 . "$top_srcdir/tests/live_lib.sh"
-need jq gcc
+need jq gcc setpriv
 need_sampling
 gcc -O1 -g -fomit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/cut" \
 	"$top_srcdir/tests/targets/cut.c" || skip "gcc cannot build here"
@@ -114,4 +114,37 @@ start bash -c 'while :; do timeout 0.3 "$0" change 1000; done' "$tmp/cut"
 pid=$last_pid
 look 'short lives that change' changing && pass "short lives that change: $wrong wrong of $nr"
 kill "$pid"
+
+# A process that nobody may look into any more is named, and does not keep the one beside it from being read.
+uid=$((60000 + $$ % 5000)) # a user of our own, whose processes the broker may read without any capability
+user=(setpriv --reuid="$uid" --regid="$uid" --clear-groups)
+reads() { tail -n 2 "$tmp/all" | grep '}$' | tail -n 1 | sed 's/,"tree":{.*/}/' | jq .health.live_read; }
+reads_on() { says_last "$tmp/all" ".health.live_read >= $1 + 50"; }
+beside_closed()
+{
+	local open closed sampling before
+	start "${user[@]}" "$tmp/cut" steady
+	open=$last_pid
+	start "${user[@]}" "$tmp/cut" closing
+	closed=$last_pid
+	wait_for 20 runs "$open" "$tmp/cut"
+	wait_for 20 runs "$closed" "$tmp/cut"
+	env SUDO_UID="$uid" SUDO_GID="$uid" setpriv --bounding-set=-sys_ptrace "$STACKTOP" -b --format=json \
+		-d 0.5 -n 1000 -p "$open,$closed" --call-graph dwarf,8192 >"$tmp/all" 2>"$tmp/err" &
+	sampling=$!
+	test_pids="$test_pids $sampling"
+	if ! wait_for 60 reads_on 0; then
+		why="nothing is read: $(cat "$tmp/err")"
+	else
+		kill -USR1 "$closed"
+		wait_for 60 says_last "$tmp/all" \
+			".health | .reads_refused > 0 and .unreadable_other == 0 and [.unreadable[] | .pid] == [$closed]" ||
+			why="it is not named: $(tail -n 1 "$tmp/all" | jq -c '.health | [.reads_refused, .unreadable]')"
+		before=$(reads)
+		wait_for 60 reads_on "$before" || why="$why; $(reads) reads after $before"
+	fi
+	kill "$sampling" "$open" "$closed"
+	wait "$sampling" 2>/dev/null
+}
+look 'a readable process beside another' beside_closed && pass 'a readable process beside another'
 finish

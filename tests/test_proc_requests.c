@@ -230,6 +230,38 @@ static void a_file_whose_process_ended_is_asked_of_another(void **state)
 	assert_int_equal(want.pid, 20);
 }
 
+/* One that nobody may look into does not keep its files from those that others map. */
+static void files_of_closed_processes_are_asked_for_elsewhere(void **state)
+{
+	struct procs *procs = *state;
+	struct module_request want;
+
+	for (pid_t pid = 10; pid < 40; pid++) {
+		have_process(procs, pid);
+		do_mmap(procs, pid, 0x1000, 0x1000, "/lib/a.so", 1, 200);
+		do_mmap(procs, pid, 0x3000, 0x1000, "/lib/b.so", 2, 201);
+	}
+	/* All but one are closed, which is seen when they are asked. */
+	for (int tries = 0; tries < 60 && procs_next_module_request(procs, &want); tries++) {
+		if (want.pid != 25)
+			assert_true(module_refused(procs, procs_module(procs, want.module),
+						   want.pid, "closed"));
+	}
+	assert_int_equal(want.pid, 25);
+	assert_false(procs_next_module_request(procs, &want));
+
+	/* One that a closed process alone has mapped may come when another maps it. */
+	do_mmap(procs, 11, 0x5000, 0x1000, "/lib/c.so", 3, 210);
+	assert_true(procs_next_module_request(procs, &want));
+	assert_int_equal(want.pid, 11);
+	assert_false(module_refused(procs, procs_module(procs, want.module), 11, "closed"));
+	assert_int_equal(procs_module(procs, want.module)->unwind.state, STACK_END_NO_FILE);
+	assert_false(procs_next_module_request(procs, &want));
+	do_mmap(procs, 25, 0x5000, 0x1000, "/lib/c.so", 3, 220);
+	assert_true(procs_next_module_request(procs, &want));
+	assert_int_equal(want.pid, 25);
+}
+
 static void failures_are_tried_elsewhere_a_few_times(void **state)
 {
 	struct procs *procs = *state;
@@ -614,6 +646,7 @@ int main(void)
 		TEST(after_a_loss_only_sampled_processes_are_read),
 		TEST(an_answer_is_as_old_as_its_question),
 		TEST(a_stale_process_is_read_again),
+		TEST(files_of_closed_processes_are_asked_for_elsewhere),
 		TEST(many_wanting_processes_are_all_served),
 	};
 

@@ -140,6 +140,21 @@ static void made_code_comes_with_what_brings_names(void **state)
 	snapshot_free(s);
 }
 
+static void processes_that_are_not_readable_are_named(void **state)
+{
+	struct snapshot *s = snapshot_of();
+	struct health *h = &s->health;
+
+	(void)state;
+	h->unreadable[0] = (struct health_unreadable){.name = "sshd", .pid = 812, .refused = 9};
+	h->nr_unreadable = 1;
+	h->unreadable_other = 3;
+	expect(s, "|times|Rest of cut stacks refused|\n"
+		  "|9|sshd 812|not readable: as root, or it forbids it\n"
+		  "||[others]|3 processes\n");
+	snapshot_free(s);
+}
+
 static void faults_come_with_what_helps(void **state)
 {
 	struct snapshot *s = snapshot_of();
@@ -363,6 +378,7 @@ int main(void)
 		cmocka_unit_test(fates_are_now_and_in_all),
 		cmocka_unit_test(shares_are_not_rounded_to_all_or_nothing),
 		cmocka_unit_test(made_code_comes_with_what_brings_names),
+		cmocka_unit_test(processes_that_are_not_readable_are_named),
 		cmocka_unit_test(faults_come_with_what_helps),
 		cmocka_unit_test(every_end_has_words),
 		cmocka_unit_test(processes_are_told),

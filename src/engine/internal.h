@@ -7,6 +7,7 @@
  *	copy_size.c       how large stack copies should be (copy_size.h)
  *	budget.c          what is given up so that the cost stays bounded (budget.h)
  *	faults.c          what stacks end in (faults.h)
+ *	reads.c           of which processes the rest of stacks is read (reads.h)
  *	own_pids.c        which processes are stacktop itself (own_pids.h)
  *	fp_counts.c       how good frame pointers are (fp_counts.h)
  *	wait.c            the one place where the thread waits
@@ -335,6 +336,8 @@ bool backlog_take_rest(struct backlog *backlog, struct engine *engine, uint64_t 
 
 struct rests *rests_new(void);
 struct rests *rests_free(struct rests *rests);
+/* Fill in what HEALTH says of processes that are not readable. RESTS may be NULL. */
+void rests_fill(const struct rests *rests, const struct procs *procs, struct health *health);
 /* Is it worth asking for the rest of INPUT's stack, which a copy has cut off? Not of a process that is gone, for example. */
 bool rest_is_wanted(struct engine *engine, const struct process *process,
 		    const struct stack_input *input, enum stack_end end);

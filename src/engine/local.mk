@@ -15,6 +15,7 @@ libengine_a_SOURCES = \
 	src/engine/helpers.c \
 	src/engine/internal.h \
 	src/engine/kernel_cost.h \
+	src/engine/reads.c src/engine/reads.h \
 	src/engine/recorded.c src/engine/recorded.h \
 	src/engine/overload.c \
 	src/engine/records.c \
@@ -74,3 +75,8 @@ UNIT_TESTS += tests/test_engine_source_lines
 tests_test_engine_source_lines_SOURCES = tests/test_engine_source_lines.c
 tests_test_engine_source_lines_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_source_lines_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_engine_reads
+tests_test_engine_reads_SOURCES = tests/test_engine_reads.c
+tests_test_engine_reads_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_reads_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)

@@ -3,17 +3,20 @@
  * The rest of stacks that a copy has cut off, read by the broker from the memory of their processes. The thread
  * goes on meanwhile, so it is asked for soon or not at all: while such samples come, the rounds
  * are short (the shorter the more of them come: a round has its price), and what a round needs is asked for in one
- * message. How many are asked for is bounded by a part of the budget, and none where they bring nothing.
+ * message. How many are asked for is bounded by a part of the budget, and none of processes of which they bring
+ * nothing (reads.h).
  */
 #include "config.h"
 
 #include "src/base/io.h"
 #include "src/base/util.h"
 #include "src/engine/internal.h"
+#include "src/engine/reads.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define READ_NS	       100000u /* of CPU time for each, ours and the broker's */
 #define BUDGET_SHARE   4u      /* one part in so many of the budget is for them */
@@ -26,10 +29,6 @@
 #define ROUND_MAX_NS   (10 * NS_PER_MSEC) /* ... and this, ... */
 #define ROUNDS_EACH    4u		  /* ... but not more of them for each such sample */
 #define STITCHED_EVERY 4u /* stitched stacks: one of so many is read, which also tests stitching */
-#define JUDGE_MIN      32u
-#define USEFUL_PART    8u		/* one of so many is of use, or it is not worth the work */
-#define PAUSE_MIN_NS   (NS_PER_SEC / 2) /* where they bring nothing: each time twice as long */
-#define PAUSE_MAX_NS   (16 * NS_PER_SEC)
 
 struct rests {
 	struct broker_stacks_request batch; /* to be asked for at the end of the round */
@@ -37,19 +36,34 @@ struct rests {
 	uint32_t wanted, wanted_before;	    /* samples, in this second and in the one before */
 	uint32_t asked;
 	uint32_t nr_stitched;
-	uint32_t judged, useful; /* since it was last looked at whether they are */
-	uint64_t pause_until_ns, pause_ns;
+	struct reads *reads;
+	uint32_t processes[BROKER_BATCH_STACKS];	    /* of the batch: their indices ... */
+	uint32_t sent[BROKER_BATCHES][BROKER_BATCH_STACKS]; /* ... and those of batches under way */
 };
 
 struct rests *rests_new(void)
 {
-	return calloc(1, sizeof(struct rests));
+	struct rests *rests = calloc(1, sizeof(struct rests));
+
+	if (!rests)
+		return NULL;
+	rests->reads = reads_new();
+	return rests->reads ? rests : rests_free(rests);
 }
 
 struct rests *rests_free(struct rests *rests)
 {
+	if (!rests)
+		return NULL;
+	reads_free(rests->reads);
 	free(rests);
 	return NULL;
+}
+
+void rests_fill(const struct rests *rests, const struct procs *procs, struct health *health)
+{
+	if (rests)
+		reads_fill(rests->reads, procs, health);
 }
 
 static uint32_t per_second(const struct engine *engine)
@@ -88,8 +102,7 @@ uint64_t rests_round_ns(const struct rests *rests, uint64_t time_ns, uint64_t ro
 {
 	uint32_t wanted;
 
-	if (!rests || time_ns < rests->pause_until_ns ||
-	    time_ns >= rests->second_ns + 2 * NS_PER_SEC)
+	if (!rests || time_ns >= rests->second_ns + 2 * NS_PER_SEC)
 		return round_ns;
 	wanted = rests->wanted + rests->wanted_before;
 	if (wanted < URGENT_MIN)
@@ -103,31 +116,15 @@ bool rest_is_wanted(struct engine *engine, const struct process *process,
 	struct rests *rests = engine->rests;
 	uint64_t time_ns = now_ns();
 
-	if (!rests || process->is_dead || input->stack.bytes < BROKER_GUARD_BYTES)
+	if (!rests || process->is_dead || input->stack.bytes < BROKER_GUARD_BYTES ||
+	    !reads_may(rests->reads, process->index, time_ns))
 		return false;
 	begin_second(rests, time_ns);
 	if (end == STACK_END_STITCHED && ++rests->nr_stitched % STITCHED_EVERY != 0)
 		return false;
 	rests->wanted += end == STACK_END_TRUNCATED;
-	return time_ns >= rests->pause_until_ns && time_ns < input->time_ns + AGE_MAX_NS &&
-	       rests->batch.nr < BROKER_BATCH_STACKS && rests->asked < asked_max(engine, time_ns) &&
-	       broker_stacks_room(engine->broker);
-}
-
-/* Whether the last ones were worth it. */
-static void judge(struct rests *rests, bool is_useful)
-{
-	rests->judged++;
-	rests->useful += is_useful;
-	if (rests->judged < JUDGE_MIN)
-		return;
-	if (rests->useful >= rests->judged / USEFUL_PART) {
-		rests->pause_ns = 0;
-	} else {
-		rests->pause_ns = MIN(MAX(rests->pause_ns * 2, PAUSE_MIN_NS), PAUSE_MAX_NS);
-		rests->pause_until_ns = now_ns() + rests->pause_ns;
-	}
-	rests->judged = rests->useful = 0;
+	return time_ns < input->time_ns + AGE_MAX_NS && rests->batch.nr < BROKER_BATCH_STACKS &&
+	       rests->asked < asked_max(engine, time_ns) && broker_stacks_room(engine->broker);
 }
 
 /*
@@ -153,6 +150,7 @@ void rest_ask(struct engine *engine, uint64_t ticket, const struct process *proc
 
 	assert(batch->nr < BROKER_BATCH_STACKS);
 	engine->rests->asked++;
+	engine->rests->processes[batch->nr] = process->index;
 	batch->stacks[batch->nr++] = (struct broker_stack){
 		.tag = ticket,
 		.pid = process->pid,
@@ -173,7 +171,17 @@ void rests_send(struct engine *engine)
 		for (uint32_t i = 0; i < rests->batch.nr; i++)
 			backlog_take_rest(engine->backlog, engine, rests->batch.stacks[i].tag, NULL,
 					  0, 0);
+	else
+		memcpy(rests->sent[rests->batch.batch], rests->processes, sizeof(rests->processes));
 	rests->batch.nr = 0;
+}
+
+/* What a read that was answered with STATUS says of its process. */
+static enum reads_verdict verdict_of(int status, bool is_useful)
+{
+	if (status == -EPERM || status == -EACCES)
+		return READS_REFUSED;
+	return is_useful ? READS_USEFUL : READS_USELESS;
 }
 
 void rests_take(struct engine *engine)
@@ -192,7 +200,9 @@ void rests_take(struct engine *engine)
 
 			/* What others left no room for says nothing. */
 			if (stack->status != -EBUSY)
-				judge(engine->rests, is_useful);
+				reads_judge(engine->rests->reads,
+					    engine->rests->sent[reply.batch][i], now_ns(),
+					    verdict_of(stack->status, is_useful));
 		}
 	}
 }

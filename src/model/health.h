@@ -65,15 +65,16 @@ struct health_size {
 	enum copy_size_reason reason;
 };
 
-#define HEALTH_NAME_MAX	     64
-#define HEALTH_FAULTS_MAX    20
-#define HEALTH_PROCESSES_MAX 20
-#define HEALTH_CPUS_MAX	     64
-#define HEALTH_FILES_MAX     20
-#define HEALTH_DOWNLOADS_MAX 16
-#define HEALTH_HOSTS_MAX     128
-#define HEALTH_FP_MAX	     20
-#define HEALTH_JITS_MAX	     20
+#define HEALTH_NAME_MAX	      64
+#define HEALTH_FAULTS_MAX     20
+#define HEALTH_PROCESSES_MAX  20
+#define HEALTH_CPUS_MAX	      64
+#define HEALTH_FILES_MAX      20
+#define HEALTH_DOWNLOADS_MAX  16
+#define HEALTH_HOSTS_MAX      128
+#define HEALTH_FP_MAX	      20
+#define HEALTH_JITS_MAX	      20
+#define HEALTH_UNREADABLE_MAX 8
 
 /*
  * What user stacks end in, other than at a root: a file, or what processes of one name do, whose
@@ -105,6 +106,13 @@ struct health_jit {
 	uint64_t age_s;	   /* of its names, if they are old */
 	uint32_t names;	   /* pieces of code with a name */
 	uint64_t left_out; /* those that were refused */
+};
+
+/* A process whose memory is refused: the rest of its cut stacks is not read. */
+struct health_unreadable {
+	char name[HEALTH_NAME_MAX];
+	int32_t pid;
+	uint64_t refused; /* reads, since one was allowed; most are not even tried */
 };
 
 /* A CPU that is sampled. */
@@ -166,6 +174,10 @@ struct health {
 
 	struct health_jit jits[HEALTH_JITS_MAX]; /* most stacks first */
 	uint32_t nr_jits;
+	/* Those that live, most refusals first; refusals of all. */
+	struct health_unreadable unreadable[HEALTH_UNREADABLE_MAX];
+	uint32_t nr_unreadable, unreadable_other;
+	uint64_t reads_refused;
 	struct health_fp fp_all, fp_other;  /* other: what is not in fp[] */
 	struct health_fp fp[HEALTH_FP_MAX]; /* that lead most stacks astray first */
 	uint32_t nr_fp;

@@ -142,6 +142,21 @@ static void put_faults(struct json *json, const struct snapshot *s)
 	json_u64(json, "processes_other", h->processes_other);
 }
 
+static void put_unreadable(struct json *json, const struct health *h)
+{
+	json_open(json, "unreadable", '[');
+	for (uint32_t i = 0; i < h->nr_unreadable; i++) {
+		json_open(json, NULL, '{');
+		json_string(json, "name", h->unreadable[i].name);
+		json_u64(json, "pid", (uint64_t)h->unreadable[i].pid);
+		json_u64(json, "refused", h->unreadable[i].refused);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_u64(json, "unreadable_other", h->unreadable_other);
+	json_u64(json, "reads_refused", h->reads_refused);
+}
+
 static void put_fp_counts(struct json *json, const struct health_fp *fp)
 {
 	json_u64(json, "stacks", health_fp_stacks(fp));
@@ -321,6 +336,7 @@ static void put_health(struct json *json, const struct snapshot *s)
 	put_ends(json, h->ends, "without_user_part", false);
 	put_now(json, h);
 	put_faults(json, s);
+	put_unreadable(json, h);
 	put_fp(json, h);
 	put_machine(json, h);
 	put_losses(json, h);

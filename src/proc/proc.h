@@ -76,7 +76,8 @@ struct process {
 	char comm[PROC_NAME_MAX];	   /* sanitized; ":PID" until it is known */
 	bool is_kernel, is_dead, is_stale; /* dirty: maps doubtful after a loss */
 	bool has_execed;		   /* exec has put another program in its place */
-	uint32_t container;		   /* procs_container(); 0: none, or not known yet */
+	bool is_closed;	     /* nobody may look into it: files are asked for elsewhere */
+	uint32_t container;  /* procs_container(); 0: none, or not known yet */
 	bool has_maps;	     /* read from /proc, inherited, or seen from its exec on */
 	struct space *space; /* see process_space */
 };
@@ -192,6 +193,13 @@ int module_return_addrs_ready(struct module *module, const void *blob, size_t le
  * requested again from the next process that maps it. */
 void module_failed(struct procs *procs, struct module *module, enum stack_end state,
 		   const char *why, bool retry);
+
+/*
+ * It could not be opened through PID, into which it is forbidden to look: WHY, static text. True: it is asked for from another
+ * process that maps it, and so are PID's other files. False: there is none now; it may be requested again when
+ * one maps it.
+ */
+bool module_refused(struct procs *procs, struct module *module, pid_t pid, const char *why);
 
 /* Set is_mapped of all modules, now and then: it goes through all mappings. WITH_DEAD: of ended processes too. */
 void procs_mark_mapped(struct procs *procs, bool with_dead);

@@ -211,7 +211,7 @@ int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len
 
 /* --- files --- */
 
-/* Another living process than NOT_PID that maps the module, into WANT. */
+/* Another living process than NOT_PID that maps the module and may be looked into, into WANT. */
 static bool find_mapper(const struct procs *procs, pid_t not_pid, struct module_request *request)
 {
 	for (size_t i = procs->processes.nr_slots; i-- > 0;) {
@@ -219,7 +219,8 @@ static bool find_mapper(const struct procs *procs, pid_t not_pid, struct module_
 		const struct unwind_space *space;
 		const struct unwind_map *map;
 
-		if (!entry || entry->process.is_dead || entry->process.pid == not_pid)
+		if (!entry || entry->process.is_dead || entry->process.is_closed ||
+		    entry->process.pid == not_pid)
 			continue;
 		space = process_space(&entry->process);
 		map = unwind_map_from(space, 0);
@@ -243,7 +244,7 @@ bool procs_next_module_request(struct procs *procs, struct module_request *ret)
 	while (modules_next_request(procs->modules, &request)) {
 		const struct process_entry *entry = processes_find(&procs->processes, request.pid);
 
-		if ((!entry || entry->process.is_dead) &&
+		if ((!entry || entry->process.is_dead || entry->process.is_closed) &&
 		    find_mapper(procs, request.pid, &request)) {
 			modules_request_again(procs->modules, &request);
 			continue;
@@ -259,8 +260,23 @@ void procs_find_mapper(const struct procs *procs, struct module_request *request
 {
 	const struct process_entry *entry = processes_find(&procs->processes, request->pid);
 
-	if (!entry || entry->process.is_dead)
+	if (!entry || entry->process.is_dead || entry->process.is_closed)
 		find_mapper(procs, request->pid, request);
+}
+
+bool module_refused(struct procs *procs, struct module *module, pid_t pid, const char *why)
+{
+	struct process_entry *entry = processes_find(&procs->processes, pid);
+	struct module_request request;
+
+	if (entry)
+		entry->process.is_closed = true;
+	modules_fail(procs->modules, module, STACK_END_NO_FILE, why, true);
+	modules_may_retry(module, &request);
+	if (!find_mapper(procs, pid, &request))
+		return false;
+	modules_request_again(procs->modules, &request);
+	return true;
 }
 
 void module_failed(struct procs *procs, struct module *module, enum stack_end state,

@@ -19,6 +19,19 @@
 
 #define RETURN_ADDRS_BYTES_MAX (64u << 20)
 
+/* The process is closed, not the file: others may have it mapped. */
+static void refused(struct resolver *s, uint32_t module)
+{
+	bool is_asked = module_refused(s->procs, procs_module(s->procs, module),
+				       s->files[module].where.pid, "could not be opened");
+
+	s->config.ops->table_came(s->config.context);
+	if (is_asked)
+		s->files[module].state = FILE_UNSEEN;
+	else
+		resolve_settle(s, module, FILE_FAILED);
+}
+
 /* The file of MODULE did not come: STATUS tells why. */
 static void not_opened(struct resolver *s, uint32_t module, enum broker_file_kind kind, int status)
 {
@@ -28,6 +41,8 @@ static void not_opened(struct resolver *s, uint32_t module, enum broker_file_kin
 		s->files[module].trouble = LOADER_NOT_ELF;
 		resolve_file_failed(s, module, STACK_END_BAD_FILE,
 				    loader_status_text(LOADER_NOT_ELF), false);
+	} else if (kind == BROKER_MAPPED && (status == -EACCES || status == -EPERM)) {
+		refused(s, module);
 	} else if (kind == BROKER_PATH) {
 		resolve_file_failed(s, module, STACK_END_NO_FILE,
 				    gone ? "not found" : "could not be opened", false);

@@ -192,6 +192,30 @@ static uint64_t line_of_jit(const struct snapshot *s, uint32_t index, struct hea
 	return key_of_text((uint64_t)jit->pid, jit->name);
 }
 
+/* --- memory that is refused --- */
+
+static uint32_t count_unreadable(const struct health *h)
+{
+	return h->nr_unreadable + (h->unreadable_other > 0);
+}
+
+static uint64_t line_of_unreadable(const struct snapshot *s, uint32_t index,
+				   struct health_line *ret)
+{
+	const struct health *h = &s->health;
+	const struct health_unreadable *unreadable = &h->unreadable[index];
+
+	if (index == h->nr_unreadable) {
+		PUT(ret->name, "[others]");
+		PUT(ret->note, "%" PRIu32 " processes", h->unreadable_other);
+		return 0;
+	}
+	rows_count(unreadable->refused, ret->run, sizeof(ret->run));
+	PUT(ret->name, "%s %" PRId32, unreadable->name, unreadable->pid);
+	PUT(ret->note, "not readable: as root, or it forbids it");
+	return key_of_text((uint64_t)unreadable->pid, unreadable->name);
+}
+
 /* --- frame pointers --- */
 
 /* With a line for all of them, and one for the others. */
@@ -463,6 +487,7 @@ static const struct section sections[] = {
 	{"How stacks end", "now", "in all", "", count_ends, line_of_end},
 	{"What they end in", "now", "in all", "what helps", count_faults, line_of_fault},
 	{"Processes", "compl", "stacks", "", count_processes, line_of_process},
+	{"Rest of cut stacks refused", "", "times", "", count_unreadable, line_of_unreadable},
 	{"Frame pointers (key f)", "equal", "stacks", "by the innermost function's object",
 	 count_fp, line_of_fp},
 	{"Lost and left out", "", "in all", "", count_left_out, line_of_left_out},

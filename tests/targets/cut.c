@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Stacks that a copy cuts off, the inner parts of which do not tell who called. "cut steady": the
- * same call for ever. "cut brief": the same in processes that live a fourth of a second. "cut deep LEVELS": below so
+ * same call for ever. "cut closing": the same, and after SIGUSR1 nobody may look into the process any more. "cut brief": the same in processes that live a fourth of a second. "cut deep LEVELS": below so
  * many calls for ever. "cut hole": below a frame of which most pages were never touched. "cut change USEC": from by_a or by_b, as it comes, for up to USEC each time; the
  * innermost function says which, and all between is the same to the byte.
  */
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,6 +87,12 @@ DEEP void hole(void)
 	sink += (unsigned char)room[0];
 }
 
+static void close_memory(int number)
+{
+	(void)number;
+	prctl(PR_SET_DUMPABLE, 0);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t max_ns = argc > 2 ? strtoull(argv[2], NULL, 10) * 1000 : 0;
@@ -98,7 +106,9 @@ int main(int argc, char **argv)
 		deep((int)max_ns / 1000);
 	if (argc > 1 && strcmp(argv[1], "hole") == 0)
 		hole();
-	if (argc > 1 && strcmp(argv[1], "steady") == 0)
+	if (argc > 1 && strcmp(argv[1], "closing") == 0)
+		signal(SIGUSR1, close_memory);
+	if (argc > 1 && (strcmp(argv[1], "steady") == 0 || strcmp(argv[1], "closing") == 0))
 		by_a();
 	while (max_ns > 0) {
 		random = random * 1103515245 + 12345;
