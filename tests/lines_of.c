@@ -3,7 +3,7 @@
  * What src/loader/debug_info.c says of the addresses on standard input, as
  * addr2line -a -f -i writes it, for tests/test_loader_inlined.py to compare:
  *
- *	lines_of CODE [DEBUG [OTHER]] < addresses	OTHER: dwz's second file, or a .dwp
+ *	lines_of CODE [DEBUG [OTHER...]] < addresses	OTHER: dwz's second file, a .dwp, or .dwo
  *
  * With --trim nothing is kept from one address to the next. With --time it says in milliseconds how long opening, the first pass and a second one took.
  */
@@ -13,6 +13,7 @@
 #include "src/base/util.h"
 #include "src/loader/debug_info.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,30 +73,44 @@ static void time_it(struct debug_info *info, uint64_t open_ns)
 	       debug_info_bytes(info) / 1024);
 }
 
+/* What kind of file it is, it says itself. */
+static int add_part(struct debug_info *info, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : debug_info_add_package(info, fd);
+
+	if (r == -ENOENT)
+		r = debug_info_add_split(info, fd);
+	if (r == -ENOENT)
+		r = debug_info_add_other(info, fd);
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	bool is_timed = argc > 1 && strcmp(argv[1], "--time") == 0;
 	bool is_trimmed = argc > 1 && strcmp(argv[1], "--trim") == 0;
 	char **files = argv + 1 + (is_timed || is_trimmed);
-	int nr = argc - (int)(files - argv), fds[3] = {-1, -1, -1};
+	int nr = argc - (int)(files - argv), fds[2] = {-1, -1};
 	struct debug_info *info;
 	struct elf_file code;
 	uint64_t start_ns;
 	int r;
 
-	for (int i = 0; i < nr && i < 3; i++)
+	for (int i = 0; i < nr && i < 2; i++)
 		fds[i] = open(files[i], O_RDONLY | O_CLOEXEC);
 	if (fds[0] < 0 || elf_file_open(fds[0], &code) < 0) {
-		fprintf(stderr, "usage: lines_of [--time | --trim] CODE [DEBUG [OTHER]]\n");
+		fprintf(stderr, "usage: lines_of [--time | --trim] CODE [DEBUG [OTHER...]]\n");
 		return 2;
 	}
 	while (nr_addrs < ADDRS_MAX && scanf("%" SCNx64, &addrs[nr_addrs]) == 1)
 		nr_addrs++;
 	start_ns = now_ns();
 	r = debug_info_open(fds[1] < 0 ? fds[0] : fds[1], &code, &info);
-	if (r == 0 && fds[2] >= 0)
-		r = debug_info_add_package(info, fds[2]) == 0 ? 0
-							      : debug_info_add_other(info, fds[2]);
+	for (int i = 2; i < nr && r == 0; i++)
+		r = add_part(info, files[i]);
 	if (r < 0) {
 		printf("%s\n", strerror(-r));
 		return 1;

@@ -84,7 +84,7 @@ static void read_source_as(const struct identity *who, const char *const paths[4
 		int fd;
 
 		snprintf(request.path, sizeof(request.path), "%s", paths[i]);
-		fd = files_open_source(-1, &request, who);
+		fd = files_open_told(-1, &request, who);
 		if (MIN(fd, 0) != expected[i])
 			_exit(i + 1);
 	}
@@ -128,6 +128,38 @@ static void what_is_no_source_file_is_refused(void **state)
 	assert_int_equal(ask_source("relative.c", ""), -EINVAL);
 	assert_int_equal(ask_source("", ""), -EINVAL);
 	assert_int_equal(ask_source("/proc/version", ""), -EINVAL);
+}
+
+/* Files with split units go by the rules of source text, and are ELF. */
+static void split_units_are_files_of_compilers(void **state)
+{
+	static const struct {
+		const char *name, *content;
+		uid_t uid;
+		int expected, expected_of_others;
+	} files[] = {
+		{"own.dwo", "/bin/true", 0, 0, 0},
+		{"own.o", "/bin/true", 0, 0, 0},
+		{"own.elf", "/bin/true", 0, -EINVAL, -EINVAL},
+		{"text.dwo", "/etc/passwd", 0, -ENOEXEC, -ENOEXEC},
+		{"others.dwo", "/bin/true", NOBODY, -EACCES, 0},
+	};
+	struct broker_file_request request = {.kind = BROKER_SPLIT};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		bool is_root = geteuid() == 0;
+		AUTO_CLOSE int fd = -1;
+
+		in_folder(request.path, sizeof(request.path), files[i].name);
+		copy_file(files[i].content, request.path);
+		if (is_root)
+			assert_int_equal(chown(request.path, files[i].uid, (gid_t)-1), 0);
+		assert_int_equal(ask_file(broker, &request, &fd),
+				 is_root ? files[i].expected : files[i].expected_of_others);
+		if (fd >= 0)
+			assert_same_content(fd, files[i].content);
+	}
 }
 
 static void scan_tells_all_processes(void **state)
@@ -761,6 +793,7 @@ static int run(void)
 		cmocka_unit_test(source_is_roots_or_the_users),
 		cmocka_unit_test(source_is_read_as_the_user_of_sudo),
 		cmocka_unit_test(what_is_no_source_file_is_refused),
+		cmocka_unit_test(split_units_are_files_of_compilers),
 		cmocka_unit_test(scan_tells_all_processes),
 		cmocka_unit_test(tasks_and_maps_are_the_kernels),
 		cmocka_unit_test(mapped_file_is_the_right_one),

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A recording with --inline: inlined functions are there when its report is written, also if their names
-# are in the second file of dwz, which is found by its build-id or in dwz's folder, and if they were split off and
-# are in a package.
+# are in the second file of dwz, which is found by its build-id or in dwz's folder, and if they were split off.
 . "$top_srcdir/tests/lib.sh"
 
 need perf
@@ -40,9 +39,31 @@ recorded "$tmp/sell"
 batch
 check "inlined functions of a recording are shown" shows 'weigh (inlined).* shop.h:'
 
-# Of a unit that was split there are lines and symbols, and what is inlined if there is a package.
+# Of a unit that was split there are lines and symbols, and what is inlined if there is a .dwo file or a package.
 dwp=$(command -v llvm-dwp || command -v dwp)
 if [ -n "$dwp" ] && (cd "$tmp" && ${CC:-cc} -O2 -gdwarf-4 -gsplit-dwarf -o split sell.c && "$dwp" -e split -o package) 2>"$tmp/said"; then
+	recorded "$tmp/split"
+	batch
+	check "what is inlined comes from the .dwo file" shows 'weigh (inlined).* shop.h:'
+	# Of more units than go to the loader at once.
+	nr=30
+	echo 'int main(void) { unsigned sum = 0; for (unsigned i = 0; i < 200; i++) {' >"$tmp/many.c"
+	for i in $(seq $nr); do
+		cat >"$tmp/unit$i.c" <<EOS
+#include "shop.h"
+static struct basket b;
+__attribute__((noinline)) unsigned deal$i(unsigned n) { return weigh(&b, n) + 1; }
+EOS
+		echo "extern unsigned deal$i(unsigned); sum += deal$i(i);" >>"$tmp/many.c"
+	done
+	echo '} return sum == 0; }' >>"$tmp/many.c"
+	(cd "$tmp" && ${CC:-cc} -O2 -w -g -gsplit-dwarf -o many many.c unit*.c) || fail "cannot build a program of many units"
+	recorded "$tmp/many"
+	batch --format=folded
+	deals=$(grep -o 'deal[0-9]*;weigh' "$tmp/out" | sort -u | wc -l)
+	all=$(grep -o 'deal[0-9]*' "$tmp/out" | sort -u | wc -l)
+	[ "$all" -gt 12 ] || fail "only $all units have samples"
+	check "what is inlined comes from $all .dwo files" [ "$deals" -eq "$all" ]
 	rm -f "$tmp"/*.dwo
 	recorded "$tmp/split"
 	batch

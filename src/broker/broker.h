@@ -102,8 +102,9 @@ enum broker_file_kind {
 	BROKER_PERF_MAP, /* what PID tells of the code that it makes: /tmp/perf-PID.map of its own root */
 	BROKER_JITDUMP, /* the same: jit-PID.dump, which it has mapped executable in [start, end), of INO */
 	BROKER_KALLSYMS, /* /proc/kallsyms, open */
-	BROKER_PATH, /* for a recording, which has DEBUG, DWZ, DEBUGLINK, SOURCE and KALLSYMS besides: the file PATH */
+	BROKER_PATH, /* for a recording, which has DEBUG, DWZ, DEBUGLINK, SOURCE, SPLIT and KALLSYMS besides: the file PATH */
 	BROKER_SOURCE, /* the source file at PATH: root's or the user's own, which the user may read */
+	BROKER_SPLIT, /* the file with what was split off from a unit (.dwo) at PATH, by the same rules */
 };
 
 struct broker_process { /* an element of BROKER_SCAN's answer */
@@ -136,7 +137,7 @@ struct broker_file_request {
 	uint32_t nr_pieces; /* CODE */
 	union {
 		/*
-		 * PATH, SOURCE: absolute; DEBUGLINK: of a recording; all of these below its folder.
+		 * PATH, SOURCE, SPLIT: absolute; DEBUGLINK: of a recording; all of these below its folder.
 		 * MAPPED: where it was, or ""
 		 */
 		char path[4096];
@@ -154,7 +155,7 @@ struct broker_file_reply {
 	 */
 	int status;
 	int fd; /* owned by the receiver, or -1 */
-	/* of the opened file (MAPPED, DEBUG, DEBUGLINK, SOURCE): its identity */
+	/* of the opened file (MAPPED, DEBUG, DEBUGLINK, SOURCE, SPLIT): its identity */
 	uint64_t dev, ino, bytes;
 	int64_t mtime_ns;
 	uint32_t uid; /* MAPPED: the process's user, or the file's owner when it is gone */

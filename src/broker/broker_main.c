@@ -100,9 +100,9 @@ static int open_mapped(struct broker_server *server, const struct broker_file_re
 
 static int open_file(struct broker_server *server, const struct broker_file_request *request)
 {
-	if (request->kind == BROKER_SOURCE)
-		return files_open_source(server->config.is_recorded ? server->config.root_fd : -1,
-					 request, &server->config.workers);
+	if (request->kind == BROKER_SOURCE || request->kind == BROKER_SPLIT)
+		return files_open_told(server->config.is_recorded ? server->config.root_fd : -1,
+				       request, &server->config.workers);
 	if (server->config.is_recorded && request->kind != BROKER_KALLSYMS)
 		return files_open_recorded(server->config.root_fd, request);
 	switch (request->kind) {

@@ -582,7 +582,7 @@ int files_open_recorded(int root, const struct broker_file_request *request)
 								 : -EINVAL;
 }
 
-/* --- source text --- */
+/* --- what debug information tells: source text, split units --- */
 
 /* Is PATH, without links in it, called like source text? C++ calls some of its headers by a word alone. */
 static bool is_called_like_source(const char *path)
@@ -605,9 +605,18 @@ static bool is_called_like_source(const char *path)
 	return false;
 }
 
-/* The path is a program's word: what it leads to must look like source by its own name, and be trusted. */
-static int open_source(int root, const struct broker_file_request *request, uid_t owner)
+/* The same of a file that a compiler has made. */
+static bool is_called_like_split(const char *path)
 {
+	const char *dot = strrchr(path, '.');
+
+	return dot && (strcmp(dot, ".dwo") == 0 || strcmp(dot, ".o") == 0);
+}
+
+/* The path is a program's word: what it leads to must look like what is asked for by its own name, and be trusted. */
+static int open_told(int root, const struct broker_file_request *request, uid_t owner)
+{
+	bool is_source = request->kind == BROKER_SOURCE;
 	AUTO_CLOSE int held = -1;
 	char link[32], path[PATH_MAX];
 	struct stat st;
@@ -623,13 +632,15 @@ static int open_source(int root, const struct broker_file_request *request, uid_
 	if (n < 0 || fstat(held, &st) < 0)
 		return -errno;
 	path[n] = '\0';
-	if (!is_called_like_source(path) || is_made_up(held))
+	if (!(is_source ? is_called_like_source(path) : is_called_like_split(path)) ||
+	    is_made_up(held))
 		return -EINVAL;
-	return st.st_uid == 0 || st.st_uid == owner ? open_regular(held) : -EACCES;
+	if (st.st_uid != 0 && st.st_uid != owner)
+		return -EACCES;
+	return is_source ? open_regular(held) : open_held(held);
 }
 
-int files_open_source(int root, const struct broker_file_request *request,
-		      const struct identity *who)
+int files_open_told(int root, const struct broker_file_request *request, const struct identity *who)
 {
 	bool is_root_itself = who->was_root && !who->by_sudo;
 	int r;
@@ -637,10 +648,10 @@ int files_open_source(int root, const struct broker_file_request *request,
 	if (!has_path(request))
 		return -EINVAL;
 	if (is_root_itself)
-		return open_source(root, request, 0);
+		return open_told(root, request, 0);
 	r = identity_files_as(who);
 	if (r == 0)
-		r = open_source(root, request, who->uid);
+		r = open_told(root, request, who->uid);
 	identity_files_as_self();
 	return r;
 }

@@ -27,12 +27,12 @@ int files_open_left(const struct broker_file_request *request, const struct iden
 int files_open_recorded(int root, const struct broker_file_request *request);
 
 /*
- * Answer BROKER_SOURCE: what is at the path, below ROOT (-1: in this machine's own root), if it is a regular file
- * that is called like source text, root's or WHO's own, and WHO may read it; root itself (by no sudo) reads what
+ * Answer BROKER_SOURCE and BROKER_SPLIT: what is at the path, below ROOT (-1: in this machine's own root), if it is
+ * a regular file that is called like source text (SPLIT: an ELF file called like a compiler's), root's or WHO's own, and WHO may read it; root itself (by no sudo) reads what
  * is root's.
  */
-int files_open_source(int root, const struct broker_file_request *request,
-		      const struct identity *who);
+int files_open_told(int root, const struct broker_file_request *request,
+		    const struct identity *who);
 
 /* --- for tests too --- */
 

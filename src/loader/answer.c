@@ -22,7 +22,9 @@
 /* So many strings of bounded length per name or frame: overlapping ones cannot ask for more. */
 #define NAME_STRINGS  3
 #define FRAME_STRINGS 3
-#define TEXT_BYTES    ((size_t)LOADER_FRAMES_MAX * FRAME_STRINGS * LOADER_NAME_BYTES_MAX)
+#define TEXT_BYTES                                                              \
+	((size_t)(LOADER_FRAMES_MAX * FRAME_STRINGS + LOADER_SPLITS_TOLD_MAX) * \
+	 LOADER_NAME_BYTES_MAX)
 _Static_assert(LOADER_NAMES_MAX *NAME_STRINGS <= LOADER_FRAMES_MAX * FRAME_STRINGS, "names fit");
 
 int answer_names_init(struct answer_names *names)
@@ -196,16 +198,18 @@ static bool frame_take(const struct protocol_frame *record, const char *text, si
 	       text_take(record->decl_file, text, text_bytes, out, used, &frame->decl_file);
 }
 
-/* The same as names_take() for lines. *RET_NR is how many of the offsets have an answer. */
-static int lines_take(const void *data, size_t len, struct answer_names *names, uint32_t *ret_nr)
+/* The same as names_take() for lines. RET has as many of the offsets answered as there are. */
+static int lines_take(const void *data, size_t len, struct answer_names *names,
+		      struct loader_reply *ret)
 {
 	const struct protocol_lines *head = data;
 	const struct protocol_place *places;
 	const struct protocol_frame *frames;
 	size_t fixed, used = 0;
 
-	if (len < sizeof(*head) || head->nr_places > *ret_nr ||
-	    head->nr_frames > LOADER_FRAMES_MAX || (head->nr_places == 0 && *ret_nr > 0))
+	if (len < sizeof(*head) || head->nr_places > ret->nr_places ||
+	    head->nr_frames > LOADER_FRAMES_MAX || head->nr_splits > LOADER_SPLITS_TOLD_MAX ||
+	    (head->nr_places == 0 && ret->nr_places > 0))
 		return -EBADMSG;
 	fixed = sizeof(*head) + head->nr_places * sizeof(*places) +
 		head->nr_frames * sizeof(*frames);
@@ -225,7 +229,14 @@ static int lines_take(const void *data, size_t len, struct answer_names *names, 
 		names->places[i].frames = names->frames + places[i].first;
 		names->places[i].nr_frames = places[i].nr;
 	}
-	*ret_nr = head->nr_places;
+	for (uint32_t i = 0; i < head->nr_splits; i++)
+		if (head->splits[i] == PROTOCOL_NO_TEXT ||
+		    !text_take(head->splits[i], (const char *)data + fixed, head->text_bytes,
+			       names->text, &used, &names->splits[i]))
+			return -EBADMSG;
+	ret->splits = names->splits;
+	ret->nr_splits = head->nr_splits;
+	ret->nr_answered = head->nr_places;
 	return 0;
 }
 
@@ -269,7 +280,7 @@ static int names_copy(const struct request *request, uint64_t bytes, struct answ
 		return r;
 	memcpy(names->copy, names->shared, bytes);
 	if (request->kind == LOADER_REPLY_LINES)
-		return lines_take(names->copy, bytes, names, &ret->nr_answered);
+		return lines_take(names->copy, bytes, names, ret);
 	if (request->kind == LOADER_REPLY_JIT_FRAMES)
 		return frames_take(request, names->copy, bytes, names);
 	return names_take(request, names->copy, bytes, names);
@@ -279,7 +290,6 @@ static void describe(const struct protocol_reply *message, struct loader_reply *
 {
 	ret->build_id_bytes = message->build_id_bytes;
 	ret->is_refused = message->is_refused != 0;
-	ret->lacks_split = message->lacks_split != 0;
 	ret->has_symtab = message->has_symtab != 0;
 	memcpy(ret->build_id, message->build_id, sizeof(ret->build_id));
 	text_sanitize(message->debuglink, strlen(message->debuglink), ret->debuglink,

@@ -37,6 +37,7 @@ struct answer_names {
 	struct loader_name all[LOADER_NAMES_MAX];
 	struct loader_place places[LOADER_NAMES_MAX];
 	struct loader_frame frames[LOADER_FRAMES_MAX];
+	const char *splits[LOADER_SPLITS_TOLD_MAX];
 	struct code_told told[LOADER_NAMES_MAX];
 	char *text;
 	const void *shared; /* what the present loader fills, or NULL */

@@ -175,6 +175,19 @@ int loader_add_debug(struct loader_client *c, uint32_t id, int fd)
 	return 0;
 }
 
+int loader_add_split(struct loader_client *c, uint32_t id, int fd)
+{
+	struct loader_module *module = loader_modules_find(&c->modules, id);
+	AUTO_CLOSE int owned = fd;
+
+	if (!module)
+		return -ENOENT;
+	if (module->nr_splits == LOADER_SPLITS_MAX)
+		return -ENOSPC;
+	module->splits[module->nr_splits++] = steal_fd(&owned);
+	return 0;
+}
+
 static bool is_asked_about(const struct loader_client *c, uint32_t id)
 {
 	if (c->outstanding && c->outstanding->module == id)
@@ -601,9 +614,10 @@ static int names_attach(struct loader_client *c)
 }
 
 /* Send REQUEST and its descriptors under a new serial: half of one that came before is forgotten. */
-static int request_send(struct loader_client *c, const struct loader_module *module,
+static int request_send(struct loader_client *c, struct loader_module *module,
 			const struct request *request, int output)
 {
+	bool is_lines = request->kind == LOADER_REPLY_LINES;
 	struct protocol_request message = {
 		.version = PROTOCOL_VERSION,
 		.kind = protocol_kind_of(module, request),
@@ -619,12 +633,16 @@ static int request_send(struct loader_client *c, const struct loader_module *mod
 	if (r == 0 && output >= 0)
 		r = attach(c, module, output, PROTOCOL_ROLE_OUTPUT);
 	for (uint32_t i = 0; i < module->nr_debug && r == 0; i++)
-		if (needs_symbols(request) || request->kind == LOADER_REPLY_LINES)
+		if (needs_symbols(request) || is_lines)
 			r = attach(c, module, module->debug[i], PROTOCOL_ROLE_DEBUG);
-	if (r < 0)
-		return r;
+	for (uint32_t i = 0; i < module->nr_splits && r == 0 && is_lines; i++)
+		r = attach(c, module, module->splits[i], PROTOCOL_ROLE_SPLIT);
 	memcpy(message.offs, request->offs, request->nr_offs * sizeof(*request->offs));
-	return msg_send(c->sock, &message, sizeof(message), -1, MSG_DONTWAIT);
+	if (r == 0)
+		r = (int)msg_send(c->sock, &message, sizeof(message), -1, MSG_DONTWAIT);
+	if (r == 0 && is_lines)
+		loader_module_close_splits(module);
+	return r;
 }
 
 static void send_next(struct loader_client *c)

@@ -28,7 +28,8 @@
  * all others and may take twice as much then, until it would be LOADER_DEADLINE_NS.
  */
 #define LOADER_CPU_FIRST_NS 300000000ull
-#define LOADER_KERNEL	    0u /* module id of the kernel: names from kallsyms */
+#define LOADER_SPLITS_MAX   12u /* .dwo files with one request: so many find room in the socket */
+#define LOADER_KERNEL	    0u	/* module id of the kernel: names from kallsyms */
 
 /*
  * The loader process: parses every file that other users control. It gets
@@ -129,7 +130,6 @@ struct loader_reply {
 	uint8_t build_id_bytes;
 	/* TABLE: file name only, sanitized of '/', or "". LINES: that file's name below dwz's folder, or "" */
 	char debuglink[256];
-	bool lacks_split; /* LINES: what was split off from units (.dwo) is not there; a .dwp has it */
 	bool is_refused; /* NAMES: what is packed in it is larger than anything honest */
 	bool has_symtab; /* TABLE: a full .symtab is in the file itself */
 	/* NAMES: one for each offset asked for, whatever the status; valid until the next loader_next_reply */
@@ -142,6 +142,9 @@ struct loader_reply {
 	/* LINES: one for each offset; of those from NR_ANSWERED on ask again: there was no room */
 	const struct loader_place *places;
 	uint32_t nr_places, nr_answered;
+	/* and where files with split units (.dwo) should be, of which there is none */
+	const char *const *splits;
+	uint32_t nr_splits;
 };
 
 struct loader_client *loader_client_new(const struct loader_spawner *spawner);
@@ -168,6 +171,11 @@ void loader_set_kernel_text(struct loader_client *client, uint64_t text);
  * from as well. FD is owned by the client, also on failure. 0, -ENOENT, -ENOSPC (there are enough).
  */
 int loader_add_debug(struct loader_client *client, uint32_t module, int fd);
+/*
+ * A file with a split unit (.dwo) for the next request for lines. A loader that has forgotten it says that it is
+ * missing. FD is owned by the client, also on failure. 0, -ENOENT, -ENOSPC.
+ */
+int loader_add_split(struct loader_client *client, uint32_t module, int fd);
 /*
  * Close the descriptors of MODULE and keep what is known of it: nothing can be asked about it (-ENOENT)
  * until loader_open_again(). 0, -ENOENT, or -EBUSY: an answer about it is still to come.

@@ -14,6 +14,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@
 #define PATH_BYTES 512
 #define NAMES_BYTES_MAX \
 	((size_t)256 << 20) /* of all that is kept: then no unit is opened for a name alone */
+#define SPLITS_MAX 64u	    /* files with split units */
 
 /* A table of abbreviations, which several units may share. */
 struct abbrev_table {
@@ -43,6 +45,7 @@ struct kept {
 	struct debug_unit unit;	       /* which has the lines */
 	struct debug_unit split;       /* what was split off from it, if that is there */
 	const struct debug_unit *dies; /* the one of both that has the entries */
+	bool lacks_split;
 	struct debug_scopes scopes;
 	struct debug_lines lines;
 };
@@ -61,10 +64,16 @@ struct units {
 	bool has_all;
 };
 
+/* A file with what was split off from a unit. */
+struct split {
+	struct debug_file file; /* closed: free */
+	uint64_t last_use;
+};
+
 struct debug_info {
 	struct units main, other;  /* the file, and the second one of dwz */
 	struct debug_file package; /* with what was split off from units of MAIN */
-	bool lacks_split;
+	struct split splits[SPLITS_MAX];
 	struct cfi_segment segments[CFI_SEGMENTS_MAX];
 	struct debug_text text;
 	struct debug_ranges ranges; /* of the units of MAIN */
@@ -129,12 +138,20 @@ int debug_info_add_package(struct debug_info *info, int fd)
 	return r;
 }
 
-bool debug_info_lacks_split(const struct debug_info *info)
-{
-	return info->lacks_split;
-}
-
 /* --- tables of abbreviations --- */
+
+static uint64_t file_number(const struct debug_info *info, const struct debug_file *file)
+{
+	uint64_t nr = 0;
+
+	if (file == &info->main.file)
+		return 0;
+	if (file == &info->other.file)
+		return 1;
+	while (nr < SPLITS_MAX && file != &info->splits[nr].file)
+		nr++;
+	return nr + 2; /* the greatest: the package */
+}
 
 /* What tells tables apart: the same bytes say something else in another shape. */
 static uint64_t table_key(const struct debug_info *info, const struct debug_unit *unit)
@@ -143,8 +160,7 @@ static uint64_t table_key(const struct debug_info *info, const struct debug_unit
 
 	return unit->abbrevs_off << 5 | (uint64_t)(shape->version & 7) << 2 |
 	       (uint64_t)(shape->addr_bytes == 8) << 1 | (shape->offset_bytes == 8) |
-	       (uint64_t)(unit->file == &info->other.file) << 63 |
-	       (uint64_t)(unit->file == &info->package) << 62;
+	       file_number(info, unit->file) << 56;
 }
 
 static size_t table_bytes(const struct abbrev_table *table)
@@ -235,11 +251,27 @@ static void kept_drop(struct debug_info *info, struct kept *kept)
 	free(kept);
 }
 
+/* What was split off from SKELETON. 0, -ETIME, -ENOMEM, or another error: it is not there. */
+static int split_find(struct debug_info *info, const struct debug_unit *skeleton,
+		      struct debug_unit *ret)
+{
+	int r = info->package.elf ? debug_split_find(&info->package, skeleton, ret) : -ENOENT;
+
+	for (size_t i = 0; i < SPLITS_MAX && r < 0 && r != -ETIME && r != -ENOMEM; i++) {
+		struct split *split = &info->splits[i];
+
+		if (split->file.elf)
+			r = debug_split_find(&split->file, skeleton, ret);
+		if (r == 0)
+			split->last_use = ++info->uses;
+	}
+	return r;
+}
+
 /* What was split off from KEPT's unit, if it is there: else there are lines alone, and what a compiler has left. */
 static int kept_fill_split(struct debug_info *info, struct kept *kept)
 {
-	int r = info->package.elf ? debug_split_find(&info->package, &kept->unit, &kept->split)
-				  : -ENOENT;
+	int r = split_find(info, &kept->unit, &kept->split);
 
 	if (r == 0)
 		r = table_get(info, &kept->split, &kept->split_table);
@@ -249,8 +281,7 @@ static int kept_fill_split(struct debug_info *info, struct kept *kept)
 		return r;
 	if (r == 0)
 		kept->dies = &kept->split;
-	else
-		info->lacks_split = true;
+	kept->lacks_split = r < 0;
 	return 0;
 }
 
@@ -310,6 +341,8 @@ struct debug_info *debug_info_free(struct debug_info *info)
 	debug_file_close(&info->main.file);
 	debug_file_close(&info->other.file);
 	debug_file_close(&info->package);
+	for (size_t i = 0; i < SPLITS_MAX; i++)
+		debug_file_close(&info->splits[i].file);
 	free(info);
 	return NULL;
 }
@@ -322,8 +355,12 @@ size_t debug_info_bytes(const struct debug_info *info)
 
 size_t debug_info_unpacked_bytes(const struct debug_info *info)
 {
-	return info->main.file.unpacked_bytes + info->other.file.unpacked_bytes +
-	       info->package.unpacked_bytes;
+	size_t sum = info->main.file.unpacked_bytes + info->other.file.unpacked_bytes +
+		     info->package.unpacked_bytes;
+
+	for (size_t i = 0; i < SPLITS_MAX; i++)
+		sum += info->splits[i].file.unpacked_bytes;
+	return sum;
 }
 
 static int newest_first(const void *left, const void *right)
@@ -341,6 +378,67 @@ void debug_info_trim(struct debug_info *info, size_t max)
 	qsort(info->kept, info->nr_kept, sizeof(*info->kept), newest_first);
 	while (info->nr_kept > 0 && debug_info_bytes(info) > max)
 		kept_drop(info, info->kept[--info->nr_kept]);
+}
+
+/* --- files with split units --- */
+
+/* What is kept of units is forgotten where it is in FILE, or where something is lacking. */
+static void split_forget(struct debug_info *info, const struct debug_file *file)
+{
+	for (size_t i = info->nr_kept; i-- > 0;) {
+		struct kept *kept = info->kept[i];
+
+		if (!kept->lacks_split && kept->dies->file != file)
+			continue;
+		kept_drop(info, kept);
+		info->kept[i] = info->kept[--info->nr_kept];
+	}
+}
+
+static struct split *split_oldest(struct debug_info *info)
+{
+	struct split *oldest = &info->splits[0];
+
+	for (size_t i = 1; i < SPLITS_MAX; i++)
+		if (info->splits[i].last_use < oldest->last_use)
+			oldest = &info->splits[i];
+	return oldest;
+}
+
+int debug_info_add_split(struct debug_info *info, int fd)
+{
+	struct split *split = split_oldest(info);
+	struct debug_file file;
+	int r = debug_file_open(fd, DEBUG_FILE_SPLIT, &file);
+
+	if (r < 0)
+		return r;
+	split_forget(info, &split->file);
+	debug_file_close(&split->file);
+	*split = (struct split){.file = file, .last_use = ++info->uses};
+	return 0;
+}
+
+bool debug_info_lacks_split(const struct debug_info *info, uint64_t since, size_t index, char *out,
+			    size_t size)
+{
+	for (size_t i = 0; i < info->nr_kept; i++) {
+		const struct debug_unit *unit = &info->kept[i]->unit;
+		bool is_whole;
+
+		if (!info->kept[i]->lacks_split || info->kept[i]->last_use <= since || index-- > 0)
+			continue;
+		is_whole = *unit->split_name == '/' || !unit->folder;
+		snprintf(out, size, "%s%s%s", is_whole ? "" : unit->folder, is_whole ? "" : "/",
+			 unit->split_name);
+		return true;
+	}
+	return false;
+}
+
+uint64_t debug_info_uses(const struct debug_info *info)
+{
+	return info->uses;
 }
 
 /* --- units --- */
@@ -570,6 +668,9 @@ static int unit_at(struct debug_info *info, uint64_t vaddr, struct kept **ret)
 
 static bool was_cut(const struct debug_info *info)
 {
+	for (size_t i = 0; i < SPLITS_MAX; i++)
+		if (info->splits[i].file.elf && mapped_was_cut(&info->splits[i].file.map))
+			return true;
 	return mapped_was_cut(&info->main.file.map) || mapped_was_cut(&info->other.file.map) ||
 	       mapped_was_cut(&info->package.map);
 }

@@ -64,8 +64,16 @@ struct debug_info *debug_info_free(struct debug_info *info);
  * debug_info_open().
  */
 int debug_info_add_package(struct debug_info *info, int fd);
-/* A unit that was looked into is a skeleton, and what was split off from it is not there: nothing is known to be inlined. */
-bool debug_info_lacks_split(const struct debug_info *info);
+/* The same of a file with a single one (.dwo). Beyond a number of them the one used longest ago is closed. */
+int debug_info_add_split(struct debug_info *info, int fd);
+/*
+ * A unit that was looked into since the question number SINCE is a skeleton, and what was split off from it is not
+ * there: nothing is known to be inlined. It is the one number INDEX of these, and its path is put into OUT. False: there are no more.
+ */
+bool debug_info_lacks_split(const struct debug_info *info, uint64_t since, size_t index, char *out,
+			    size_t size);
+/* How many questions there were. */
+uint64_t debug_info_uses(const struct debug_info *info);
 
 /*
  * What is at the address VADDR of the file, innermost first. Returns how many: 0: nothing

@@ -140,19 +140,55 @@ static uint64_t rnglists_head(const struct debug_unit *unit)
 	return unit->shape.offset_bytes == 8 ? 20 : 12;
 }
 
-int debug_split_find(const struct debug_file *file, const struct debug_unit *skeleton,
-		     struct debug_unit *ret)
+/* The parts of UNIT, whose head has been read, begin at PARTS. */
+static void parts_apply(struct debug_unit *unit, const struct debug_unit *skeleton,
+			const struct parts *parts)
+{
+	unit->skeleton = skeleton;
+	unit->abbrevs_off += parts->abbrev;
+	unit->str_offsets_base = parts->str_offsets + str_offsets_head(unit);
+	unit->rnglists_base = parts->rnglists + rnglists_head(unit);
+}
+
+static int find_packed(const struct debug_file *file, const struct debug_unit *skeleton,
+		       struct debug_unit *ret)
 {
 	struct parts parts;
 	int r = parts_find(file, skeleton->split_id, &parts);
 
 	if (r == 0)
 		r = debug_unit_read_head(file, parts.info, ret);
-	if (r < 0)
-		return r == -ENOENT && deadline_is_over_now() ? -ETIME : r;
-	ret->skeleton = skeleton;
-	ret->abbrevs_off += parts.abbrev;
-	ret->str_offsets_base = parts.str_offsets + str_offsets_head(ret);
-	ret->rnglists_base = parts.rnglists + rnglists_head(ret);
-	return 0;
+	if (r == 0)
+		parts_apply(ret, skeleton, &parts);
+	return r;
+}
+
+/* One after the other. Up to version 4 the first entry says which it is. */
+static int find_single(const struct debug_file *file, const struct debug_unit *skeleton,
+		       struct debug_unit *ret)
+{
+	const struct parts parts = {0};
+	uint64_t off = 0;
+	int r;
+
+	while ((r = debug_unit_read_head(file, off, ret)) == 0 && !deadline_is_over()) {
+		off = ret->end;
+		parts_apply(ret, skeleton, &parts);
+		if (ret->shape.version < 5)
+			r = debug_unit_read_first(ret, NULL);
+		if (r == 0 && !ret->is_of_types && ret->split_id == skeleton->split_id)
+			return 0;
+		if (r < 0 && r != -EBADMSG)
+			return r;
+	}
+	return r < 0 ? r : -ENOENT;
+}
+
+int debug_split_find(const struct debug_file *file, const struct debug_unit *skeleton,
+		     struct debug_unit *ret)
+{
+	int r = file->sections[DEBUG_CU_INDEX].data ? find_packed(file, skeleton, ret)
+						    : find_single(file, skeleton, ret);
+
+	return r == -ENOENT && deadline_is_over_now() ? -ETIME : r;
 }

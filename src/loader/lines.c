@@ -201,6 +201,15 @@ struct lines_file *lines_get(struct lines *lines, uint64_t key, const struct cac
 	return file;
 }
 
+void lines_add_splits(struct lines *lines, uint64_t key, const struct cache_files *files,
+		      const int *fds, uint32_t nr)
+{
+	struct lines_file *file = lines_get(lines, key, files);
+
+	for (uint32_t i = 0; i < nr && file->info; i++)
+		debug_info_add_split(file->info, fds[i]);
+}
+
 /* Another time there may be more time, or more memory: it is to be tried again. */
 static bool is_passing(int error)
 {
@@ -288,6 +297,18 @@ static int put_place(struct answer *answer, struct lines_file *file, uint64_t of
 	return 0;
 }
 
+/* Where what was split off from units should be, of those that were looked into since the question number SINCE. */
+static void put_splits(struct answer *answer, const struct debug_info *info, uint64_t since)
+{
+	char path[LOADER_NAME_BYTES_MAX];
+	struct protocol_lines *head = answer->head;
+
+	while (head->nr_splits < LOADER_SPLITS_TOLD_MAX &&
+	       head->text_bytes + LOADER_NAME_BYTES_MAX <= answer->text_max &&
+	       debug_info_lacks_split(info, since, head->nr_splits, path, sizeof(path)))
+		head->splits[head->nr_splits++] = put_text(answer, path, false);
+}
+
 /* Everything to its place, without room between. */
 static size_t answer_join(struct answer *answer)
 {
@@ -321,6 +342,7 @@ ssize_t lines_build(struct lines *lines, const struct cache_files *files,
 		    struct protocol_reply *reply)
 {
 	struct lines_file *file = lines_get(lines, request->file_key, files);
+	uint64_t since = file->info ? debug_info_uses(file->info) : 0;
 	struct answer answer;
 
 	assert(request->nr_offs <= LOADER_NAMES_MAX);
@@ -344,7 +366,8 @@ ssize_t lines_build(struct lines *lines, const struct cache_files *files,
 	memcpy(reply->build_id, file->other_id, sizeof(reply->build_id));
 	reply->build_id_bytes = file->other_id_bytes;
 	memcpy(reply->debuglink, file->other_name, sizeof(file->other_name));
-	reply->lacks_split = file->info && debug_info_lacks_split(file->info);
+	if (file->info)
+		put_splits(&answer, file->info, since);
 	return (ssize_t)answer_join(&answer);
 }
 

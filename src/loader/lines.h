@@ -48,10 +48,12 @@ struct lines_file *lines_get(struct lines *lines, uint64_t key, const struct cac
  */
 int lines_at(struct lines_file *file, uint64_t off, struct debug_frame *frame);
 
+/* FDS, NR of them, are open on files with split units (.dwo) of the file that KEY names, open as FILES. */
+void lines_add_splits(struct lines *lines, uint64_t key, const struct cache_files *files,
+		      const int *fds, uint32_t nr);
 /*
  * Say what is at REQUEST's offsets (at most LOADER_NAMES_MAX), of FILES. The answer goes to OUT,
- * which is aligned to 8 bytes; REPLY's build-id and name are those of another file that is needed, and it says
- * whether a package of split units is. Its length, -E2BIG if OUT_BYTES were too few for one, -ETIME, -ENOMEM, -ENOEXEC. A file without debug
+ * which is aligned to 8 bytes; REPLY's build-id and name are those of another file that is needed. Its length, -E2BIG if OUT_BYTES were too few for one, -ETIME, -ENOMEM, -ENOEXEC. A file without debug
  * information answers that it knows nothing.
  */
 ssize_t lines_build(struct lines *lines, const struct cache_files *files,

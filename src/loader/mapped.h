@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MAPPED_MAX 32 /* files at once */
+#define MAPPED_MAX 128 /* files at once */
 
 struct mapped {
 	void *data; /* private: writing to it changes no file */

@@ -29,11 +29,19 @@ void loader_module_close_debug(struct loader_module *module)
 	module->nr_debug = 0;
 }
 
+void loader_module_close_splits(struct loader_module *module)
+{
+	for (uint32_t i = 0; i < module->nr_splits; i++)
+		close(module->splits[i]);
+	module->nr_splits = 0;
+}
+
 void loader_module_close(struct loader_module *module)
 {
 	cleanup_close(&module->fd);
 	module->fd = -1;
 	loader_module_close_debug(module);
+	loader_module_close_splits(module);
 }
 
 int loader_modules_make(struct loader_modules *modules, uint32_t id, struct loader_module **ret)

@@ -20,6 +20,8 @@ struct loader_module {
 	int fd;		/* -1: closed, see loader_close_module() */
 	int debug[LOADER_DEBUG_MAX];
 	uint32_t nr_debug;
+	int splits[LOADER_SPLITS_MAX]; /* for the next request */
+	uint32_t nr_splits;
 	uint64_t file_key;
 	bool is_jit;		      /* a perf map */
 	uint32_t nr_kills;	      /* of loaders that had it in work */
@@ -45,8 +47,9 @@ int loader_modules_make(struct loader_modules *modules, uint32_t id, struct load
 void loader_modules_remove(struct loader_modules *modules, uint32_t id);
 void loader_modules_done(struct loader_modules *modules);
 
-/* Close its descriptors; those of its debug files alone. */
+/* Close its descriptors; those of its debug files alone; those of its split units alone. */
 void loader_module_close(struct loader_module *module);
 void loader_module_close_debug(struct loader_module *module);
+void loader_module_close_splits(struct loader_module *module);
 
 #endif

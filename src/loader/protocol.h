@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c3cu /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c3du /* changes with every struct below */
 
 /* What a full table's file must have: it cannot be changed any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -37,6 +37,7 @@
 #define LOADER_CODE_ANSWER_MAX	     (32u << 20)
 #define LOADER_CODE_FILES_MAX	     64u   /* source files of a function */
 #define LOADER_FRAMES_MAX	     1024u /* in an answer to LINES */
+#define LOADER_SPLITS_TOLD_MAX	     128u  /* that an answer tells as missing */
 
 enum protocol_kind {
 	PROTOCOL_ATTACH, /* client: a descriptor for the request that follows */
@@ -65,6 +66,7 @@ enum protocol_role {
 	PROTOCOL_ROLE_OUTPUT, /* the memory file for a table or for return addresses */
 	PROTOCOL_ROLE_NAMES,  /* once, before any request for names: where these are answered */
 	PROTOCOL_ROLE_DEBUG,  /* a debug file of the module, at most LOADER_DEBUG_MAX */
+	PROTOCOL_ROLE_SPLIT, /* LINES: a file with a split unit (.dwo), at most LOADER_SPLITS_MAX: for good */
 	PROTOCOL_ROLE_COUNT,
 };
 
@@ -107,9 +109,9 @@ struct protocol_reply {
 	uint8_t build_id[20];
 	uint8_t build_id_bytes;
 	uint8_t has_symtab;
-	uint8_t is_refused;  /* a part of the file, unpacked, is too large to be honest */
-	uint8_t lacks_split; /* LINES: what was split off from units is not there */
-	uint32_t jit_count;  /* JIT: pieces of code with a name */
+	uint8_t is_refused; /* a part of the file, unpacked, is too large to be honest */
+	uint8_t pad2;
+	uint32_t jit_count; /* JIT: pieces of code with a name */
 	uint8_t jit_has_changed, jit_is_late, jit_has_frames, pad3;
 	uint64_t jit_left_out, jit_changed_ns;
 	char debuglink[256];
@@ -160,7 +162,9 @@ _Static_assert(sizeof(struct protocol_instruction) == 32, "instruction has paddi
  * the others there was no room), frames, then text_bytes of NUL-terminated strings.
  */
 struct protocol_lines {
-	uint32_t nr_places, nr_frames, text_bytes, pad;
+	uint32_t nr_places, nr_frames, text_bytes, nr_splits;
+	uint32_t splits
+		[LOADER_SPLITS_TOLD_MAX]; /* paths of split units that are not there: where in the text */
 };
 
 struct protocol_place {
@@ -175,7 +179,8 @@ struct protocol_frame {
 
 /* The answer to JIT_FRAMES: a struct code_told for each offset. */
 _Static_assert(sizeof(struct code_told) == 24, "told has padding");
-_Static_assert(sizeof(struct protocol_lines) == 16, "lines has padding");
+_Static_assert(sizeof(struct protocol_lines) == 16 + 4 * LOADER_SPLITS_TOLD_MAX,
+	       "lines has padding");
 _Static_assert(sizeof(struct protocol_place) == 16, "place has padding");
 _Static_assert(sizeof(struct protocol_frame) == 20, "frame has padding");
 _Static_assert(sizeof(struct protocol_hello) == 8, "hello has padding");

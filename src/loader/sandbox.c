@@ -11,6 +11,7 @@
 
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "src/loader/client.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@
 #endif
 
 #define MEMORY_BYTES_MAX (1ull << 30)
-#define FILES_MAX	 16
+#define FILES_MAX	 (16 + LOADER_SPLITS_MAX)
 
 static int limit_set(__rlimit_resource_t resource, rlim_t value)
 {

@@ -37,7 +37,8 @@ struct attached {
 	uint64_t serial;
 	int file, output;
 	int debug[LOADER_DEBUG_MAX];
-	uint32_t nr_debug;
+	int splits[LOADER_SPLITS_MAX];
+	uint32_t nr_debug, nr_splits;
 };
 
 struct loader_server {
@@ -58,8 +59,10 @@ static void attached_clear(struct attached *attached)
 	cleanup_close(&attached->output);
 	for (uint32_t i = 0; i < attached->nr_debug; i++)
 		close(attached->debug[i]);
+	for (uint32_t i = 0; i < attached->nr_splits; i++)
+		close(attached->splits[i]);
 	attached->file = attached->output = -1;
-	attached->nr_debug = 0;
+	attached->nr_debug = attached->nr_splits = 0;
 }
 
 /* Take FD for what REQUEST says it is; a descriptor that has no place is closed. */
@@ -74,6 +77,8 @@ static void attached_add(struct attached *attached, const struct protocol_reques
 		attached->output = fd;
 	else if (request->role == PROTOCOL_ROLE_DEBUG && attached->nr_debug < LOADER_DEBUG_MAX)
 		attached->debug[attached->nr_debug++] = fd;
+	else if (request->role == PROTOCOL_ROLE_SPLIT && attached->nr_splits < LOADER_SPLITS_MAX)
+		attached->splits[attached->nr_splits++] = fd;
 	else
 		close(fd);
 }
@@ -542,9 +547,15 @@ static int serve_made_code(struct loader_server *server)
 
 static int serve_lines(struct loader_server *server)
 {
-	struct cache_files files = files_of(&server->attached);
-	ssize_t len = lines_build(&server->lines, &files, &server->request, server->names,
-				  server->names_bytes, &server->reply);
+	struct attached *attached = &server->attached;
+	struct cache_files files = files_of(attached);
+	ssize_t len;
+
+	if (attached->nr_splits > 0)
+		lines_add_splits(&server->lines, server->request.file_key, &files, attached->splits,
+				 attached->nr_splits);
+	len = lines_build(&server->lines, &files, &server->request, server->names,
+			  server->names_bytes, &server->reply);
 
 	if (len < 0)
 		return (int)len;

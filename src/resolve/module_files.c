@@ -240,7 +240,7 @@ uint32_t resolve_bad_files(const struct resolver *s, bool is_broker_well,
 		if (!why && m->unwind.table.is_expensive)
 			why = "its unwind information takes too long";
 		if (!why && s->files[id].lacks_split)
-			why = "no .dwp beside it: inlined functions are not known";
+			why = "neither its .dwp nor .dwo files are there: nothing is known to be inlined";
 		if (!why)
 			continue;
 		if (nr < max)

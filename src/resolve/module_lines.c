@@ -6,6 +6,8 @@
 #include "config.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/hash.h"
+#include "src/base/vec.h"
 #include "src/resolve/resolver.h"
 
 #include <assert.h>
@@ -14,6 +16,8 @@
 
 #define LINES_BATCH_MAX	  128u
 #define LINES_BATCHES_MAX 2u /* at the loader at once */
+#define SPLITS_MAX	  4096u
+#define SPLIT_TRIES_MAX	  8u
 
 static void report(struct resolver *s, uint32_t module, const struct loader_place *place,
 		   bool later)
@@ -116,6 +120,51 @@ static bool waits_for_package(struct resolver *s, uint32_t module)
 	return file->package == OTHER_ASKED;
 }
 
+/* That of MODULE at PATH, made if it is new; NULL: there are too many. */
+static struct split *split_of(struct resolver *s, uint32_t module, const char *path)
+{
+	uint64_t hash = hash_bytes(path, strlen(path)) ^ hash_u64(module);
+
+	for (size_t i = 0; i < s->nr_splits; i++)
+		if (s->splits[i].hash == hash)
+			return &s->splits[i];
+	if (vec_reserve(&s->splits, &s->cap_splits, s->nr_splits + 1, SPLITS_MAX) < 0)
+		return NULL;
+	s->splits[s->nr_splits] = (struct split){.hash = hash};
+	return &s->splits[s->nr_splits++];
+}
+
+/* Ask the broker for it: a loader that is new, or had no room, is given it again. False: it does not come. */
+static bool waits_for_split(struct resolver *s, uint32_t module, const char *path)
+{
+	struct broker_file_request request = {.kind = BROKER_SPLIT};
+	struct split *split = split_of(s, module, path);
+
+	if (!split || split->is_asked || split->nr_tries == SPLIT_TRIES_MAX)
+		return split && split->is_asked;
+	/* With the next answer. */
+	if (s->nr_splits_asked == LOADER_SPLITS_MAX)
+		return true;
+	request.tag = module | RESOLVE_TAG_SPLIT |
+		      (uint64_t)(split - s->splits) << RESOLVE_TAG_SPLIT_SHIFT;
+	snprintf(request.path, sizeof(request.path), "%s", path);
+	split->nr_tries++;
+	split->is_asked = resolve_ask(s, &request) == 0;
+	s->nr_splits_asked += split->is_asked;
+	return split->is_asked;
+}
+
+static bool waits_for_splits(struct resolver *s, const struct loader_reply *reply)
+{
+	bool waits = waits_for_package(s, reply->module);
+
+	if (waits)
+		return true;
+	for (uint32_t i = 0; i < reply->nr_splits; i++)
+		waits |= waits_for_split(s, reply->module, reply->splits[i]);
+	return waits;
+}
+
 /* Parts of the debug information of REPLY's file are elsewhere: are they still to come? */
 static bool waits_for_parts(struct resolver *s, const struct loader_reply *reply)
 {
@@ -126,9 +175,10 @@ static bool waits_for_parts(struct resolver *s, const struct loader_reply *reply
 		return false;
 	if (reply->build_id_bytes > 0)
 		waits |= waits_for_other(s, reply);
-	if (reply->lacks_split)
-		waits |= waits_for_package(s, reply->module);
-	file->lacks_split = reply->lacks_split && file->package == OTHER_DONE;
+	if (reply->nr_splits > 0) {
+		file->lacks_split = !waits_for_splits(s, reply);
+		waits |= !file->lacks_split;
+	}
 	return waits;
 }
 
@@ -163,6 +213,21 @@ void resolve_take_package(struct resolver *s, struct broker_file_reply *reply)
 			return;
 	}
 	part_take(s, reply, &file->package);
+}
+
+void resolve_take_split(struct resolver *s, struct broker_file_reply *reply)
+{
+	size_t index = reply->tag >> RESOLVE_TAG_SPLIT_SHIFT;
+	struct split *split = index < s->nr_splits ? &s->splits[index] : NULL;
+
+	if (!split || !split->is_asked)
+		return;
+	split->is_asked = false;
+	s->nr_splits_asked--;
+	if (reply->status == 0)
+		loader_add_split(s->loader, (uint32_t)reply->tag, steal_fd(&reply->fd));
+	else
+		split->nr_tries = SPLIT_TRIES_MAX;
 }
 
 /* --- answers --- */

@@ -31,6 +31,8 @@ static void take_reply(struct resolver *s, struct broker_file_reply *reply)
 		resolve_take_other(s, reply);
 	else if (reply->tag & RESOLVE_TAG_PACKAGE)
 		resolve_take_package(s, reply);
+	else if (reply->tag & RESOLVE_TAG_SPLIT)
+		resolve_take_split(s, reply);
 	else if (is_module && (reply->kind == BROKER_MAPPED || reply->kind == BROKER_PATH))
 		resolve_take_mapped(s, reply);
 	else if (is_module && (reply->kind == BROKER_DEBUG || reply->kind == BROKER_DEBUGLINK))
@@ -280,6 +282,7 @@ struct resolver *resolver_free(struct resolver *s)
 	resolve_jit_done(s);
 	free(s->files);
 	free(s->pending);
+	free(s->splits);
 	free(s->scanned);
 	free(s);
 	return NULL;

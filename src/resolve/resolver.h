@@ -52,6 +52,9 @@ enum other_file {
 /* In a request's tag beside the module: dwz's second file is asked for, or the package of split units. */
 #define RESOLVE_TAG_OTHER   (1ull << 32)
 #define RESOLVE_TAG_PACKAGE (1ull << 33)
+/* The same of a file with a split unit (.dwo), the number of which is above that. */
+#define RESOLVE_TAG_SPLIT	(1ull << 34)
+#define RESOLVE_TAG_SPLIT_SHIFT 40
 
 struct file {
 	enum file_state state;
@@ -114,6 +117,13 @@ struct fetch {
 		downloads[RESOLVE_DOWNLOADS_MAX]; /* that are over, the newest first */
 	uint32_t nr_downloads;
 	uint64_t cpu_ns, rss_bytes;
+};
+
+/* A file with a split unit (.dwo) that the loader lacked. */
+struct split {
+	uint64_t hash; /* of its module and path */
+	uint32_t nr_tries;
+	bool is_asked; /* the broker */
 };
 
 /* An offset whose module cannot be asked for names yet. */
@@ -196,6 +206,9 @@ struct resolver {
 	uint64_t table_rows;
 	struct fetch fetch;
 	struct jits jits;
+	struct split *splits;
+	size_t nr_splits, cap_splits;
+	uint32_t nr_splits_asked;
 	/* The place in made code that was last asked for to be disassembled, and the memory around it. */
 	struct {
 		uint32_t module, nr_pieces, number;
@@ -324,6 +337,7 @@ void resolve_take_lines(struct resolver *s, const struct loader_reply *reply);
 /* The broker's answer about a file with a part of the debug information, told by RESOLVE_TAG_... */
 void resolve_take_other(struct resolver *s, struct broker_file_reply *reply);
 void resolve_take_package(struct resolver *s, struct broker_file_reply *reply);
+void resolve_take_split(struct resolver *s, struct broker_file_reply *reply);
 
 /* --- origin_live.c --- */
 

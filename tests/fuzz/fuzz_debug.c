@@ -33,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct debug_info *info = NULL;
 	struct elf_file code;
 	int before = free_descriptor(), fd;
+	char lacking[64];
 	const char *path;
 	const void *id;
 
@@ -45,12 +46,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (debug_info_other_id(info, &id, &path) > 0)
 				use(strlen(path));
 			debug_info_add_other(info, fd);
-			debug_info_add_package(info, fd);
+			if (debug_info_add_package(info, fd) < 0)
+				debug_info_add_split(info, fd);
 			for (size_t i = 0; i < code.nr_segments; i++)
 				for (uint64_t k = 0; k < ADDRS_EACH; k++)
 					look(info, code.segments[i].vaddr + k * step);
 			use(debug_info_bytes(info));
-			use(debug_info_lacks_split(info));
+			if (debug_info_lacks_split(info, 0, 0, lacking, sizeof(lacking)))
+				use(strlen(lacking));
 			debug_info_free(info);
 		}
 		elf_file_close(&code);
