@@ -328,7 +328,7 @@ static const struct spec specs[] = {
 	 "short (without arguments), full, mangled, or merged: short, and those of one name are one (default short)",
 	 NULL, NAME(names, view_names_name), ALSO(names_given), SETTING},
 	{0, "columns", "LIST",
-	 "self, trend, total, error, change, samples, object, line, procs and container: those that are wanted, "
+	 "self, trend, total, error, change, samples, object, line, procs, threads and container: those that are wanted, "
 	 "separated by commas (key c)",
 	 NULL, .set = set_columns, SETTING},
 	{0, "inline", NULL,

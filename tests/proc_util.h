@@ -30,17 +30,24 @@ static inline void do_fork(struct procs *procs, pid_t ppid, pid_t pid, uint64_t 
 	assert_int_equal(procs_apply(procs, &record), 0);
 }
 
-static inline void do_thread(struct procs *procs, pid_t pid, pid_t tid, uint64_t time_ns)
+/* Thread MAKER of PID makes thread TID. */
+static inline void do_thread_of(struct procs *procs, pid_t pid, pid_t maker, pid_t tid,
+				uint64_t time_ns)
 {
 	struct record record = {
 		.kind = RECORD_FORK,
 		.pid = (uint32_t)pid,
 		.tid = (uint32_t)tid,
 		.time_ns = time_ns,
-		.fork = {.ppid = (uint32_t)pid, .ptid = (uint32_t)pid},
+		.fork = {.ppid = (uint32_t)pid, .ptid = (uint32_t)maker},
 	};
 
 	assert_int_equal(procs_apply(procs, &record), 0);
+}
+
+static inline void do_thread(struct procs *procs, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	do_thread_of(procs, pid, pid, tid, time_ns);
 }
 
 static inline void do_comm(struct procs *procs, pid_t pid, pid_t tid, const char *comm,

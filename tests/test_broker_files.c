@@ -6,6 +6,8 @@
 #include "src/broker/maps.h"
 #include "tests/broker_programs.h"
 
+#include <dirent.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -251,6 +253,61 @@ static void tasks_and_maps_are_the_kernels(void **state)
 	assert_int_equal(ask_kind(broker, BROKER_TASKS, sleeper, &fd), -ENOENT);
 	assert_int_equal(ask_kind(broker, BROKER_MAPS, 0, &fd), -EINVAL);
 	assert_int_equal(ask_kind(broker, (enum broker_file_kind)99, 1, &fd), -EINVAL);
+}
+
+static void *name_and_wait(void *name)
+{
+	prctl(PR_SET_NAME, name);
+	pause();
+	return NULL;
+}
+
+/* The name of this test's thread TID as the broker reads it, with what else it says; "": it says nothing. */
+static void read_thread(pid_t tid, char *out, size_t size)
+{
+	const struct broker_thread *threads;
+	const void *data;
+	size_t len;
+	int fd;
+
+	out[0] = '\0';
+	assert_int_equal(ask_kind(broker, BROKER_THREADS, getpid(), &fd), 0);
+	assert_int_equal(memfd_map(fd, 1 << 20, &data, &len), 0);
+	assert_int_equal(len % sizeof(*threads), 0);
+	threads = data;
+	for (size_t i = 0; i < len / sizeof(*threads); i++)
+		if (threads[i].tid == tid)
+			snprintf(out, size, "%.16s", threads[i].comm);
+	munmap((void *)(uintptr_t)data, len);
+	close(fd);
+}
+
+static void threads_have_names(void **state)
+{
+	char name[] = "fifteen letters", own[32], read[32] = "";
+	pid_t sleeper = start_sleeper();
+	pthread_t thread;
+	struct dirent *entry;
+	DIR *tasks;
+	int fd;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, name_and_wait, name), 0);
+	prctl(PR_GET_NAME, own);
+	read_thread(getpid(), read, sizeof(read));
+	assert_string_equal(read, own);
+	do {
+		tasks = opendir("/proc/self/task");
+		assert_non_null(tasks);
+		while (strcmp(read, name) != 0 && (entry = readdir(tasks)))
+			if (atoi(entry->d_name) > 0)
+				read_thread(atoi(entry->d_name), read, sizeof(read));
+		closedir(tasks);
+	} while (strcmp(read, name) != 0);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+	end_child(sleeper);
+	assert_int_equal(ask_kind(broker, BROKER_THREADS, sleeper, &fd), -ENOENT);
 }
 
 static void mapped_file_is_the_right_one(void **state)
@@ -796,6 +853,7 @@ static int run(void)
 		cmocka_unit_test(split_units_are_files_of_compilers),
 		cmocka_unit_test(scan_tells_all_processes),
 		cmocka_unit_test(tasks_and_maps_are_the_kernels),
+		cmocka_unit_test(threads_have_names),
 		cmocka_unit_test(mapped_file_is_the_right_one),
 		cmocka_unit_test(deleted_executable_opens),
 		cmocka_unit_test(file_of_a_gone_process_opens),

@@ -137,7 +137,7 @@ static void processes_of_the_window_are_joined(void **state)
 
 	(void)state;
 	assert_non_null(s);
-	assert_int_equal(snapshot_add_shares(s, 30, 1), 0);
+	assert_int_equal(snapshot_add_shares(s, 30, 0, 1), 0);
 	for (uint32_t i = 0; i < 30; i++) {
 		struct snap_process *p = &s->processes[i];
 

@@ -46,7 +46,7 @@ if [ -f "$gcc" ]; then
 	check "cycles are counted" grep -qx 'types samples/count cycles/count default cycles' "$tmp/facts"
 	check "the program comes first" grep -q -m 1 '^mapping /.*/vector_static_gcc_v9.1.0 [0-9a-f]\{40\}$' "$tmp/facts"
 	check "then the kernel" grep -q '^mapping \[kernel.kallsyms\] ' "$tmp/facts"
-	check "who it was" grep -qx 'labels comm=vector_static_gcc_v9.1.0 pid=349054' "$tmp/facts"
+	check "who it was" grep -qx 'labels comm=vector_static_gcc_v9.1.0 pid=349054 thread=vector_static_g tid=349054' "$tmp/facts"
 	check "the comment tells of losses" grep -q '^comment stacktop .*complete 97.*lost 0, dropped 0' "$tmp/facts"
 else
 	echo "no recordings at $data: set STACKTOP_TEST_DATA"
@@ -66,7 +66,7 @@ if "$top_builddir/tests/have_perf" own >/dev/null; then
 	"$read_pprof" --facts "$tmp/live" >"$tmp/facts"
 	check "time is counted" grep -qx 'types samples/count cpu/nanoseconds default cpu' "$tmp/facts"
 	check "the period is that of 499 Hz" grep -qx 'period cpu/nanoseconds 2004008' "$tmp/facts"
-	check "the shell is there" grep -qE '^labels comm=sh pid=[0-9]+$' "$tmp/facts"
+	check "the shell is there" grep -qE '^labels comm=sh pid=([0-9]+) thread=sh tid=\1$' "$tmp/facts"
 	# shellcheck disable=SC2016
 	check "its weight is its samples' time" awk '/^TOTAL/ { exit !($2 > 0 && $3 / $2 > 1.9e6 && $3 / $2 < 2.1e6) }' "$tmp/self"
 fi

@@ -79,7 +79,7 @@ static void commands_are_told_apart_and_joined(void **state)
 	struct snapshot *s = make_snapshot();
 
 	(void)state;
-	assert_int_equal(snapshot_add_shares(s, 3, ARRAY_SIZE(shares)), 0);
+	assert_int_equal(snapshot_add_shares(s, 3, 0, ARRAY_SIZE(shares)), 0);
 	memcpy(s->shares, shares, sizeof(shares));
 	add_process(s, 0, "sh");
 	add_process(s, 1, "make");
@@ -96,7 +96,7 @@ static void names_break_no_line(void **state)
 	struct snapshot *s = make_snapshot();
 
 	(void)state;
-	assert_int_equal(snapshot_add_shares(s, 2, 2), 0);
+	assert_int_equal(snapshot_add_shares(s, 2, 0, 2), 0);
 	s->shares[0] = (struct snap_share){.process = 0, .node = 3, .weight = 1};
 	s->shares[1] = (struct snap_share){.process = 1, .node = 1, .weight = 2};
 	add_process(s, 0, "Web; Content 2 ");
@@ -124,7 +124,7 @@ static void names_choose_the_format(void **state)
 	const struct view_query query = {.kind = VIEW_FUNCTIONS};
 
 	(void)state;
-	assert_int_equal(snapshot_add_shares(s, 1, 1), 0);
+	assert_int_equal(snapshot_add_shares(s, 1, 0, 1), 0);
 	s->shares[0] = (struct snap_share){.node = 1, .weight = 1};
 	add_process(s, 0, "sh");
 	for (uint32_t i = 0; i < s->nr_nodes; i++)
@@ -159,7 +159,7 @@ static void errors_of_the_stream_are_told(void **state)
 	(void)state;
 	if (!full)
 		skip();
-	assert_int_equal(snapshot_add_shares(s, 1, 1), 0);
+	assert_int_equal(snapshot_add_shares(s, 1, 0, 1), 0);
 	s->shares[0] = (struct snap_share){.node = 1, .weight = 1};
 	assert_int_equal(out_folded(full, s), -ENOSPC);
 	fclose(full);

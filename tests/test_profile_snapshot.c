@@ -2,6 +2,7 @@
 /* A snapshot of known stacks has the sums, names, order and process counts that they must have. */
 #include "config.h"
 
+#include "src/base/util.h"
 #include "src/profile/profile.h"
 
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 
 #include <cmocka.h>
 
+#define USEC 1000ull
 #define MSEC 1000000ull
 #define SEC  1000000000ull
 
@@ -327,6 +329,113 @@ static void shares_of_processes_add_up(void **state)
 	profile_free(p);
 }
 
+static void add_of_thread(struct profile *p, uint64_t time_ns, uint32_t process, uint32_t tid,
+			  const struct profile_frame *frames, uint32_t nr)
+{
+	const struct profile_sample sample = {
+		.time_ns = time_ns,
+		.process = process,
+		.tid = tid,
+		.weight = 1,
+		.mode = STACK_MODE_FP,
+		.end = tid % 2 ? STACK_END_ROOT : STACK_END_NO_CFI,
+	};
+
+	assert_int_equal(profile_add(p, &sample, frames, nr, NULL), 0);
+}
+
+/* Three threads of two processes, mixed; one number is that of a thread in both. */
+static void threads_have_their_shares(void **state)
+{
+	static const struct thread {
+		uint32_t process, tid, nr;
+	} threads[] = {{70, 11, 30}, {71, 11, 20}, {70, 12, 10}, {71, 71, 0}};
+	struct profile *p = profile_with_objects();
+	struct snapshot *s;
+
+	(void)state;
+	for (uint32_t i = 0; i < 30; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(threads); k++) {
+			struct profile_frame frames[] = {{PROGRAM, 0x100}, {PROGRAM, 0x200 + k}};
+
+			if (i < threads[k].nr)
+				add_of_thread(p, i * MSEC, threads[k].process, threads[k].tid,
+					      frames, 1 + i % 2);
+		}
+	profile_name(p, PROGRAM, 0x100, &(struct profile_name){0x100, 0x1100, "main", NULL, NULL});
+	profile_name(p, PROGRAM, 0x200, &(struct profile_name){0x200, 0x1200, "a", NULL, NULL});
+	profile_name(p, PROGRAM, 0x201, &(struct profile_name){0x200, 0x1200, "a", NULL, NULL});
+	s = profile_snapshot(p, 0);
+	assert_int_equal(s->nr_processes, 2);
+	assert_int_equal(s->nr_threads, 3);
+	assert_int_equal(find(s, "main")->nr_threads, 3);
+	assert_int_equal(find(s, "main")->nr_processes, 2);
+	assert_int_equal(find(s, "a")->nr_threads, 2);
+	assert_int_equal(find(s, "a")->nr_processes, 2);
+	for (uint32_t t = 0; t < s->nr_threads; t++) {
+		const struct snap_thread *thread = &s->threads[t];
+		const struct snap_process *process = &s->processes[thread->process];
+		uint32_t weight = 0, k = 0;
+
+		while (threads[k].process != process->index ||
+		       (int32_t)threads[k].tid != thread->tid)
+			k++;
+		assert_in_range(t, process->first_thread,
+				process->first_thread + process->nr_threads - 1);
+		for (uint32_t i = 0; i < s->nr_shares; i++)
+			if (s->shares[i].thread == t) {
+				assert_int_equal(s->shares[i].process, thread->process);
+				weight += (uint32_t)s->shares[i].weight;
+			}
+		assert_int_equal(weight, threads[k].nr);
+		assert_int_equal(thread->nr_user_stacks, threads[k].nr);
+		assert_int_equal(thread->nr_complete, thread->tid % 2 ? threads[k].nr : 0);
+	}
+	assert_int_equal(s->processes[s->threads[0].process].nr_user_stacks, 40);
+	assert_int_equal(s->processes[s->threads[0].process].nr_complete, 30);
+	snapshot_free(s);
+	profile_free(p);
+}
+
+#define STORM 300000u
+
+/* Each sample is of another thread, far more than have numbers: what is shown is true all the same. */
+static void more_threads_than_have_numbers(void **state)
+{
+	const struct profile_config config = {.log_bytes_max = STORM * 16,
+					      .nodes_max = 1000,
+					      .frames_max = 1000,
+					      .text_bytes_max = 65536};
+	struct profile *p = profile_new(&config);
+	struct profile_frame frame = {PROGRAM, 1};
+	struct profile_stats stats;
+	struct snapshot *s;
+
+	(void)state;
+	assert_non_null(p);
+	assert_int_equal(profile_object(p, PROGRAM, "prog", false), 0);
+	profile_set_window(p, SEC / 10);
+	for (uint32_t i = 0; i < STORM; i++) {
+		profile_advance(p, i * USEC);
+		add_of_thread(p, i * USEC, i / 7, i, &frame, 1);
+	}
+	/* The oldest samples have left, as at any other bound. */
+	profile_stats(p, &stats);
+	assert_int_equal(stats.log_entries + stats.evicted, STORM);
+	assert_true(stats.evicted > 0);
+	assert_in_range(stats.log_entries, 65536, 131072);
+	s = profile_snapshot(p, 0);
+	assert_in_range(s->nr_threads, 60000, SEC / 10 / USEC + 1);
+	assert_int_equal(s->nr_samples, s->nr_threads);
+	assert_int_equal(find(s, "prog")->nr_threads, s->nr_threads);
+	for (uint32_t t = 0; t < s->nr_threads; t++) {
+		assert_in_range(s->threads[t].tid, STORM - SEC / 10 / USEC - 1, STORM - 1);
+		assert_int_equal(s->processes[s->threads[t].process].index, s->threads[t].tid / 7);
+	}
+	snapshot_free(s);
+	profile_free(p);
+}
+
 static void recursion_counts_once(void **state)
 {
 	struct profile *p = profile_with_objects();
@@ -604,6 +713,8 @@ int main(void)
 		cmocka_unit_test(names_that_are_looked_at_are_asked_for_first),
 		cmocka_unit_test(inlined_functions_are_frames_when_asked_for),
 		cmocka_unit_test(shares_of_processes_add_up),
+		cmocka_unit_test(threads_have_their_shares),
+		cmocka_unit_test(more_threads_than_have_numbers),
 		cmocka_unit_test(recursion_counts_once),
 		cmocka_unit_test(unknown_code_in_a_row_is_one_node),
 		cmocka_unit_test(modules_are_told_apart),

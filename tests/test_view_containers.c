@@ -33,9 +33,11 @@ static struct snapshot *make_snapshot(void)
 		{.parent = 3, .func = READ},
 	};
 	static const struct snap_share shares[] = {
-		{.process = 1, .node = 2, .weight = 10}, {.process = 2, .node = 4, .weight = 20},
-		{.process = 0, .node = 3, .weight = 30}, {.process = 0, .node = 5, .weight = 5},
-		{.process = 3, .node = 1, .weight = 35},
+		{.process = 1, .thread = 1, .node = 2, .weight = 10},
+		{.process = 2, .thread = 2, .node = 4, .weight = 20},
+		{.process = 0, .thread = 0, .node = 3, .weight = 30},
+		{.process = 0, .thread = 0, .node = 5, .weight = 5},
+		{.process = 3, .thread = 3, .node = 1, .weight = 35},
 	};
 	static const uint32_t containers[] = {1, 2, 2, 0};
 	struct snapshot *s = snapshot_new(FUNCS, ARRAY_SIZE(nodes), FUNCS * 16);
@@ -50,18 +52,24 @@ static struct snapshot *make_snapshot(void)
 		s->funcs[i].is_kernel = i == READ;
 		snprintf(s->text + s->funcs[i].name, 16, "%s", names[i]);
 	}
-	assert_int_equal(snapshot_add_shares(s, ARRAY_SIZE(containers), ARRAY_SIZE(shares)), 0);
+	assert_int_equal(snapshot_add_shares(s, ARRAY_SIZE(containers), ARRAY_SIZE(containers),
+					     ARRAY_SIZE(shares)),
+			 0);
 	memcpy(s->shares, shares, sizeof(shares));
 	assert_int_equal(snapshot_add_containers(s, 2), 0);
 	snprintf(s->containers[0].name, sizeof(s->containers[0].name), "web.service");
 	snprintf(s->containers[1].name, sizeof(s->containers[1].name), "docker:0123456789ab");
-	for (uint32_t i = 0; i < ARRAY_SIZE(containers); i++)
+	for (uint32_t i = 0; i < ARRAY_SIZE(containers); i++) {
 		s->processes[i] = (struct snap_process){.index = 50 + i,
 							.pid = 100 + (int32_t)i,
 							.comm = "server",
 							.container = containers[i],
 							.nr_user_stacks = 10 * i,
-							.nr_complete = 9 * i};
+							.nr_complete = 9 * i,
+							.first_thread = i,
+							.nr_threads = 1};
+		s->threads[i] = (struct snap_thread){.process = i, .tid = 100 + (int32_t)i};
+	}
 	/* The tree's weights, and those of its functions, as the profile makes them. */
 	for (uint32_t i = 0; i < ARRAY_SIZE(shares); i++)
 		s->nodes[shares[i].node].self += shares[i].weight;
@@ -165,6 +173,109 @@ static void one_process_is_left(void **state)
 	snapshot_free(s);
 }
 
+/* A server of three threads, 45, and a tool of one, 55. */
+static struct snapshot *make_server(void)
+{
+	static const struct snap_thread threads[] = {
+		{.process = 0, .tid = 100, .comm = "server", .nr_user_stacks = 10},
+		{.process = 0, .tid = 102, .comm = "logger"},
+		{.process = 0, .tid = 101, .comm = "worker", .nr_user_stacks = 4, .nr_complete = 3},
+		{.process = 1, .tid = 200, .comm = "tool"},
+	};
+	static const struct snap_share shares[] = {
+		{.process = 0, .thread = 0, .node = 1, .weight = 10},
+		{.process = 0, .thread = 1, .node = 1, .weight = 5},
+		{.process = 0, .thread = 2, .node = 1, .weight = 10},
+		{.process = 0, .thread = 2, .node = 0, .weight = 20},
+		{.process = 1, .thread = 3, .node = 1, .weight = 55},
+	};
+	struct snapshot *s = snapshot_new(1, 2, 16);
+
+	assert_non_null(s);
+	assert_int_equal(snapshot_add_shares(s, 2, ARRAY_SIZE(threads), ARRAY_SIZE(shares)), 0);
+	memcpy(s->threads, threads, sizeof(threads));
+	memcpy(s->shares, shares, sizeof(shares));
+	s->processes[0] = (struct snap_process){
+		.index = 7, .pid = 100, .comm = "server", .nr_user_stacks = 14, .nr_threads = 3};
+	s->processes[1] = (struct snap_process){
+		.index = 8, .pid = 200, .comm = "tool", .first_thread = 3, .nr_threads = 1};
+	s->nodes[0] = (struct snap_node){.parent = SNAPSHOT_NONE,
+					 .func = SNAPSHOT_NONE,
+					 .first_child = 1,
+					 .next_sibling = SNAPSHOT_NONE,
+					 .total = 100};
+	s->nodes[1] = (struct snap_node){
+		.key = 1, .first_child = SNAPSHOT_NONE, .next_sibling = SNAPSHOT_NONE, .total = 80};
+	s->funcs[0].key = 1000;
+	s->total = s->whole_total = 100;
+	return s;
+}
+
+/* Share, indent with name, number of threads and remark of each row, in lines. */
+static void tell_rows(const struct snapshot *s, bool opens_all, char *out, size_t size)
+{
+	struct view_query query = {.kind = VIEW_PROCESSES, .opens_all = opens_all};
+	char self[64], indent[64], name[64], threads[64], note[64];
+	struct view view = {0};
+	size_t len = 0;
+
+	out[0] = '\0';
+	assert_int_equal(view_build(&view, s, &query), 0);
+	for (uint32_t i = 0; i < view.nr_rows; i++) {
+		const struct view_row *row = &view.rows[i];
+
+		view_indent(row, true, indent, sizeof(indent));
+		view_cell(&view, s, row, COLUMN_SELF, self, sizeof(self));
+		view_cell(&view, s, row, COLUMN_FUNCTION, name, sizeof(name));
+		view_cell(&view, s, row, COLUMN_THREADS, threads, sizeof(threads));
+		view_cell(&view, s, row, COLUMN_NOTE, note, sizeof(note));
+		len += (size_t)snprintf(out + len, size - len, "%s %s%s %s, %s\n", self, indent,
+					name, threads, note);
+		assert_true(len < size);
+	}
+	view_done(&view);
+}
+
+static void threads_are_below_their_process(void **state)
+{
+	struct narrow narrow = {.nr = 1,
+				.steps = {{.process = 7 + 1,
+					   .is_of_thread = true,
+					   .tid = 101,
+					   .text = "thread worker 101"}}};
+	struct snapshot *s = make_server();
+	char text[512];
+
+	(void)state;
+	tell_rows(s, false, text, sizeof(text));
+	assert_string_equal(text, "55.00   tool 200 1, no user stacks\n"
+				  "45.00 + server 100 3, 0.00% of 14 user stacks complete\n");
+	tell_rows(s, true, text, sizeof(text));
+	assert_string_equal(text, "55.00   tool 200 1, no user stacks\n"
+				  "45.00 - server 100 3, 0.00% of 14 user stacks complete\n"
+				  "30.00 |-  worker 101 , 75.00% of 4 user stacks complete\n"
+				  "10.00 |-  server 100 , 0.00% of 10 user stacks complete\n"
+				  "5.00 `-  logger 102 , no user stacks\n");
+	/* Only one of them, or all others; the number alone does not make it. */
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_string_equal(s->narrowed, "only thread worker 101");
+	tell_rows(s, true, text, sizeof(text));
+	assert_string_equal(text, "100.0 - server 100 , \n100.0 `-  worker 101 , \n");
+	snapshot_free(s);
+	narrow.steps[0].kind = NARROW_WITHOUT;
+	s = make_server();
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_int_equal(s->total, 70);
+	assert_int_equal(s->funcs[0].nr_threads, 3);
+	assert_int_equal(s->funcs[0].nr_processes, 2);
+	snapshot_free(s);
+	narrow.steps[0] = (struct narrow_step){.process = 8 + 1, .is_of_thread = true, .tid = 101};
+	s = make_server();
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_int_equal(s->total, 0);
+	snapshot_free(s);
+}
+
 static void the_column_leaves_names_their_room(void **state)
 {
 	struct snapshot *s = make_snapshot();
@@ -227,6 +338,7 @@ int main(void)
 		cmocka_unit_test(functions_have_their_container),
 		cmocka_unit_test(processes_have_their_samples),
 		cmocka_unit_test(one_process_is_left),
+		cmocka_unit_test(threads_are_below_their_process),
 		cmocka_unit_test(the_column_leaves_names_their_room),
 		cmocka_unit_test(a_chosen_column_stays_where_it_is_narrow),
 	};

@@ -32,6 +32,8 @@ static const char *const names[NR_FUNCS] = {
 };
 static const char *const objects[NR_OBJECTS] = {"prog", "libc.so.6", "[kernel]"};
 static const char *const comms[] = {"nginx", "postgres", "nginx: worker"};
+/* The only thread of each. */
+static const char *const thread_comms[] = {"worker 20", "postgres", "worker 2"};
 
 static uint32_t add_text(struct snapshot *s, const char *text)
 {
@@ -66,7 +68,7 @@ static void add_share(struct snapshot *s, uint32_t process, uint32_t node, uint6
 
 	while (i < s->nr_shares && (s->shares[i].process != process || s->shares[i].node != node))
 		i++;
-	s->shares[i] = (struct snap_share){s->shares[i].weight + weight, process, node};
+	s->shares[i] = (struct snap_share){s->shares[i].weight + weight, process, process, node};
 	s->nr_shares = MAX(s->nr_shares, i + 1);
 }
 
@@ -75,7 +77,7 @@ static struct snapshot *snapshot_of(const struct stack *stacks, uint32_t nr)
 	struct snapshot *s = snapshot_new(NR_FUNCS, nr * DEPTH_MAX + 1, 1024);
 
 	assert_non_null(s);
-	assert_int_equal(snapshot_add_shares(s, ARRAY_SIZE(comms), nr), 0);
+	assert_int_equal(snapshot_add_shares(s, ARRAY_SIZE(comms), ARRAY_SIZE(comms), nr), 0);
 	s->nr_text = s->nr_nodes = 1;
 	s->nr_shares = 0;
 	for (uint32_t i = 0; i < NR_FUNCS; i++)
@@ -87,6 +89,10 @@ static struct snapshot *snapshot_of(const struct stack *stacks, uint32_t nr)
 	strcpy(s->containers[1].name, "postgres.service");
 	for (uint32_t i = 0; i < ARRAY_SIZE(comms); i++) {
 		strcpy(s->processes[i].comm, comms[i]);
+		s->processes[i].first_thread = s->threads[i].process = i;
+		s->processes[i].nr_threads = 1;
+		s->threads[i].tid = (int32_t)(200 + i);
+		snprintf(s->threads[i].comm, sizeof(s->threads[i].comm), "%s", thread_comms[i]);
 		s->processes[i].container = i == 0 ? 1 : 2;
 	}
 	s->nodes[0] = (struct snap_node){.key = 1,
@@ -114,6 +120,8 @@ static bool has(const struct stack *stack, const struct narrow_step *step)
 
 	if (!step->func_key && strncmp(text, "p:", 2) == 0)
 		return strcasestr(comms[stack->process], text + 2);
+	if (!step->func_key && strncmp(text, "t:", 2) == 0)
+		return strcasestr(thread_comms[stack->process], text + 2);
 	for (uint32_t k = 0; k < stack->nr; k++) {
 		uint32_t func = stack->funcs[k];
 
@@ -201,6 +209,7 @@ static void compare(const struct stack *stacks, uint32_t nr, const struct narrow
 		assert_int_equal(s->funcs[i].self, sums.self[f]);
 		assert_int_equal(s->funcs[i].total, sums.through[f]);
 		assert_int_equal(s->funcs[i].nr_processes, __builtin_popcount(sums.processes[f]));
+		assert_int_equal(s->funcs[i].nr_threads, s->funcs[i].nr_processes);
 		found++;
 	}
 	for (uint32_t f = 0; f < NR_FUNCS; f++)
@@ -218,7 +227,8 @@ static uint32_t rnd(uint64_t *state, uint32_t below)
 static void random_step(uint64_t *seed, struct narrow_step *step)
 {
 	static const char *const typed[] = {"pars",	 "o:libc",	"p:nginx", "!read",
-					    "!o:kernel", "!p:postgres", "memc",	   "nobody"};
+					    "!o:kernel", "!p:postgres", "memc",	   "nobody",
+					    "t:worker",	 "!t:postgr"};
 
 	if (rnd(seed, 2)) {
 		assert_true(narrow_typed(typed[rnd(seed, ARRAY_SIZE(typed))], step));
@@ -289,6 +299,11 @@ static void what_is_typed(void **state)
 	assert_int_equal(left_of("p:^nginx$"), 7);
 	assert_int_equal(left_of("p:nginx"), 8);
 	assert_int_equal(left_of("!p:nginx"), 5);
+	assert_int_equal(left_of("t:worker"), 8);
+	assert_int_equal(left_of("!t:worker"), 5);
+	assert_int_equal(left_of("t:201"), 5); /* its number */
+	assert_int_equal(left_of("t:20"), 7);  /* a number is whole, unless it is part of a name */
+	assert_int_equal(left_of("t:^worker 2$"), 1);
 	assert_int_equal(left_of("c:docker"), 7);
 	assert_int_equal(left_of("!c:docker"), 6);
 	assert_int_equal(left_of("c:[.]service$"), 6);
@@ -297,6 +312,8 @@ static void what_is_typed(void **state)
 	assert_false(narrow_typed("!", &step));
 	assert_false(narrow_typed("o:", &step));
 	assert_false(narrow_typed("!p:", &step));
+	assert_false(narrow_typed("t:", &step));
+	assert_false(narrow_typed("-t:worker", &step));
 }
 
 static void it_says_so(void **state)

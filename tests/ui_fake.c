@@ -308,8 +308,9 @@ static struct snap_recording recording(struct fake *fake)
 /* All in one process. */
 static int add_shares(struct snapshot *s)
 {
-	if (snapshot_add_shares(s, 1, s->nr_nodes) < 0)
+	if (snapshot_add_shares(s, 1, 1, s->nr_nodes) < 0)
 		return -ENOMEM;
+	s->processes[0].nr_threads = 1;
 	snprintf(s->processes[0].comm, sizeof(s->processes[0].comm), "program");
 	for (uint32_t i = 0; i < s->nr_nodes; i++)
 		s->shares[i] = (struct snap_share){.node = i, .weight = s->nodes[i].self};

@@ -41,11 +41,18 @@ static void add_chosen(struct ui *ui, enum narrow_kind kind)
 	add_step(ui, &step);
 }
 
-void narrow_to_process(struct ui *ui, const struct snap_process *process, enum narrow_kind kind)
+void narrow_to_process(struct ui *ui, const struct view_row *row, enum narrow_kind kind)
 {
+	const struct snap_process *process = view_process(ui->snapshot, row);
+	const struct snap_thread *thread = view_thread(ui->snapshot, row);
 	struct narrow_step step = {.kind = kind, .process = process->index + 1};
 
-	snprintf(step.text, sizeof(step.text), "%s %d", process->comm, process->pid);
+	step.is_of_thread = thread != NULL;
+	step.tid = thread ? thread->tid : 0;
+	if (thread)
+		snprintf(step.text, sizeof(step.text), "thread %s %d", thread->comm, thread->tid);
+	else
+		snprintf(step.text, sizeof(step.text), "%s %d", process->comm, process->pid);
 	add_step(ui, &step);
 }
 

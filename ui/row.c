@@ -191,12 +191,6 @@ static void fit_name(const struct ui *ui, const struct view_row *row, const char
 	text_elide(name, width, !row->is_code || is_instruction(ui, row), out, size);
 }
 
-/* Nothing is below a row, so there is no indent and nothing to fold. */
-static bool is_flat(enum view_kind kind)
-{
-	return kind == VIEW_FUNCTIONS || kind == VIEW_PROCESSES;
-}
-
 static void draw_name(struct ui *ui, int line, const struct places *places,
 		      const struct view_row *row, const char *name, enum style style)
 {
@@ -206,7 +200,8 @@ static void draw_name(struct ui *ui, int line, const struct places *places,
 	char shown[CELL_TEXT_MAX];
 	int taken;
 
-	if (!is_flat(ui->here)) {
+	/* Below a function of the flat list is nothing. */
+	if (ui->here != VIEW_FUNCTIONS) {
 		taken = draw_indent(ui, line, column, width, row,
 				    is_cursor ? STYLE_CURSOR : STYLE_DIM);
 		column += taken;
@@ -283,7 +278,7 @@ void row_measure(struct ui *ui, int nr_rows)
 		int columns;
 
 		view_cell(&list->view, ui->snapshot, row, COLUMN_FUNCTION, name, sizeof(name));
-		if (!is_flat(ui->here))
+		if (ui->here != VIEW_FUNCTIONS)
 			view_indent(row, ui->screen.ascii, indent, sizeof(indent));
 		columns = text_width(name) + text_width(indent);
 		if (columns > list->name_columns)

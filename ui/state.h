@@ -241,7 +241,7 @@ void flame_click(struct ui *ui, int line, int column);
 /* --- narrow.c --- */
 
 /* Add a step: only stacks of this process, or those without it. */
-void narrow_to_process(struct ui *ui, const struct snap_process *process, enum narrow_kind kind);
+void narrow_to_process(struct ui *ui, const struct view_row *row, enum narrow_kind kind);
 /* False: not a request of these. */
 bool narrow_request(struct ui *ui, enum request request);
 /* A key has been typed into the prompt of the filter. */

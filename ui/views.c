@@ -44,20 +44,16 @@ static bool functions_request(struct ui *ui, enum request request)
 	}
 }
 
-/* Only the process under the cursor; then the functions, to see what it does. */
+/* Only the process or thread under the cursor; then the functions, to see what it does. */
 static bool processes_request(struct ui *ui, enum request request)
 {
 	const struct view_row *row = list_row(ui_list(ui));
 
-	if (request == REQUEST_LEFT || request == REQUEST_RIGHT) {
-		tree_shift(ui_list(ui), request == REQUEST_RIGHT);
-		return true;
-	}
-	if ((request != REQUEST_ENTER && request != REQUEST_ONLY && request != REQUEST_WITHOUT) ||
-	    !row || row->item >= ui->snapshot->nr_processes)
+	if (request != REQUEST_ENTER && request != REQUEST_ONLY && request != REQUEST_WITHOUT)
+		return tree_request(ui, request);
+	if (!row || !view_process(ui->snapshot, row))
 		return false;
-	narrow_to_process(ui, &ui->snapshot->processes[row->item],
-			  request == REQUEST_WITHOUT ? NARROW_WITHOUT : NARROW_ONLY);
+	narrow_to_process(ui, row, request == REQUEST_WITHOUT ? NARROW_WITHOUT : NARROW_ONLY);
 	if (request == REQUEST_ENTER)
 		ui_show(ui, VIEW_FUNCTIONS);
 	return true;
@@ -69,7 +65,7 @@ static const struct ui_view views[VIEW_COUNT] = {
 	[VIEW_TREE] = {"function, below it what it calls", tree_request},
 	[VIEW_BUTTERFLY] = {"callers, the function, what it calls", butterfly_request},
 	[VIEW_HEALTH] = {"what", tree_request},
-	[VIEW_PROCESSES] = {"process", processes_request},
+	[VIEW_PROCESSES] = {"process, thread", processes_request},
 	[VIEW_ANNOTATE] = {"instruction", annotate_request},
 };
 

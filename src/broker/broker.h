@@ -74,8 +74,9 @@ int broker_usage(struct broker *broker, uint64_t *ret_cpu_ns, uint64_t *ret_rss_
 /* --- files: asynchronous; every request gets exactly one reply with its TAG --- */
 
 enum broker_file_kind {
-	BROKER_SCAN,  /* all processes: a memory file of struct broker_process */
-	BROKER_TASKS, /* threads of PID: a memory file of pid_t */
+	BROKER_SCAN,	/* all processes: a memory file of struct broker_process */
+	BROKER_TASKS,	/* threads of PID: a memory file of pid_t */
+	BROKER_THREADS, /* with their names: a memory file of struct broker_thread, at most 16384 */
 	/*
 	 * /proc/PID/maps: a memory file with its text; empty for a kernel thread
 	 * or one that ends
@@ -115,6 +116,11 @@ struct broker_process { /* an element of BROKER_SCAN's answer */
 	uint8_t is_kernel;   /* a kernel thread (no maps) */
 	uint8_t is_own;	     /* one of stacktop's processes */
 	uint8_t pad[6];
+};
+
+struct broker_thread { /* an element of BROKER_THREADS' answer */
+	int32_t tid;
+	char comm[16]; /* raw, NUL-padded: sanitize */
 };
 
 #define BROKER_PIECES_MAX	64u

@@ -110,6 +110,8 @@ static int open_file(struct broker_server *server, const struct broker_file_requ
 		return proc_scan(is_own, server);
 	case BROKER_TASKS:
 		return proc_tasks(request->pid, request->start_time);
+	case BROKER_THREADS:
+		return proc_threads(request->pid, request->start_time);
 	case BROKER_MAPS:
 		return proc_maps(request->pid, request->start_time);
 	case BROKER_CGROUP:

@@ -20,6 +20,7 @@
 
 #define PROCESSES_MAX	 (1u << 20)
 #define TASKS_MAX	 (1u << 22)
+#define THREADS_MAX	 16384u /* names are read, one by one */
 #define MAPS_BYTES_MAX	 (64u << 20)
 #define CGROUP_BYTES_MAX (256u << 10) /* a path of 4 KB in each of some hierarchies */
 #define STAT_BYTES_MAX	 1024
@@ -193,11 +194,50 @@ int proc_scan(bool (*is_own)(void *context, pid_t pid), void *context)
 	return r;
 }
 
-int proc_tasks(pid_t pid, uint64_t start_time)
+/* What is found below /proc/PID/task: their ids, or (WANTS_NAMES) names too. */
+struct task_list {
+	bool wants_names;
+	pid_t *tids;
+	struct broker_thread *threads;
+	size_t nr, cap;
+};
+
+/* A thread that ends meanwhile is left out. */
+static int add_thread(struct task_list *list, int tasks, pid_t tid)
+{
+	struct broker_thread thread = {.tid = tid};
+	AUTO_CLOSE int fd = -1;
+	char path[32];
+	ssize_t n;
+	int r;
+
+	snprintf(path, sizeof(path), "%d/comm", tid);
+	fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, thread.comm, sizeof(thread.comm));
+	if (n <= 0)
+		return 0;
+	thread.comm[n - 1] = '\0'; /* instead of the line's end */
+	r = vec_reserve(&list->threads, &list->cap, list->nr + 1, SIZE_MAX);
+	if (r == 0)
+		list->threads[list->nr++] = thread;
+	return r;
+}
+
+static int add_task(struct task_list *list, int tasks, pid_t tid)
+{
+	int r;
+
+	if (list->wants_names)
+		return list->nr < THREADS_MAX ? add_thread(list, tasks, tid) : 0;
+	r = vec_reserve(&list->tids, &list->cap, list->nr + 1, TASKS_MAX);
+	if (r == 0)
+		list->tids[list->nr++] = tid;
+	return r;
+}
+
+static int list_tasks(pid_t pid, uint64_t start_time, struct task_list *list)
 {
 	AUTO_CLOSE int dir = proc_dir_open(pid, start_time);
-	AUTO_FREE pid_t *tids = NULL;
-	size_t nr = 0, cap = 0;
 	struct dirent *entry;
 	int task, r = 0;
 	DIR *tasks;
@@ -215,16 +255,33 @@ int proc_tasks(pid_t pid, uint64_t start_time)
 	while (r == 0 && (entry = readdir(tasks)) != NULL) {
 		pid_t tid = parse_pid(entry->d_name);
 
-		if (tid == 0)
-			continue;
-		r = vec_reserve(&tids, &cap, nr + 1, TASKS_MAX);
-		if (r == 0)
-			tids[nr++] = tid;
+		if (tid != 0)
+			r = add_task(list, task, tid);
 	}
 	closedir(tasks);
-	if (r == 0 && nr == 0)
-		r = -ENOENT;
-	return r < 0 ? r : memfd_sealed("stacktop-tasks", tids, nr * sizeof(*tids));
+	return r == 0 && list->nr == 0 ? -ENOENT : r;
+}
+
+int proc_tasks(pid_t pid, uint64_t start_time)
+{
+	struct task_list list = {0};
+	int r = list_tasks(pid, start_time, &list);
+
+	if (r == 0)
+		r = memfd_sealed("stacktop-tasks", list.tids, list.nr * sizeof(*list.tids));
+	free(list.tids);
+	return r;
+}
+
+int proc_threads(pid_t pid, uint64_t start_time)
+{
+	struct task_list list = {.wants_names = true};
+	int r = list_tasks(pid, start_time, &list);
+
+	if (r == 0)
+		r = memfd_sealed("stacktop-threads", list.threads, list.nr * sizeof(*list.threads));
+	free(list.threads);
+	return r;
 }
 
 /* The text of the file NAME of a process, copied as it is; at most MAX bytes. */

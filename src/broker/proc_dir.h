@@ -34,6 +34,7 @@ int proc_error(void);
 /* Sealed memory files; a descriptor or -errno. IS_OWN tells stacktop's own processes. */
 int proc_scan(bool (*is_own)(void *context, pid_t pid), void *context);
 int proc_tasks(pid_t pid, uint64_t start_time);
+int proc_threads(pid_t pid, uint64_t start_time);
 int proc_maps(pid_t pid, uint64_t start_time);
 int proc_cgroup(pid_t pid, uint64_t start_time);
 

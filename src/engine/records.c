@@ -68,6 +68,8 @@ struct process *engine_process_of(struct engine *engine, const struct record *re
 		engine->health.dropped++;
 	else if (record->sample.cgroup)
 		procs_sampled_in(engine->procs, process, record->sample.cgroup);
+	if (process && unlikely(process->has_unseen_threads) && record->tid != record->pid)
+		procs_request_threads(engine->procs, process);
 	return process;
 }
 
@@ -87,11 +89,15 @@ static void keep_sample(struct engine *engine, const struct record *record,
 		.kernel_ips = input->kernel_ips,
 		.end = made->end,
 	};
+	const char *comm;
 
 	/* A stack that waits for a table is kept when it has come. */
 	if (!engine->samples || made->end == STACK_END_PENDING)
 		return;
-	if (!samples_add(engine->samples, record, process, &stack))
+	comm = record->tid == record->pid
+		       ? process->comm
+		       : procs_thread_comm(engine->procs, process, (pid_t)record->tid);
+	if (!samples_add(engine->samples, record, process, comm, &stack))
 		engine->health.dropped++;
 }
 
@@ -102,6 +108,7 @@ bool engine_add(struct engine *engine, const struct record *record, const struct
 	struct profile_sample sample = {
 		.time_ns = record->time_ns,
 		.process = process->index,
+		.tid = record->tid,
 		.weight = record->sample.period ? record->sample.period : 1,
 		.mode = record->sample.mode,
 		.end = made->end,
@@ -137,8 +144,6 @@ void engine_replace(struct engine *engine, uint64_t ticket, const struct record 
 
 void engine_follow(struct engine *engine, const struct record *record)
 {
-	if (engine->samples)
-		samples_follow(engine->samples, record);
 	if (record->kind == RECORD_EXIT) {
 		lbr_forget(engine->stacks.lbr, record->tid);
 		stitch_forget(engine->stacks.stitch, record->tid);

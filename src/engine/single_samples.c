@@ -4,10 +4,8 @@
 
 #include "src/engine/single_samples.h"
 
-#include "src/base/hash.h"
 #include "src/base/io.h"
 #include "src/base/strings.h"
-#include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
@@ -16,9 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAMES_MAX  (512u << 10)
-#define THREADS_MAX 65536 /* names of their own */
-#define TEXT_MAX    (64u << 20)
+#define FRAMES_MAX (512u << 10)
+#define TEXT_MAX   (64u << 20)
 
 struct kept_frame {
 	uint64_t addr, off; /* OFF: of ADDR itself in the file */
@@ -28,12 +25,8 @@ struct kept_frame {
 struct kept_sample {
 	uint64_t kept_ns;
 	struct snap_sample head; /* its text offsets are filled in when it is taken */
-	char comm[16];
-};
-
-struct thread_name {
-	uint32_t tid;
-	char comm[16]; /* sanitized */
+	uint32_t process;
+	char comm[16]; /* "": it was not known */
 };
 
 struct samples {
@@ -41,9 +34,6 @@ struct samples {
 	size_t nr_samples, cap_samples, max_samples;
 	struct kept_frame *frames;
 	size_t nr_frames, cap_frames;
-	struct u64map by_tid; /* to threads */
-	struct thread_name *threads;
-	size_t nr_threads, cap_threads;
 };
 
 struct samples *samples_new(uint32_t max)
@@ -61,80 +51,13 @@ struct samples *samples_free(struct samples *s)
 		return NULL;
 	free(s->samples);
 	free(s->frames);
-	free(s->threads);
-	u64map_done(&s->by_tid);
 	free(s);
 	return NULL;
 }
 
 void samples_clear(struct samples *s)
 {
-	s->nr_samples = s->nr_frames = s->nr_threads = 0;
-	u64map_clear(&s->by_tid);
-}
-
-/* --- threads --- */
-
-static const char *thread_comm(const struct samples *s, uint32_t tid)
-{
-	uint32_t at = u64map_get(&s->by_tid, tid);
-
-	return at == U64MAP_NONE ? NULL : s->threads[at].comm;
-}
-
-/* COMM is raw. Beyond the bound threads are called as their processes. */
-static void name_thread(struct samples *s, uint32_t tid, const char *comm)
-{
-	uint32_t at = u64map_get(&s->by_tid, tid);
-
-	if ((int32_t)tid <= 0) /* a task that has ended has no number any more */
-		return;
-	if (at == U64MAP_NONE) {
-		if (vec_reserve(&s->threads, &s->cap_threads, s->nr_threads + 1, THREADS_MAX) < 0)
-			return;
-		at = (uint32_t)s->nr_threads;
-		if (u64map_set(&s->by_tid, tid, at) < 0)
-			return;
-		s->threads[s->nr_threads++] = (struct thread_name){.tid = tid};
-	}
-	text_sanitize(comm, strlen(comm), s->threads[at].comm, sizeof(s->threads[at].comm));
-}
-
-static void forget_thread(struct samples *s, uint32_t tid)
-{
-	uint32_t at = u64map_get(&s->by_tid, tid);
-
-	if (at == U64MAP_NONE)
-		return;
-	u64map_remove(&s->by_tid, tid);
-	s->threads[at] = s->threads[--s->nr_threads];
-	if (at < s->nr_threads)
-		u64map_set(&s->by_tid, s->threads[at].tid, at);
-}
-
-void samples_follow(struct samples *s, const struct record *record)
-{
-	const char *comm;
-
-	switch (record->kind) {
-	case RECORD_COMM: /* the process's own name is kept with it */
-		if (record->pid != record->tid)
-			name_thread(s, record->tid, record->comm.comm);
-		else
-			forget_thread(s, record->tid);
-		break;
-	case RECORD_FORK:
-		forget_thread(s, record->tid);
-		comm = thread_comm(s, record->fork.ptid);
-		if (comm && record->pid == record->fork.ppid)
-			name_thread(s, record->tid, comm);
-		break;
-	case RECORD_EXIT:
-		forget_thread(s, record->tid);
-		break;
-	default:
-		break;
-	}
+	s->nr_samples = s->nr_frames = 0;
 }
 
 /* --- samples --- */
@@ -154,9 +77,8 @@ static void keep_frame(struct samples *s, const struct samples_stack *stack, uin
 }
 
 bool samples_add(struct samples *s, const struct record *record, const struct process *process,
-		 const struct samples_stack *stack)
+		 const char *comm, const struct samples_stack *stack)
 {
-	const char *comm = thread_comm(s, record->tid);
 	struct kept_sample *kept;
 
 	if (samples_are_full(s) ||
@@ -165,6 +87,7 @@ bool samples_add(struct samples *s, const struct record *record, const struct pr
 		return false;
 	kept = &s->samples[s->nr_samples++];
 	*kept = (struct kept_sample){.kept_ns = now_ns(),
+				     .process = process->index,
 				     .head = {
 					     .pid = (int32_t)record->pid,
 					     .tid = (int32_t)record->tid,
@@ -176,7 +99,7 @@ bool samples_add(struct samples *s, const struct record *record, const struct pr
 					     .nr_frames = stack->nr,
 				     }};
 	/* As the kernel knows it: threads have no other name, and perf shows that. */
-	snprintf(kept->comm, sizeof(kept->comm), "%.15s", comm ? comm : process->comm);
+	snprintf(kept->comm, sizeof(kept->comm), "%.15s", comm ? comm : "");
 	for (uint32_t i = 0; i < stack->nr; i++)
 		keep_frame(s, stack, i);
 	return true;
@@ -303,8 +226,18 @@ static void drop_first(struct samples *s, uint32_t nr, uint32_t nr_frames)
 		s->samples[i].head.first_frame -= nr_frames;
 }
 
+static void name_thread(struct kept_sample *kept, const struct procs *procs)
+{
+	const struct process *process = procs_by_index(procs, kept->process);
+	const char *comm = procs_thread_comm(procs, process, kept->head.tid);
+
+	if (!kept->comm[0])
+		snprintf(kept->comm, sizeof(kept->comm), "%.15s", comm ? comm : process->comm);
+}
+
 struct snap_samples *samples_take(struct samples *s, const struct profile *profile,
-				  const char *event, uint64_t overdue_ns, uint64_t before_ns)
+				  const struct procs *procs, const char *event, uint64_t overdue_ns,
+				  uint64_t before_ns)
 {
 	struct strings *g = strings_new(TEXT_MAX);
 	struct snap_samples *ret = NULL;
@@ -320,6 +253,7 @@ struct snap_samples *samples_take(struct samples *s, const struct profile *profi
 	for (uint32_t i = 0; i < nr_frames; i++)
 		fill_frame(&s->frames[i], profile, g, &frames[i]);
 	for (uint32_t i = 0; i < nr; i++) {
+		name_thread(&s->samples[i], procs);
 		s->samples[i].head.comm = gather(g, s->samples[i].comm);
 		s->samples[i].head.event = gather(g, event);
 	}

@@ -2,7 +2,7 @@
 /*
  * Single samples on their way into a snapshot: kept until one is asked for,
  * within a bound, and handed over with the names that their frames have by
- * then. Also the names of threads.
+ * then.
  */
 #ifndef ST_ENGINE_SINGLE_SAMPLES_H
 #define ST_ENGINE_SINGLE_SAMPLES_H
@@ -21,11 +21,8 @@ struct samples;
 /* Room for MAX samples. NULL: no memory. */
 struct samples *samples_new(uint32_t max);
 struct samples *samples_free(struct samples *samples);
-/* Forget the samples and the threads. */
+/* Forget the samples. */
 void samples_clear(struct samples *samples);
-
-/* Follow COMM, FORK and EXIT of threads. */
-void samples_follow(struct samples *samples, const struct record *record);
 
 /* The frames of one sample. */
 struct samples_stack {
@@ -36,9 +33,13 @@ struct samples_stack {
 	const uint64_t *kernel_ips; /* the other NR - NR_USER, innermost first */
 	enum stack_end end;
 };
-/* Keep one. False: there is no room until some are taken. */
+/*
+ * Keep one, of a thread of PROCESS that is called COMM; NULL: as it is called when the sample is taken. False: there
+ * is no room until some are taken.
+ */
 bool samples_add(struct samples *samples, const struct record *record,
-		 const struct process *process, const struct samples_stack *stack);
+		 const struct process *process, const char *comm,
+		 const struct samples_stack *stack);
 bool samples_are_full(const struct samples *samples);
 bool samples_are_many(const struct samples *samples); /* half as many */
 
@@ -48,6 +49,7 @@ bool samples_are_many(const struct samples *samples); /* half as many */
  * EVENT is their event's name. NULL: no memory; then they stay.
  */
 struct snap_samples *samples_take(struct samples *samples, const struct profile *profile,
-				  const char *event, uint64_t overdue_ns, uint64_t before_ns);
+				  const struct procs *procs, const char *event, uint64_t overdue_ns,
+				  uint64_t before_ns);
 
 #endif

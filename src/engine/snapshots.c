@@ -570,6 +570,19 @@ static void name_processes(const struct engine *engine, struct snapshot *s)
 	}
 }
 
+/* A name is cut as the kernel does it. */
+static void name_threads(const struct engine *engine, struct snapshot *s)
+{
+	for (uint32_t i = 0; i < s->nr_threads; i++) {
+		struct snap_thread *thread = &s->threads[i];
+		const struct snap_process *of = &s->processes[thread->process];
+		const struct process *process = procs_by_index(engine->procs, of->index);
+		const char *comm = procs_thread_comm(engine->procs, process, thread->tid);
+
+		snprintf(thread->comm, sizeof(thread->comm), "%.15s", comm ? comm : of->comm);
+	}
+}
+
 static void name_objects(const struct engine *engine, struct snap_stacks *stacks)
 {
 	for (uint32_t i = 0; i < stacks->nr_objects; i++) {
@@ -620,6 +633,7 @@ struct snapshot *engine_snapshot(struct engine *engine, uint64_t time_ns)
 	s->wall_ns = (int64_t)wall.tv_sec * (int64_t)NS_PER_SEC + wall.tv_nsec;
 	s->time_ns = time_ns;
 	name_processes(engine, s);
+	name_threads(engine, s);
 	if (containers_fill(engine, s) < 0)
 		return snapshot_free(s);
 	if (s->stacks)
@@ -631,7 +645,7 @@ struct snapshot *engine_snapshot(struct engine *engine, uint64_t time_ns)
 		fill_machine(s, &left);
 	fill_health(engine, time_ns, s);
 	if (engine->samples)
-		s->samples = samples_take(engine->samples, engine->profile,
+		s->samples = samples_take(engine->samples, engine->profile, engine->procs,
 					  source_effective(engine->source)->event.name,
 					  samples_overdue_ns(engine), samples_before_ns(engine));
 	if (engine->annotation)

@@ -44,6 +44,7 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
 	free(snapshot->annotation);
 	free(snapshot->shares);
 	free(snapshot->processes);
+	free(snapshot->threads);
 	free(snapshot->containers);
 	free(snapshot->own_text);
 	free(snapshot->block);
@@ -51,14 +52,17 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
 	return NULL;
 }
 
-int snapshot_add_shares(struct snapshot *s, uint32_t nr_processes, uint32_t nr_shares)
+int snapshot_add_shares(struct snapshot *s, uint32_t nr_processes, uint32_t nr_threads,
+			uint32_t nr_shares)
 {
 	assert(!s->shares && !s->processes);
 	s->shares = calloc(nr_shares + 1ul, sizeof(*s->shares));
 	s->processes = calloc(nr_processes + 1ul, sizeof(*s->processes));
+	s->threads = calloc(nr_threads + 1ul, sizeof(*s->threads));
 	s->nr_shares = nr_shares;
 	s->nr_processes = nr_processes;
-	return s->shares && s->processes ? 0 : -ENOMEM;
+	s->nr_threads = nr_threads;
+	return s->shares && s->processes && s->threads ? 0 : -ENOMEM;
 }
 
 struct snap_stacks *snap_stacks_free(struct snap_stacks *stacks)

@@ -27,6 +27,7 @@ struct snap_func {
 	uint64_t self;	       /* weight of stacks whose innermost frame is this */
 	uint64_t total;	       /* weight of stacks that contain it, each stack once */
 	uint32_t nr_processes; /* processes with such a stack in the window */
+	uint32_t nr_threads;   /* threads with one */
 	uint32_t file;	       /* text: where it is written, "" as long as that is not known */
 	uint32_t line;	       /* 0: not known */
 	bool is_kernel;
@@ -62,6 +63,15 @@ struct snap_process {
 	/* its samples in the window that have a user part; of those: that reached a root */
 	uint32_t nr_user_stacks, nr_complete;
 	uint32_t container; /* index into snapshot.containers, plus 1; 0: in none, or not known */
+	uint32_t first_thread, nr_threads; /* in snapshot.threads */
+};
+
+/* A thread with samples in the window. */
+struct snap_thread {
+	uint32_t process; /* index into snapshot.processes */
+	int32_t tid;	  /* 0: those of a process that are not told apart, or idle tasks */
+	char comm[16];	  /* its own name; that of its process, cut, as long as there is none */
+	uint32_t nr_user_stacks, nr_complete; /* as of processes */
 };
 
 /* A container or systemd unit that processes with samples in the window are in. */
@@ -78,10 +88,11 @@ struct snap_container {
 	uint32_t nr_processes;
 };
 
-/* What one process has of the self weight of a node: the shares of a node add up to it. */
+/* What one thread has of the self weight of a node: the shares of a node add up to it. */
 struct snap_share {
 	uint64_t weight;
 	uint32_t process; /* index into snapshot.processes */
+	uint32_t thread;  /* index into snapshot.threads */
 	uint32_t node;
 };
 
@@ -237,9 +248,11 @@ struct snapshot {
 	uint32_t nr_text;
 	struct snap_process *processes;
 	uint32_t nr_processes;
+	struct snap_thread *threads; /* those of a process one after the other */
+	uint32_t nr_threads;
 	struct snap_container *containers; /* in no order; none of a recording */
 	uint32_t nr_containers;
-	struct snap_share *shares; /* each (process, node) once, in no order */
+	struct snap_share *shares; /* each (thread, node) once, in no order */
 	uint32_t nr_shares;
 
 	_Atomic uint32_t nr_more_holders; /* snapshot_hold() */
@@ -259,8 +272,9 @@ struct snapshot *snapshot_hold(struct snapshot *snapshot);
 
 /* The name of the container that PROCESS is in; "": in none, or not known. */
 const char *snapshot_container(const struct snapshot *snapshot, const struct snap_process *process);
-/* Room for so many processes and shares, zeroed. 0 or -ENOMEM. */
-int snapshot_add_shares(struct snapshot *snapshot, uint32_t nr_processes, uint32_t nr_shares);
+/* Room for so many processes, threads and shares, zeroed. 0 or -ENOMEM. */
+int snapshot_add_shares(struct snapshot *snapshot, uint32_t nr_processes, uint32_t nr_threads,
+			uint32_t nr_shares);
 
 /* Room for so many containers, zeroed. 0 or -ENOMEM. */
 int snapshot_add_containers(struct snapshot *snapshot, uint32_t nr_containers);

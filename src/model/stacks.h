@@ -34,10 +34,10 @@ struct snap_call {
 	uint32_t parent, place;
 };
 
-/* What one process has of the stacks that end in a node; each pair once. */
+/* What one thread has of the stacks that end in a node; each pair once. */
 struct snap_stack {
 	uint64_t weight, nr_samples;
-	uint32_t process; /* index into snapshot.processes */
+	uint32_t thread; /* index into snapshot.threads */
 	uint32_t node;
 };
 

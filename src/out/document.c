@@ -416,6 +416,7 @@ static void put_function(struct json *json, const struct snapshot *s, const stru
 	json_u64(json, "total", row->total);
 	if (row->func < s->nr_funcs) {
 		json_u64(json, "processes", s->funcs[row->func].nr_processes);
+		json_u64(json, "threads", s->funcs[row->func].nr_threads);
 		json_bool(json, "kernel", s->funcs[row->func].is_kernel);
 		json_string(json, "container", view_container(view, s, row->func));
 		json_bool(json, "inlined", s->funcs[row->func].is_inlined);
@@ -642,30 +643,74 @@ static void put_annotation(struct json *json, const struct snapshot *s)
 	json_close(json, '}');
 }
 
-static void put_process(struct json *json, const struct snapshot *s, const struct view_row *row)
+/* Of a process or thread: what is left of a narrowed snapshot's stacks is not known. */
+static void put_user_stacks(struct json *json, const struct snapshot *s, uint32_t nr_user_stacks,
+			    uint32_t nr_complete)
 {
-	const struct snap_process *process = &s->processes[row->item];
-	bool is_known = !s->narrowed[0]; /* of how many stacks that are left */
+	json_u64_or_null(json, "user_stacks", !s->narrowed[0], nr_user_stacks);
+	json_u64_or_null(json, "complete", !s->narrowed[0], nr_complete);
+}
+
+static void put_thread(struct json *json, const struct snapshot *s,
+		       const struct snap_thread *thread, uint64_t self)
+{
+	json_open(json, NULL, '{');
+	json_string(json, "name", thread->comm);
+	json_u64_or_null(json, "tid", thread->tid > 0, (uint64_t)thread->tid);
+	json_u64(json, "self", self);
+	put_user_stacks(json, s, thread->nr_user_stacks, thread->nr_complete);
+	json_close(json, '}');
+}
+
+/* The thread of a process below which there is no row for it: its first one. */
+static void put_first_thread(struct json *json, const struct snapshot *s,
+			     const struct snap_process *process, uint64_t self)
+{
+	for (uint32_t i = 0; i < process->nr_threads; i++) {
+		const struct snap_thread *thread = &s->threads[process->first_thread + i];
+
+		if (thread->tid == process->pid)
+			put_thread(json, s, thread, self);
+	}
+}
+
+/* The process of row *AT, with its threads; *AT becomes that of the next one. */
+static void put_process(struct json *json, const struct snapshot *s, const struct view *view,
+			uint32_t *at)
+{
+	const struct view_row *row = &view->rows[(*at)++];
+	const struct snap_process *process = view_process(s, row);
 
 	json_open(json, NULL, '{');
 	json_string(json, "name", process->comm);
 	json_u64(json, "pid", (uint64_t)process->pid);
 	json_u64(json, "self", row->self);
 	json_string(json, "container", snapshot_container(s, process));
-	json_u64_or_null(json, "user_stacks", is_known, process->nr_user_stacks);
-	json_u64_or_null(json, "complete", is_known, process->nr_complete);
+	put_user_stacks(json, s, process->nr_user_stacks, process->nr_complete);
+	json_open(json, "threads", '[');
+	if (!row->has_children)
+		put_first_thread(json, s, process, row->self);
+	for (; *at < view->nr_rows && view->rows[*at].level > 0; (*at)++)
+		put_thread(json, s, view_thread(s, &view->rows[*at]), view->rows[*at].self);
+	json_close(json, ']');
 	json_close(json, '}');
 }
 
 static int put_processes(struct json *json, const struct snapshot *s,
 			 const struct view_query *query)
 {
+	struct view_query all = *query;
 	struct view view = {0};
-	int r = view_build(&view, s, query);
+	uint32_t nr = 0, at = 0;
+	int r;
 
+	all.limit = 0; /* of processes, not of their threads */
+	all.fold = NULL;
+	all.opens_all = true;
+	r = view_build(&view, s, &all);
 	json_open(json, "processes", '[');
-	for (uint32_t i = 0; r == 0 && i < view.nr_rows; i++)
-		put_process(json, s, &view.rows[i]);
+	while (r == 0 && at < view.nr_rows && (query->limit == 0 || nr++ < query->limit))
+		put_process(json, s, &view, &at);
 	json_close(json, ']');
 	view_done(&view);
 	return r;

@@ -217,11 +217,12 @@ static void add_label(struct pprof *p, const char *key, const char *text, uint64
 
 static int put_sample(struct pprof *p, const struct snap_stack *stack)
 {
-	const struct snap_process *process = &p->snapshot->processes[stack->process];
+	const struct snap_thread *thread = &p->snapshot->threads[stack->thread];
+	const struct snap_process *process = &p->snapshot->processes[thread->process];
 	const uint64_t values[] = {stack->nr_samples, stack->weight};
 	size_t nr = 0;
 
-	assert(stack->process < p->snapshot->nr_processes);
+	assert(stack->thread < p->snapshot->nr_threads);
 	for (uint32_t node = stack->node; node != 0; node = p->stacks->calls[node].parent) {
 		if (vec_reserve(&p->locations, &p->cap_locations, nr + 1, DEPTH_MAX) < 0)
 			return -ENOMEM;
@@ -233,6 +234,10 @@ static int put_sample(struct pprof *p, const struct snap_stack *stack)
 		add_label(p, "pid", NULL, (uint64_t)process->pid);
 	if (process->comm[0])
 		add_label(p, "comm", process->comm, 0);
+	if (thread->tid > 0)
+		add_label(p, "tid", NULL, (uint64_t)thread->tid);
+	if (thread->comm[0])
+		add_label(p, "thread", thread->comm, 0);
 	if (process->container > 0 && process->container <= p->snapshot->nr_containers)
 		add_label(p, "container", p->snapshot->containers[process->container - 1].name, 0);
 	return put_inner(p, PROFILE_SAMPLE);

@@ -186,8 +186,13 @@ static int apply_comm(struct procs *procs, const struct record *record)
 {
 	struct process_entry *entry;
 
-	if (record->pid != record->tid || (pid_t)record->pid <= 0)
-		return 0; /* a thread's own name */
+	if ((pid_t)record->pid <= 0)
+		return 0;
+	if (record->pid != record->tid) {
+		threads_name(&procs->threads, (pid_t)record->pid, (pid_t)record->tid,
+			     record->comm.comm);
+		return 0;
+	}
 	entry = find_or_add(procs, record);
 	if (!entry)
 		return no_entry(procs);
@@ -222,6 +227,7 @@ static int apply_fork(struct procs *procs, const struct record *record)
 	if (pid <= 0)
 		return 0;
 	if (pid == ppid) {
+		threads_begin(&procs->threads, pid, (pid_t)record->tid, (pid_t)record->fork.ptid);
 		if (entry && entry->nr_threads > 0 && !is_older(record->time_ns, entry->since_ns))
 			entry->nr_threads++;
 		return 0;
@@ -247,6 +253,9 @@ static void apply_exit(struct procs *procs, const struct record *record)
 {
 	struct process_entry *entry = processes_find(&procs->processes, (pid_t)record->pid);
 
+	if (record->pid != record->tid)
+		threads_end(&procs->threads, (pid_t)record->tid,
+			    entry ? entry->process.index : PROCESS_NO_INDEX);
 	if (!entry || entry->process.is_dead || is_older(record->time_ns, entry->since_ns))
 		return;
 	if (record->pid == record->tid) {

@@ -10,7 +10,8 @@ libproc_a_SOURCES = \
 	src/proc/procs.c src/proc/procs.h \
 	src/proc/space.c src/proc/space.h \
 	src/proc/requests.c \
-	src/proc/runtime.c
+	src/proc/runtime.c \
+	src/proc/threads.c src/proc/threads.h
 
 UNIT_TESTS += tests/test_proc_space
 tests_test_proc_space_SOURCES = tests/test_proc_space.c

@@ -76,10 +76,11 @@ struct process {
 	char comm[PROC_NAME_MAX];	   /* sanitized; ":PID" until it is known */
 	bool is_kernel, is_dead, is_stale; /* dirty: maps doubtful after a loss */
 	bool has_execed;		   /* exec has put another program in its place */
-	bool is_closed;	     /* nobody may look into it: files are asked for elsewhere */
-	uint32_t container;  /* procs_container(); 0: none, or not known yet */
-	bool has_maps;	     /* read from /proc, inherited, or seen from its exec on */
-	struct space *space; /* see process_space */
+	bool is_closed;		 /* nobody may look into it: files are asked for elsewhere */
+	bool has_unseen_threads; /* perhaps: it began before, and they were not read */
+	uint32_t container;	 /* procs_container(); 0: none, or not known yet */
+	bool has_maps;		 /* read from /proc, inherited, or seen from its exec on */
+	struct space *space;	 /* see process_space */
 };
 
 struct procs;
@@ -132,6 +133,17 @@ void procs_mark_stale(struct procs *procs, pid_t pid);
 
 /* The process of a sample; made on the spot (nameless, its maps requested) if unknown. NULL: no memory. */
 struct process *procs_of_sample(struct procs *procs, pid_t pid, uint64_t time_ns);
+/* A sample is of a thread of PROCESS, which has_unseen_threads, that is not its first one: their names are to be read. */
+void procs_request_threads(struct procs *procs, struct process *process);
+/* The next process of which they are. */
+bool procs_next_threads_request(struct procs *procs, pid_t *ret_pid, uint64_t *ret_start_time);
+/* Thread TID of PID was seen, with the name COMM, which is raw. */
+void procs_thread_seen(struct procs *procs, pid_t pid, pid_t tid, const char *comm);
+/*
+ * The name of a thread of PROCESS, as the kernel has it (sanitized), also when it has ended; NULL: it is called as
+ * the process, or its name is not known. Valid until the next record.
+ */
+const char *procs_thread_comm(const struct procs *procs, const struct process *process, pid_t tid);
 /* Never NULL: beyond 65536 dead processes the oldest is forgotten and called "[exited]". */
 const struct process *procs_by_index(const struct procs *procs, uint32_t index);
 /*

@@ -53,6 +53,7 @@ struct procs *procs_free(struct procs *procs)
 	if (!procs)
 		return NULL;
 	processes_done(&procs->processes);
+	threads_done(&procs->threads);
 	space_unref(procs->empty);
 	space_unref(procs->bare);
 	modules_free(procs->modules);
@@ -71,6 +72,7 @@ void procs_set_recorded(struct procs *procs)
 void procs_restart(struct procs *procs)
 {
 	processes_done(&procs->processes);
+	threads_done(&procs->threads);
 	procs->ksyms.nr_syms = 0;
 	procs->processes = (struct processes){0};
 	procs->queue_head = procs->nr_queue = 0;
@@ -152,6 +154,7 @@ struct process_entry *procs_add_unknown(struct procs *procs, pid_t pid, uint64_t
 	entry->since_ns = 0;
 	procs_name(entry, pid > 0 ? "" : no_pid_name(pid), 0);
 	entry->process.is_kernel = pid <= 0;
+	entry->process.has_unseen_threads = true;
 	return entry;
 }
 
@@ -203,6 +206,7 @@ void procs_mark_mapped(struct procs *procs, bool with_dead)
 void procs_sweep(struct procs *procs, uint64_t time_ns)
 {
 	processes_sweep(&procs->processes, time_ns);
+	threads_sweep(procs);
 	/* A recording's are not mapped anew. */
 	if (!procs->is_recorded && modules_exceed_limit(procs->modules)) {
 		procs_mark_mapped(procs, true);

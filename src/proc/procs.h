@@ -10,6 +10,7 @@
 #include "src/proc/mapping.h"
 #include "src/proc/modules.h"
 #include "src/proc/processes.h"
+#include "src/proc/threads.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,7 @@ struct containers {
 
 struct procs {
 	struct processes processes;
+	struct threads threads;
 	struct modules *modules;
 	struct ksyms ksyms;
 	struct containers containers;
@@ -86,6 +88,9 @@ void procs_inherit_container(struct process_entry *entry, const struct process_e
 /* A recording tells that the control group NUMBER is at PATH (raw). 0 or -ENOMEM. */
 int procs_add_cgroup(struct procs *procs, uint64_t number, const char *path);
 void containers_done(struct containers *containers);
+
+/* Forget names of threads whose end was not seen, once there are many. */
+void threads_sweep(struct procs *procs);
 
 /* Queue a process if its maps are to be read. */
 void procs_request_maps(struct procs *procs, struct process_entry *entry);

@@ -102,6 +102,7 @@ void procs_mark_all_stale(struct procs *procs)
 			continue;
 		entry->process.is_stale = true;
 		entry->nr_threads = 0; /* some may have come or gone unseen */
+		entry->process.has_unseen_threads = true;
 		if (entry->leader_gone)
 			processes_bury(&procs->processes, entry, entry->last_sample_ns);
 	}
@@ -140,6 +141,7 @@ int procs_seen(struct procs *procs, pid_t pid, uint64_t start_time, const char *
 		entry = processes_add(&procs->processes, pid, procs->empty, time_ns);
 		if (!entry)
 			return -ENOMEM;
+		entry->process.has_unseen_threads = true;
 		procs_name(entry, comm, time_ns);
 	}
 	entry->scanned_ns = time_ns;

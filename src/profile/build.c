@@ -26,8 +26,10 @@ struct builder *builder_free(struct builder *b)
 {
 	if (!b)
 		return NULL;
-	u64map_done(&b->processes);
-	free(b->locals);
+	u64map_done(&b->by_index);
+	free(b->processes);
+	free(b->threads);
+	free(b->thread_at);
 	free(b->entries);
 	free(b->map);
 	free(b->nodes);
@@ -288,12 +290,16 @@ static struct snapshot *make_snapshot(const struct profile *p, struct builder *b
 	s->nr_text = (uint32_t)b->nr_text;
 	memcpy(s->funcs, b->funcs, b->nr_funcs * sizeof(*b->funcs));
 	fill_nodes(b, s);
-	if (sort_nodes(b, s) < 0 || build_processes(b, s) < 0)
+	if (sort_nodes(b, s) < 0 || build_processes(p, b, s) < 0)
 		return snapshot_free(s);
-	for (uint32_t i = 0; i < p->frames.nr_funcs; i++)
-		if (b->merged_funcs[i].total)
-			s->funcs[b->merged_funcs[i].index].nr_processes =
-				b->merged_funcs[i].nr_processes;
+	for (uint32_t i = 0; i < p->frames.nr_funcs; i++) {
+		const struct merged_func *func = &b->merged_funcs[i];
+
+		if (!func->total)
+			continue;
+		s->funcs[func->index].nr_processes = func->nr_processes;
+		s->funcs[func->index].nr_threads = func->nr_threads;
+	}
 	fill_window(p, b, s);
 	assert(s->nodes[0].total == s->total);
 	return s;

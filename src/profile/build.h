@@ -10,19 +10,27 @@
 #include "src/base/sort.h"
 #include "src/profile/parts.h"
 
-/* A sample of the window, or the sum of many: a process has weight in a node. */
+/* A sample of the window, or the sum of many: a thread has weight in a node. */
 struct window_entry {
 	uint64_t weight;
 	uint32_t node; /* of the tree by address, since build_merge() of the tree by function */
-	uint32_t next; /* of the same process, ENTRY_NONE: none */
+	uint32_t next; /* of the same thread, ENTRY_NONE: none */
 };
 #define ENTRY_NONE UINT32_MAX
 
-/* A process that occurs in the window; its place is its local number. */
-struct local {
-	uint32_t process;
+/* A thread that occurs in the window. */
+struct window_thread {
+	uint32_t number;
 	uint32_t first; /* of its entries */
+	uint32_t next;	/* of the same process, ENTRY_NONE: none */
 	uint32_t nr_user_stacks, nr_complete;
+	uint32_t place; /* in the snapshot */
+};
+
+/* A process that does. It has the same place in the snapshot. */
+struct window_process {
+	uint32_t index;
+	uint32_t first_thread;
 };
 
 /* A node of the call tree by function. It has the same number in the snapshot. */
@@ -39,13 +47,15 @@ struct merged_node {
 struct merged_func {
 	uint64_t self, total;
 	uint32_t index; /* in the snapshot */
-	uint32_t nr_processes;
-	uint32_t last_process; /* that it was counted for: local number + 1 */
+	uint32_t nr_processes, nr_threads;
+	uint32_t last_process, last_thread; /* that it was counted for: place + 1 */
 };
 
 struct builder {
-	struct u64map processes; /* process -> local number */
-	struct local *locals;
+	struct u64map by_index; /* process -> its place in processes */
+	struct window_process *processes;
+	struct window_thread *threads;
+	uint32_t *thread_at; /* number of a thread -> its place in threads, plus 1; 0: none */
 	struct window_entry *entries;
 	uint64_t ends[STACK_END_COUNT]; /* the window's samples by their end */
 	uint64_t sample_weight;		/* of the first one */
@@ -64,9 +74,9 @@ struct builder {
 	char *text;
 	struct by_weight *items, *spare; /* children of one node; room to sort in */
 	size_t nr_entries, nr_text;
-	uint32_t nr_nodes, nr_slots, nr_funcs;
-	size_t cap_locals, cap_entries, cap_map, cap_nodes, cap_totals, cap_path_funcs, cap_slots,
-		cap_merged_funcs, cap_funcs;
+	uint32_t nr_nodes, nr_slots, nr_funcs, nr_processes, nr_threads;
+	size_t cap_processes, cap_threads, cap_thread_at, cap_entries, cap_map, cap_nodes,
+		cap_totals, cap_path_funcs, cap_slots, cap_merged_funcs, cap_funcs;
 	size_t cap_text_map, cap_text, cap_items, cap_spare;
 };
 
@@ -81,7 +91,7 @@ int build_merge(const struct profile *p, struct builder *b);
 int build_stacks_begin(const struct profile *p, const struct builder *b,
 		       struct snap_stacks *stacks);
 int build_stacks_end(const struct profile *p, const struct builder *b, struct snap_stacks *stacks);
-/* build_processes.c: make the shares, and count the processes of functions. 0 or -ENOMEM. */
-int build_processes(struct builder *b, struct snapshot *s);
+/* build_processes.c: make the shares, and count the processes and threads of functions. 0 or -ENOMEM. */
+int build_processes(const struct profile *p, struct builder *b, struct snapshot *s);
 
 #endif

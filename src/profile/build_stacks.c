@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The stacks of a snapshot by address. What each process has is taken from the
+ * The stacks of a snapshot by address. What each thread has is taken from the
  * window's entries as long as these name nodes of the tree by address; the tree
  * itself comes after the merge, which says what of it has weight, and
  * which function each frame is in.
@@ -16,26 +16,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- what processes have --- */
+/* --- what threads have --- */
 
 static int compare_stacks(const void *left, const void *right)
 {
 	const struct snap_stack *a = left, *b = right;
 
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
 /* Of the log: an entry is a sample. */
 static void take_entries(const struct builder *b, struct snap_stacks *s)
 {
-	for (uint32_t local = 0; local < b->processes.nr_used; local++)
-		for (uint32_t i = b->locals[local].first; i != ENTRY_NONE; i = b->entries[i].next)
+	for (uint32_t thread = 0; thread < b->nr_threads; thread++)
+		for (uint32_t i = b->threads[thread].first; i != ENTRY_NONE; i = b->entries[i].next)
 			s->stacks[s->nr_stacks++] = (struct snap_stack){
 				.weight = b->entries[i].weight,
 				.nr_samples = 1,
-				.process = local,
+				.thread = b->threads[thread].place,
 				.node = b->entries[i].node,
 			};
 }
@@ -49,7 +49,7 @@ static void take_sums(const struct profile *p, const struct builder *b, struct s
 			s->stacks[s->nr_stacks++] = (struct snap_stack){
 				.weight = weight->weight,
 				.nr_samples = weight->nr_samples,
-				.process = u64map_get(&b->processes, weight->process),
+				.thread = b->threads[b->thread_at[weight->thread] - 1].place,
 				.node = weight->node,
 			};
 	}

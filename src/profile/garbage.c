@@ -28,6 +28,13 @@ struct kept {
 	uint32_t nr_nodes, nr_frames;
 };
 
+/* Let the oldest quarter of the log go. */
+static void evict_quarter(struct profile *p)
+{
+	for (uint32_t left = p->log.nr_chunks * 3 / 4; p->log.nr_chunks > left;)
+		window_evict(p);
+}
+
 /* Mark the nodes that samples refer to, their parents and their frames. */
 static void mark(const struct profile *p, struct kept *kept)
 {
@@ -110,8 +117,7 @@ int garbage_collect(struct profile *p, uint32_t nr)
 	p->collections++;
 	mark(p, &kept);
 	while (!is_enough(p, &kept, nr) && p->log.nr_chunks) {
-		for (uint32_t left = p->log.nr_chunks * 3 / 4; p->log.nr_chunks > left;)
-			window_evict(p);
+		evict_quarter(p);
 		mark(p, &kept);
 	}
 	frames_compact(&p->frames, frames);
@@ -119,4 +125,48 @@ int garbage_collect(struct profile *p, uint32_t nr)
 	assert(p->tree.nr == kept.nr_nodes && p->frames.nr_frames == kept.nr_frames);
 	renumber_log(p, &kept);
 	return tree_reserve(&p->tree, &p->frames, nr);
+}
+
+/* --- threads --- */
+
+/* Mark the numbers that samples have. Returns how many. */
+static uint32_t mark_threads(const struct profile *p, uint32_t *numbers)
+{
+	uint32_t nr = 0;
+
+	memset(numbers, 0, p->threads.nr * sizeof(*numbers));
+	for (uint32_t c = 0; c < p->log.nr_chunks; c++) {
+		const struct log_chunk *chunk = p->log.chunks[c];
+
+		for (uint32_t i = 0; i < chunk->nr; i++) {
+			uint32_t *number = &numbers[log_thread(&chunk->entries[i])];
+
+			nr += !*number;
+			*number = 1;
+		}
+	}
+	return nr;
+}
+
+int garbage_collect_threads(struct profile *p)
+{
+	AUTO_FREE uint32_t *numbers = calloc(p->threads.nr, sizeof(*numbers));
+
+	if (!numbers)
+		return -ENOMEM;
+	p->collections++;
+	while (mark_threads(p, numbers) > THREAD_IDS_MAX / 4 * 3 && p->log.nr_chunks)
+		evict_quarter(p);
+	thread_ids_compact(&p->threads, numbers);
+	for (uint32_t c = 0; c < p->log.nr_chunks; c++) {
+		struct log_chunk *chunk = p->log.chunks[c];
+
+		for (uint32_t i = 0; i < chunk->nr; i++) {
+			struct log_entry *entry = &chunk->entries[i];
+
+			entry->who = log_who(numbers[log_thread(entry)], log_mode(entry),
+					     log_end(entry));
+		}
+	}
+	return 0;
 }

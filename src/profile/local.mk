@@ -15,6 +15,7 @@ libprofile_a_SOURCES = \
 	src/profile/parts.h \
 	src/profile/preferred.c \
 	src/profile/profile.c src/profile/profile.h \
+	src/profile/thread_ids.c src/profile/thread_ids.h \
 	src/profile/weights.c \
 	src/profile/window.c
 

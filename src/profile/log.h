@@ -3,7 +3,7 @@
  * The log of samples: 16 bytes each, in chunks that are allocated as they are
  * needed and reused, oldest first, when the log is full. The log knows times
  * and tickets; what a sample counts for is the window's business. A sample at
- * 107.5 s of 1001001 ns in node 42 of process 3 becomes, in the sixth entry of
+ * 107.5 s of 1001001 ns in node 42 of thread 3 (thread_ids.h) becomes, in the sixth entry of
  * chunk 2, which began with a sample at 100 s and so covers 40 s to 4040 s,
  *
  *	time_us 67500000   who 3 | mode | end   node 42   weight 1001001 << 5
@@ -19,14 +19,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOG_PROCESS_BITS 24
-#define LOG_PROCESS_MAX	 ((1u << LOG_PROCESS_BITS) - 1)
+#define LOG_THREAD_BITS	 24
+#define LOG_THREAD_MASK	 ((1u << LOG_THREAD_BITS) - 1)
 #define LOG_NODE_COUNTED (1u << 31) /* the sample is part of the window's sums now */
 #define LOG_NODE_MASK	 (LOG_NODE_COUNTED - 1)
 
 struct log_entry {
 	uint32_t time_us; /* after the chunk's base */
-	uint32_t who;	  /* process, mode, end: 24 + 2 + 6 bits */
+	uint32_t who;	  /* number of the thread, mode, end: 24 + 2 + 6 bits */
 	uint32_t node;	  /* of the call tree, and LOG_NODE_COUNTED */
 	uint32_t weight;  /* log_weight_pack: 27 bits of value, 5 of shift */
 };
@@ -75,28 +75,25 @@ static inline uint64_t log_time_ns(const struct log_chunk *chunk, const struct l
 	return chunk->base_ns + (uint64_t)entry->time_us * 1000;
 }
 
-static inline uint32_t log_who(uint32_t process, enum stack_mode mode, enum stack_end end)
+static inline uint32_t log_who(uint32_t thread, enum stack_mode mode, enum stack_end end)
 {
-	if (process > LOG_PROCESS_MAX)
-		process = LOG_PROCESS_MAX;
-	return process | (uint32_t)mode << LOG_PROCESS_BITS |
-	       (uint32_t)end << (LOG_PROCESS_BITS + 2);
+	return thread | (uint32_t)mode << LOG_THREAD_BITS | (uint32_t)end << (LOG_THREAD_BITS + 2);
 }
 
-static inline uint32_t log_process(const struct log_entry *entry)
+static inline uint32_t log_thread(const struct log_entry *entry)
 {
-	return entry->who & LOG_PROCESS_MAX;
+	return entry->who & LOG_THREAD_MASK;
 }
 
 static inline enum stack_mode log_mode(const struct log_entry *entry)
 {
-	return (enum stack_mode)(entry->who >> LOG_PROCESS_BITS & 3);
+	return (enum stack_mode)(entry->who >> LOG_THREAD_BITS & 3);
 }
 static inline enum stack_end log_end(const struct log_entry *entry)
 {
-	return (enum stack_end)(entry->who >> (LOG_PROCESS_BITS + 2));
+	return (enum stack_end)(entry->who >> (LOG_THREAD_BITS + 2));
 }
-_Static_assert(STACK_MODE_COUNT <= 4 && STACK_END_COUNT <= 64, "mode and end fit beside a process");
+_Static_assert(STACK_MODE_COUNT <= 4 && STACK_END_COUNT <= 64, "mode and end fit beside a thread");
 
 /*
  * A weight in 32 bits: exact below 2^27 (0.13 s of CPU time in nanoseconds),

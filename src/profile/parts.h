@@ -10,6 +10,7 @@
 #include "src/profile/inlines.h"
 #include "src/profile/log.h"
 #include "src/profile/profile.h"
+#include "src/profile/thread_ids.h"
 
 /*
  * The stretch of the log that is shown. An entry is part of
@@ -28,11 +29,12 @@ struct window {
 
 /*
  * What is known instead of a log where all samples count: sums of weight by
- * (process, node of the call tree), in the order in which the pairs came.
+ * (thread, node of the call tree), in the order in which the pairs came.
  */
 struct weight {
 	uint64_t weight;
-	uint32_t process, node;
+	uint32_t thread; /* its number */
+	uint32_t node;
 	uint32_t nr_user_stacks, nr_complete; /* samples, as in struct snap_process */
 	uint32_t nr_samples;
 };
@@ -40,7 +42,7 @@ struct weight {
 struct weights {
 	struct weight *all;
 	size_t nr, cap;
-	struct u64map index;	    /* process << 32 | node -> its place in all[] */
+	struct u64map index;	    /* thread << 32 | node -> its place in all[] */
 	uint64_t first_ns, last_ns; /* of the samples */
 	uint64_t nr_cut;	    /* samples whose callers found no room */
 };
@@ -51,6 +53,7 @@ struct profile {
 	struct frames frames;
 	struct inlines inlines;
 	struct call_tree tree;
+	struct thread_ids threads;
 	struct sample_log log;
 	struct window window;
 	struct activity activity;
@@ -80,6 +83,8 @@ void window_evict(struct profile *p);
 
 /* garbage.c: make room for NR more nodes and frames: 0, -ENOMEM, -ENOSPC. */
 int garbage_collect(struct profile *p, uint32_t nr);
+/* The same: make room for numbers of threads. 0 or -ENOMEM. */
+int garbage_collect_threads(struct profile *p);
 
 /* build.c */
 struct builder *builder_free(struct builder *b);

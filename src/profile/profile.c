@@ -52,7 +52,7 @@ struct profile *profile_new(const struct profile_config *config)
 		p->first_ns[mode] = UINT64_MAX;
 	if (frames_init(&p->frames, config->frames_max, config->text_bytes_max, random_seed()) <
 		    0 ||
-	    tree_init(&p->tree, config->nodes_max) < 0 ||
+	    tree_init(&p->tree, config->nodes_max) < 0 || thread_ids_init(&p->threads) < 0 ||
 	    log_init(&p->log, config->log_bytes_max) < 0)
 		return profile_free(p);
 	return p;
@@ -65,6 +65,7 @@ struct profile *profile_free(struct profile *p)
 	frames_done(&p->frames);
 	inlines_done(&p->inlines);
 	tree_done(&p->tree);
+	thread_ids_done(&p->threads);
 	log_done(&p->log);
 	weights_done(&p->weights);
 	builder_free(p->builder);
@@ -95,11 +96,22 @@ static struct log_chunk *chunk_for(struct profile *p, uint64_t time_ns)
 	return chunk;
 }
 
+static int thread_of(struct profile *p, const struct profile_sample *sample, uint32_t *ret)
+{
+	int r = thread_ids_get(&p->threads, sample->process, sample->tid, ret);
+
+	if (likely(r != -ENOSPC))
+		return r;
+	r = garbage_collect_threads(p);
+	return r < 0 ? r : thread_ids_get(&p->threads, sample->process, sample->tid, ret);
+}
+
 int profile_add(struct profile *p, const struct profile_sample *sample,
 		const struct profile_frame *frames, uint32_t nr, uint64_t *ret_ticket)
 {
 	struct log_chunk *chunk;
 	struct log_entry *entry;
+	uint32_t thread;
 
 	assert(sample->mode < STACK_MODE_COUNT && sample->end < STACK_END_COUNT);
 	if (p->sums_all) {
@@ -107,13 +119,13 @@ int profile_add(struct profile *p, const struct profile_sample *sample,
 			*ret_ticket = 0;
 		return profile_add_weight(p, sample, frames, nr);
 	}
-	if (make_room(p, nr + 1) < 0)
+	if (make_room(p, nr + 1) < 0 || thread_of(p, sample, &thread) < 0)
 		return -ENOMEM;
 	chunk = chunk_for(p, sample->time_ns);
 	if (!chunk)
 		return -ENOMEM;
 	entry = log_append(&p->log, chunk, sample->time_ns, ret_ticket);
-	entry->who = log_who(sample->process, sample->mode, sample->end);
+	entry->who = log_who(thread, sample->mode, sample->end);
 	entry->weight = log_weight_pack(sample->weight);
 	entry->node = tree_node(&p->tree, &p->frames, frames, nr);
 	p->first_ns[sample->mode] = MIN(p->first_ns[sample->mode], sample->time_ns);
@@ -140,7 +152,7 @@ bool profile_replace(struct profile *p, uint64_t ticket, enum stack_end end,
 	is_counted = entry->node & LOG_NODE_COUNTED;
 	if (is_counted)
 		window_uncount(p, chunk, entry);
-	entry->who = log_who(log_process(entry), log_mode(entry), end);
+	entry->who = log_who(log_thread(entry), log_mode(entry), end);
 	entry->node = tree_node(&p->tree, &p->frames, frames, nr);
 	if (is_counted)
 		window_count(p, chunk, entry);

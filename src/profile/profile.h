@@ -57,7 +57,8 @@ struct profile_frame {
 struct profile_sample {
 	uint64_t time_ns;
 	uint32_t process; /* struct process.index */
-	uint64_t weight;  /* period */
+	uint32_t tid;
+	uint64_t weight; /* period */
 	enum stack_mode mode;
 	enum stack_end end;
 };

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #define SPARE_PART 16 /* one node and frame in so many is for stacks without their callers */
+#define THREADLESS 0  /* as the thread of a process whose threads find no room */
 
 void weights_done(struct weights *w)
 {
@@ -23,11 +24,11 @@ void weights_done(struct weights *w)
 	*w = (struct weights){0};
 }
 
-/* Add a sample of WEIGHT to the pair (PROCESS, NODE), made if it is new. 0 or -ENOMEM. */
-static int weights_add(struct weights *w, uint32_t process, uint32_t node, uint64_t weight,
+/* Add a sample of WEIGHT to the pair (THREAD, NODE), made if it is new. 0 or -ENOMEM. */
+static int weights_add(struct weights *w, uint32_t thread, uint32_t node, uint64_t weight,
 		       enum stack_end end)
 {
-	uint64_t key = (uint64_t)process << 32 | node;
+	uint64_t key = (uint64_t)thread << 32 | node;
 	uint32_t at = u64map_get(&w->index, key);
 
 	if (at == U64MAP_NONE) {
@@ -35,9 +36,9 @@ static int weights_add(struct weights *w, uint32_t process, uint32_t node, uint6
 		if (vec_reserve(&w->all, &w->cap, w->nr + 1, UINT32_MAX / 2) < 0 ||
 		    u64map_set(&w->index, key, at) < 0)
 			return -ENOMEM;
-		w->all[w->nr++] = (struct weight){.process = process, .node = node};
+		w->all[w->nr++] = (struct weight){.thread = thread, .node = node};
 	}
-	assert(w->all[at].process == process && w->all[at].node == node);
+	assert(w->all[at].thread == thread && w->all[at].node == node);
 	w->all[at].weight += weight;
 	w->all[at].nr_samples++;
 	w->all[at].nr_user_stacks += stack_end_is_user(end);
@@ -77,21 +78,36 @@ static int fit_node(struct profile *p, const struct profile_frame *frames, uint3
 	return r == -ENOSPC ? 0 : r;
 }
 
+/* Near the bound of pairs the threads of a process are one, at it all are nobody's. 0 or -ENOMEM. */
+static int fit_thread(struct profile *p, const struct profile_sample *sample, uint32_t *ret_thread)
+{
+	uint32_t tid = p->weights.nr < p->tree.max / 2 ? sample->tid : THREADLESS;
+	int r = -ENOSPC;
+
+	if (p->weights.nr < p->tree.max)
+		r = thread_ids_get(&p->threads, sample->process, tid, ret_thread);
+	if (r != -ENOSPC)
+		return r;
+	*ret_thread = THREAD_NOBODY;
+	return 0;
+}
+
 int profile_add_weight(struct profile *p, const struct profile_sample *sample,
 		       const struct profile_frame *frames, uint32_t nr)
 {
 	/* The sum of all stays below 2^64 whatever the weights. */
 	uint64_t weight_max = MIN(LOG_WEIGHT_MAX, UINT64_MAX - p->window.total);
 	uint64_t weight = MIN(sample->weight, weight_max);
-	uint32_t node, process = sample->process;
+	uint32_t node, thread;
 	int r = fit_node(p, frames, nr, &node);
 
 	if (r < 0)
 		return r;
 	assert(node < p->tree.nr);
-	if (p->weights.nr >= p->tree.max)
-		process = LOG_PROCESS_MAX;
-	r = weights_add(&p->weights, process, node, weight, sample->end);
+	r = fit_thread(p, sample, &thread);
+	if (r < 0)
+		return r;
+	r = weights_add(&p->weights, thread, node, weight, sample->end);
 	if (r < 0)
 		return r;
 	p->window.total += weight;

@@ -16,11 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAPS_TEXT_MAX	(64u << 20)
-#define CGROUP_TEXT_MAX (1u << 20)
-#define SCAN_BYTES_MAX	(64u << 20)
-#define ENOUGH_FILES	4096u
-#define OF_FIRST_SCAN	(1ull << 63) /* in the tag of the first scan, and of maps asked for by it */
+#define MAPS_TEXT_MAX	  (64u << 20)
+#define CGROUP_TEXT_MAX	  (1u << 20)
+#define THREADS_BYTES_MAX (1u << 20)
+#define SCAN_BYTES_MAX	  (64u << 20)
+#define ENOUGH_FILES	  4096u
+#define OF_FIRST_SCAN	  (1ull << 63) /* in the tag of the first scan, and of maps asked for by it */
 
 /* --- processes --- */
 
@@ -54,6 +55,21 @@ static void take_cgroup(struct resolver *s, const struct broker_file_reply *repl
 
 	if (reply->status == 0 && read_all(reply->fd, CGROUP_TEXT_MAX, &text, &len) == 0)
 		procs_cgroup_text(s->procs, (pid_t)reply->tag, text, len);
+}
+
+static void take_threads(struct resolver *s, const struct broker_file_reply *reply)
+{
+	AUTO_FREE char *data = NULL;
+	struct broker_thread thread;
+	size_t len = 0;
+
+	if (reply->status < 0 || read_all(reply->fd, THREADS_BYTES_MAX, &data, &len) < 0)
+		return;
+	for (size_t at = 0; len - at >= sizeof(thread); at += sizeof(thread)) {
+		memcpy(&thread, data + at, sizeof(thread));
+		thread.comm[sizeof(thread.comm) - 1] = '\0';
+		procs_thread_seen(s->procs, (pid_t)reply->tag, thread.tid, thread.comm);
+	}
 }
 
 void resolve_ask_scan(struct resolver *s, bool first)
@@ -143,6 +159,17 @@ static void ask_cgroups(struct resolver *s)
 	}
 }
 
+static void ask_threads(struct resolver *s)
+{
+	struct broker_file_request request = {.kind = BROKER_THREADS};
+
+	while (s->nr_asked < ASKED_MAX &&
+	       procs_next_threads_request(s->procs, &request.pid, &request.start_time)) {
+		request.tag = (uint64_t)request.pid;
+		resolve_ask(s, &request);
+	}
+}
+
 static void live_step(struct resolver *s)
 {
 	uint64_t start_time;
@@ -153,6 +180,7 @@ static void live_step(struct resolver *s)
 		ask_maps_of(s, pid, start_time, 0);
 	ask_modules(s);
 	ask_cgroups(s);
+	ask_threads(s);
 }
 
 /* Files are opened as soon as they are mapped; the vDSO, which is none, when a stack leads there. */
@@ -183,6 +211,8 @@ static void live_take(struct resolver *s, struct broker_file_reply *reply)
 		take_maps(s, reply);
 	else if (reply->kind == BROKER_CGROUP)
 		take_cgroup(s, reply);
+	else if (reply->kind == BROKER_THREADS)
+		take_threads(s, reply);
 	else if (reply->kind == BROKER_SCAN)
 		take_scan(s, reply);
 	else if (reply->kind == BROKER_KALLSYMS)

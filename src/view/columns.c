@@ -57,6 +57,12 @@ const struct view_column_spec view_columns[COLUMN_COUNT] = {
 			      .width = 5,
 			      .priority = 4,
 			      .right_aligned = true},
+	[COLUMN_THREADS] = {.name = "threads",
+			    .title = "threads",
+			    .is_extra = true,
+			    .width = 7,
+			    .priority = 4,
+			    .right_aligned = true},
 	[COLUMN_CONTAINER] = {.name = "container",
 			      .title = "container",
 			      .width = 22,
@@ -343,6 +349,10 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		if (row->func < snapshot->nr_funcs)
 			snprintf(out, size, "%" PRIu32, snapshot->funcs[row->func].nr_processes);
 		break;
+	case COLUMN_THREADS:
+		if (row->func < snapshot->nr_funcs)
+			snprintf(out, size, "%" PRIu32, snapshot->funcs[row->func].nr_threads);
+		break;
 	case COLUMN_CONTAINER:
 		rows_text(view_container(view, snapshot, row->func), out, size);
 		break;
@@ -385,7 +395,7 @@ const char *view_indent(const struct view_row *row, bool ascii, char *out, size_
 		annotate_jumps(row, ascii, out, size);
 		return out;
 	}
-	if (row->item && !row->has_children) { /* a line of health: no tree */
+	if (row->is_line) {
 		append(out, size, len, "  ");
 		return out;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Narrowing: see narrow.h. A bit for each step says whether it has found something: in a function, so in
- * all stacks through it, or in a process. The shares of (process, node) that are left make all sums anew.
+ * all stacks through it, in a process or in a thread. The shares of (thread, node) that are left make all sums anew.
  */
 #include "config.h"
 
@@ -19,14 +19,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum subject { SUBJECT_FUNCTION, SUBJECT_OBJECT, SUBJECT_PROCESS, SUBJECT_CONTAINER };
+enum subject {
+	SUBJECT_FUNCTION,
+	SUBJECT_OBJECT,
+	SUBJECT_PROCESS,
+	SUBJECT_THREAD,
+	SUBJECT_CONTAINER,
+};
 
 /* What stands before the text: "o:libssl". */
 static const char *const prefixes[] = {
-	[SUBJECT_FUNCTION] = "",
-	[SUBJECT_OBJECT] = "o:",
-	[SUBJECT_PROCESS] = "p:",
-	[SUBJECT_CONTAINER] = "c:",
+	[SUBJECT_FUNCTION] = "", [SUBJECT_OBJECT] = "o:",    [SUBJECT_PROCESS] = "p:",
+	[SUBJECT_THREAD] = "t:", [SUBJECT_CONTAINER] = "c:",
 };
 
 /* --- names --- */
@@ -39,9 +43,10 @@ static enum subject subject_of(const char *text)
 	return SUBJECT_FUNCTION;
 }
 
-static bool is_of_processes(enum subject subject)
+/* Whoever ran a function, it stays in its stacks. */
+static bool is_in_stacks(enum subject subject)
 {
-	return subject == SUBJECT_PROCESS || subject == SUBJECT_CONTAINER;
+	return subject == SUBJECT_FUNCTION || subject == SUBJECT_OBJECT;
 }
 
 bool narrow_typed(const char *typed, struct narrow_step *ret)
@@ -55,32 +60,37 @@ bool narrow_typed(const char *typed, struct narrow_step *ret)
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
 		if (strcmp(ret->text, prefixes[i]) == 0)
 			return false;
-	return ret->kind != NARROW_HIDE || !is_of_processes(subject_of(ret->text));
+	return ret->kind != NARROW_HIDE || is_in_stacks(subject_of(ret->text));
 }
 
 /* --- which stacks stay --- */
 
 struct work {
 	struct snapshot *s;
-	uint32_t *funcs, *processes, *nodes; /* a bit for each step that found something */
+	uint32_t *funcs, *processes, *threads,
+		*nodes;			 /* a bit for each step that found something */
 	uint32_t asked, wanted;		 /* bits that are looked at in stacks; of those that stay */
 	uint32_t hides;			 /* bits that functions have which are hidden */
 	uint32_t *map;			 /* nodes: their new numbers */
 	struct by_weight *order, *spare; /* nodes */
-	/* Of each process the first share, in processes[]; of each share the next. SNAPSHOT_NONE: none. */
-	uint32_t *next_share;
-	uint64_t *keys; /* of functions, if they were merged */
+	/* Of each thread the first share; of each share the next. SNAPSHOT_NONE: none. */
+	uint32_t *first_share, *next_share;
+	uint32_t *func_threads; /* the last thread that was seen in a function, plus 1 */
+	uint64_t *keys;		/* of functions, if they were merged */
 };
 
 static void work_done(struct work *w)
 {
 	free(w->funcs);
 	free(w->processes);
+	free(w->threads);
 	free(w->nodes);
 	free(w->map);
 	free(w->order);
 	free(w->spare);
+	free(w->first_share);
 	free(w->next_share);
+	free(w->func_threads);
 	free(w->keys);
 }
 
@@ -90,15 +100,18 @@ static int work_init(struct work *w, struct snapshot *s)
 		.s = s,
 		.funcs = calloc(MAX(s->nr_funcs, s->nr_nodes) + 1ul, sizeof(*w->funcs)),
 		.processes = calloc(s->nr_processes + 1ul, sizeof(*w->processes)),
+		.threads = calloc(s->nr_threads + 1ul, sizeof(*w->threads)),
 		.nodes = calloc(s->nr_nodes, sizeof(*w->nodes)),
 		.map = calloc(s->nr_nodes, sizeof(*w->map)),
 		.order = calloc(s->nr_nodes, sizeof(*w->order)),
 		.spare = calloc(s->nr_nodes / 2 + 1ul, sizeof(*w->spare)),
+		.first_share = calloc(s->nr_threads + 1ul, sizeof(*w->first_share)),
 		.next_share = calloc(s->nr_shares + 1ul, sizeof(*w->next_share)),
+		.func_threads = calloc(s->nr_funcs + 1ul, sizeof(*w->func_threads)),
 		.keys = calloc(s->nr_funcs + 1ul, sizeof(*w->keys)),
 	};
-	if (!w->funcs || !w->processes || !w->nodes || !w->map || !w->order || !w->spare ||
-	    !w->next_share || !w->keys)
+	if (!w->funcs || !w->processes || !w->threads || !w->nodes || !w->map || !w->order ||
+	    !w->spare || !w->first_share || !w->next_share || !w->func_threads || !w->keys)
 		return -ENOMEM;
 	merge_keys(s, w->keys);
 	return 0;
@@ -113,22 +126,44 @@ static const char *subject_text(const struct snapshot *s, enum subject subject, 
 		return snapshot_text(s, s->funcs[i].object);
 	case SUBJECT_PROCESS:
 		return s->processes[i].comm;
+	case SUBJECT_THREAD:
+		return s->threads[i].comm;
 	case SUBJECT_CONTAINER:
 		return snapshot_container(s, &s->processes[i]);
 	}
 	return "";
 }
 
+/* The thread whose number TEXT is. */
+static void find_tid(struct work *w, const char *text, uint32_t bit)
+{
+	char *end;
+	long tid = strtol(text, &end, 10);
+
+	if (text[0] < '1' || text[0] > '9' || *end)
+		return;
+	for (uint32_t i = 0; i < w->s->nr_threads; i++)
+		if (w->s->threads[i].tid == tid)
+			w->threads[i] |= bit;
+}
+
 static void find_text(struct work *w, const char *text, uint32_t bit)
 {
 	const struct snapshot *s = w->s;
-	uint32_t *found, nr;
 	enum subject subject = subject_of(text);
+	uint32_t *found = w->processes, nr = s->nr_processes;
 	struct pattern p;
 
-	pattern_open(&p, text + strlen(prefixes[subject]));
-	found = is_of_processes(subject) ? w->processes : w->funcs;
-	nr = is_of_processes(subject) ? s->nr_processes : s->nr_funcs;
+	text += strlen(prefixes[subject]);
+	if (is_in_stacks(subject)) {
+		found = w->funcs;
+		nr = s->nr_funcs;
+	} else if (subject == SUBJECT_THREAD) {
+		found = w->threads;
+		nr = s->nr_threads;
+		find_tid(w, text, bit);
+	}
+	pattern_open(&p, text);
 	for (uint32_t i = 0; i < nr; i++)
 		if (pattern_finds(&p, subject_text(s, subject, i)))
 			found[i] |= bit;
@@ -149,6 +184,15 @@ static void find_process(struct work *w, uint32_t index, uint32_t bit)
 			w->processes[i] |= bit;
 }
 
+static void find_thread(struct work *w, uint32_t index, int32_t tid, uint32_t bit)
+{
+	const struct snapshot *s = w->s;
+
+	for (uint32_t i = 0; i < s->nr_threads; i++)
+		if (s->threads[i].tid == tid && s->processes[s->threads[i].process].index == index)
+			w->threads[i] |= bit;
+}
+
 static void find_all(struct work *w, const struct narrow *narrow)
 {
 	const struct snapshot *s = w->s;
@@ -161,6 +205,8 @@ static void find_all(struct work *w, const struct narrow *narrow)
 		w->wanted |= step->kind == NARROW_ONLY ? bit : 0;
 		if (step->func_key)
 			find_func(w, step->func_key, bit);
+		else if (step->is_of_thread)
+			find_thread(w, step->process - 1, step->tid, bit);
 		else if (step->process)
 			find_process(w, step->process - 1, bit);
 		else
@@ -182,7 +228,8 @@ static void keep_shares(struct work *w)
 	for (uint32_t i = 0; i < s->nr_shares; i++) {
 		const struct snap_share *share = &s->shares[i];
 
-		uint32_t found = w->nodes[share->node] | w->processes[share->process];
+		uint32_t found = w->nodes[share->node] | w->processes[share->process] |
+				 w->threads[share->thread];
 
 		if ((found & w->asked) != w->wanted)
 			continue;
@@ -316,7 +363,7 @@ static void sum_funcs(struct work *w)
 	uint32_t *nr_open = w->funcs, node = s->nodes[0].first_child;
 
 	for (uint32_t i = 0; i < s->nr_funcs; i++)
-		s->funcs[i].self = s->funcs[i].total = s->funcs[i].nr_processes = nr_open[i] = 0;
+		s->funcs[i].self = s->funcs[i].total = nr_open[i] = 0;
 	while (node != SNAPSHOT_NONE) {
 		struct snap_func *func = &s->funcs[s->nodes[node].func];
 
@@ -337,38 +384,51 @@ static void sum_funcs(struct work *w)
 	}
 }
 
-/* For each process a list of its shares. */
+/* For each thread a list of its shares. */
 static void list_shares(struct work *w)
 {
 	const struct snapshot *s = w->s;
 
-	for (uint32_t i = 0; i < s->nr_processes; i++)
-		w->processes[i] = SNAPSHOT_NONE;
+	for (uint32_t i = 0; i < s->nr_threads; i++)
+		w->first_share[i] = SNAPSHOT_NONE;
 	for (uint32_t i = s->nr_shares; i-- > 0;) {
-		w->next_share[i] = w->processes[s->shares[i].process];
-		w->processes[s->shares[i].process] = i;
+		w->next_share[i] = w->first_share[s->shares[i].thread];
+		w->first_share[s->shares[i].thread] = i;
 	}
 }
 
-/* Each function of each process once: the marks of a node and a function say for whom it was counted. */
+/* NODE and above, as far as THREAD was not counted there. */
+static void count_up(struct work *w, uint32_t thread, uint32_t node)
+{
+	struct snapshot *s = w->s;
+	uint32_t of_thread = thread + 1, of_process = s->threads[thread].process + 1;
+
+	for (; node > 0 && w->nodes[node] != of_thread; node = s->nodes[node].parent) {
+		uint32_t i = s->nodes[node].func;
+
+		w->nodes[node] = of_thread;
+		s->funcs[i].nr_threads += w->func_threads[i] != of_thread;
+		s->funcs[i].nr_processes += w->funcs[i] != of_process;
+		w->func_threads[i] = of_thread;
+		w->funcs[i] = of_process;
+	}
+}
+
+/*
+ * Each function of each process and thread once: the marks of a node and a function say for whom it was counted.
+ * The threads of a process come one after the other.
+ */
 static void count_processes(struct work *w)
 {
 	struct snapshot *s = w->s;
 
 	memset(w->nodes, 0, s->nr_nodes * sizeof(*w->nodes));
 	memset(w->funcs, 0, s->nr_funcs * sizeof(*w->funcs));
-	for (uint32_t p = 0; p < s->nr_processes; p++) {
-		uint32_t mark = p + 1;
-
-		for (uint32_t i = w->processes[p]; i != SNAPSHOT_NONE; i = w->next_share[i])
-			for (uint32_t n = s->shares[i].node; n > 0 && w->nodes[n] != mark;
-			     n = s->nodes[n].parent) {
-				w->nodes[n] = mark;
-				s->funcs[s->nodes[n].func].nr_processes +=
-					w->funcs[s->nodes[n].func] != mark;
-				w->funcs[s->nodes[n].func] = mark;
-			}
-	}
+	for (uint32_t i = 0; i < s->nr_funcs; i++)
+		s->funcs[i].nr_processes = s->funcs[i].nr_threads = 0;
+	for (uint32_t thread = 0; thread < s->nr_threads; thread++)
+		for (uint32_t i = w->first_share[thread]; i != SNAPSHOT_NONE; i = w->next_share[i])
+			count_up(w, thread, s->shares[i].node);
 }
 
 static void sum_containers(struct work *w)
@@ -378,13 +438,17 @@ static void sum_containers(struct work *w)
 	for (uint32_t i = 0; i < s->nr_containers; i++)
 		s->containers[i].weight = s->containers[i].nr_processes = 0;
 	for (uint32_t p = 0; p < s->nr_processes; p++) {
-		uint32_t container = s->processes[p].container;
+		const struct snap_process *process = &s->processes[p];
+		uint64_t weight = 0;
 
-		if (container == 0 || container > s->nr_containers)
+		if (process->container == 0 || process->container > s->nr_containers)
 			continue;
-		s->containers[container - 1].nr_processes += w->processes[p] != SNAPSHOT_NONE;
-		for (uint32_t i = w->processes[p]; i != SNAPSHOT_NONE; i = w->next_share[i])
-			s->containers[container - 1].weight += s->shares[i].weight;
+		for (uint32_t t = 0; t < process->nr_threads; t++)
+			for (uint32_t i = w->first_share[process->first_thread + t];
+			     i != SNAPSHOT_NONE; i = w->next_share[i])
+				weight += s->shares[i].weight;
+		s->containers[process->container - 1].nr_processes += weight > 0;
+		s->containers[process->container - 1].weight += weight;
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A snapshot of fewer stacks: those through a function, those not through it, those of which a function,
- * an object, a process or its container has a name. What is left is 100 % of every view and of every file that is
+ * an object, a process, a thread or a container has a name. What is left is 100 % of every view and of every file that is
  * written of it; the snapshot says of what (snapshot.narrowed). For example narrowed to "only parse":
  *
  *	main;parse;read 20   main;parse 10   main;draw 70        of 100
@@ -25,9 +25,11 @@ struct narrow_step {
 	enum narrow_kind kind;
 	uint64_t
 		func_key; /* stacks through this function, or those merged with this key; 0: by TEXT */
-	uint32_t process; /* of this one (snap_process.index), plus 1; 0: of any */
+	uint32_t process;  /* of this one (snap_process.index), plus 1; 0: of any */
+	bool is_of_thread; /* and of its thread TID */
+	int32_t tid;
 	char text
-		[NARROW_TEXT_MAX]; /* the function's or process's name; or what was typed, see narrow_typed() */
+		[NARROW_TEXT_MAX]; /* the function's, process's or thread's name; or what was typed, see narrow_typed() */
 };
 
 struct narrow {
@@ -39,8 +41,9 @@ struct narrow {
 
 /*
  * A step of what a person types: "parse" (functions), "o:libssl" (objects), "p:nginx" (processes),
- * "c:docker:3f2a" (containers), "!parse" (without), "-o:libc" (hidden; not of processes and containers), each a
- * pattern (pattern.h). False: it is empty, or of no use.
+ * "t:worker" (threads; "t:4711" also the one with this number), "c:docker:3f2a" (containers), "!parse" (without),
+ * "-o:libc" (hidden; not of processes, threads and containers), each a pattern (pattern.h). False: it is empty, or
+ * of no use.
  */
 bool narrow_typed(const char *typed, struct narrow_step *ret);
 

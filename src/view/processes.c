@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The processes with samples in the window, the busiest first: the rows of a flat list. */
+/* The processes with samples in the window, the busiest first, and below each its threads. */
 #include "config.h"
 
 #include "src/view/processes.h"
@@ -15,11 +15,6 @@
 
 #define KEY_SEED 0x70726f636573u /* no function has the key of a process */
 
-static const struct snap_process *process_of(const struct snapshot *s, const struct view_row *row)
-{
-	return row->item < s->nr_processes ? &s->processes[row->item] : NULL;
-}
-
 /* The heaviest first; as they came between equals. */
 static int by_weight(const void *left, const void *right)
 {
@@ -30,78 +25,149 @@ static int by_weight(const void *left, const void *right)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-int processes_rows(struct view_scratch *w, const struct sibling *item)
+/* Weights of processes, then of threads: by their items. 0 or -ENOMEM. */
+static int add_weights(struct view_scratch *w)
 {
 	const struct snapshot *s = w->snapshot;
+	size_t nr = (size_t)s->nr_processes + s->nr_threads;
 
-	(void)item; /* nothing is below a process */
-	if (vec_reserve(&w->self, &w->cap_self, s->nr_processes, UINT32_MAX) < 0)
+	if (vec_reserve(&w->self, &w->cap_self, nr, UINT32_MAX) < 0)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < s->nr_processes; i++)
+	for (size_t i = 0; i < nr; i++)
 		w->self[i] = 0;
-	for (uint32_t i = 0; i < s->nr_shares; i++)
+	for (uint32_t i = 0; i < s->nr_shares; i++) {
 		w->self[s->shares[i].process] += s->shares[i].weight;
-	for (uint32_t i = 0; i < s->nr_processes; i++)
-		if (w->self[i] > 0 && w->self[i] >= w->min_total &&
-		    rows_add_sibling(
-			    w, (struct sibling){.key = hash_u64(KEY_SEED ^ s->processes[i].index),
-						.self = w->self[i],
-						.total = w->self[i],
-						.func = SNAPSHOT_NONE,
-						.first = i}) < 0)
-			return -ENOMEM;
-	if (w->nr_siblings > 1)
-		qsort(w->siblings, w->nr_siblings, sizeof(*w->siblings), by_weight);
+		w->self[s->nr_processes + s->shares[i].thread] += s->shares[i].weight;
+	}
 	return 0;
 }
 
-void processes_name(const struct snap_process *process, char *out, size_t size)
+/* Of a process whose only thread is its first one there is nothing to tell. */
+static bool has_threads(const struct view_scratch *w, uint32_t process)
 {
-	snprintf(out, size, "%s %" PRId32, process->comm, process->pid);
+	const struct snapshot *s = w->snapshot;
+	const struct snap_process *p = &s->processes[process];
+	uint32_t nr = 0;
+
+	for (uint32_t i = p->first_thread; i < p->first_thread + p->nr_threads; i++)
+		if (w->self[s->nr_processes + i] > 0)
+			nr += s->threads[i].tid == p->pid ? 1 : 2;
+	return nr > 1;
+}
+
+static int add_item(struct view_scratch *w, uint64_t key, uint32_t item, bool has_children)
+{
+	uint64_t weight = w->self[item];
+
+	if (weight == 0 || weight < w->min_total)
+		return 0;
+	return rows_add_sibling(w, (struct sibling){.key = key,
+						    .self = weight,
+						    .total = weight,
+						    .func = SNAPSHOT_NONE,
+						    .first = item,
+						    .has_children = has_children});
+}
+
+int processes_rows(struct view_scratch *w, const struct sibling *item)
+{
+	const struct snapshot *s = w->snapshot;
+	uint32_t first = item ? s->processes[item->first].first_thread : 0;
+	uint32_t nr = item ? s->processes[item->first].nr_threads : s->nr_processes;
+	size_t nr_before = w->nr_siblings;
+	int r = item ? 0 : add_weights(w);
+
+	for (uint32_t i = first; i < first + nr && r == 0; i++)
+		r = item ? add_item(w, hash_u64(item->key + (uint32_t)s->threads[i].tid),
+				    s->nr_processes + i, false)
+			 : add_item(w, hash_u64(KEY_SEED ^ s->processes[i].index), i,
+				    has_threads(w, i));
+	if (w->nr_siblings > nr_before + 1)
+		qsort(w->siblings + nr_before, w->nr_siblings - nr_before, sizeof(*w->siblings),
+		      by_weight);
+	return r;
+}
+
+const struct snap_thread *view_thread(const struct snapshot *s, const struct view_row *row)
+{
+	uint32_t thread = row->item - s->nr_processes;
+
+	return row->item >= s->nr_processes && thread < s->nr_threads ? &s->threads[thread] : NULL;
+}
+
+const struct snap_process *view_process(const struct snapshot *s, const struct view_row *row)
+{
+	const struct snap_thread *thread = view_thread(s, row);
+	uint32_t process = thread ? thread->process : row->item;
+
+	return process < s->nr_processes ? &s->processes[process] : NULL;
+}
+
+static void put_name(const struct snap_process *process, const struct snap_thread *thread,
+		     char *out, size_t size)
+{
+	if (!thread)
+		snprintf(out, size, "%s %" PRId32, process->comm, process->pid);
+	else if (thread->tid)
+		snprintf(out, size, "%s %" PRId32, thread->comm, thread->tid);
+	else
+		rows_text("threads that are not told apart", out, size);
 }
 
 /* Of a snapshot that is narrowed it is not known how many of the stacks are left. */
-static void put_note(const struct snapshot *s, const struct snap_process *process, char *out,
-		     size_t size)
+static void put_note(const struct snapshot *s, uint32_t nr_user_stacks, uint32_t nr_complete,
+		     char *out, size_t size)
 {
 	char share[16];
 
 	if (s->narrowed[0])
 		return;
-	if (process->nr_user_stacks == 0) {
+	if (nr_user_stacks == 0) {
 		rows_text("no user stacks", out, size);
 		return;
 	}
-	rows_percent(process->nr_complete, process->nr_user_stacks, share, sizeof(share));
-	snprintf(out, size, "%s%% of %" PRIu32 " user stacks complete", share,
-		 process->nr_user_stacks);
+	rows_percent(nr_complete, nr_user_stacks, share, sizeof(share));
+	snprintf(out, size, "%s%% of %" PRIu32 " user stacks complete", share, nr_user_stacks);
+}
+
+/* How many threads of a process have samples; of a narrowed snapshot some may have none that are left. */
+static void put_threads(const struct snapshot *s, const struct snap_process *process, char *out,
+			size_t size)
+{
+	if (!s->narrowed[0])
+		snprintf(out, size, "%" PRIu32, process->nr_threads);
 }
 
 void processes_cell(const struct view *view, const struct snapshot *s, const struct view_row *row,
 		    enum view_column column, char *out, size_t size)
 {
-	const struct snap_process *process = process_of(s, row);
+	const struct snap_process *process = view_process(s, row);
+	const struct snap_thread *thread = view_thread(s, row);
 
 	if (!process)
 		return;
 	if (column == COLUMN_SELF)
 		rows_percent(row->self, view->total, out, size);
 	else if (column == COLUMN_FUNCTION)
-		processes_name(process, out, size);
-	else if (column == COLUMN_CONTAINER)
-		rows_text(snapshot_container(s, process), out, size);
+		put_name(process, thread, out, size);
+	else if (column == COLUMN_NOTE && thread)
+		put_note(s, thread->nr_user_stacks, thread->nr_complete, out, size);
 	else if (column == COLUMN_NOTE)
-		put_note(s, process, out, size);
+		put_note(s, process->nr_user_stacks, process->nr_complete, out, size);
+	else if (column == COLUMN_THREADS && !thread)
+		put_threads(s, process, out, size);
+	else if (column == COLUMN_CONTAINER && !thread)
+		rows_text(snapshot_container(s, process), out, size);
 }
 
 bool processes_matches(const struct snapshot *s, const struct view_row *row,
 		       const struct pattern *pattern)
 {
-	const struct snap_process *process = process_of(s, row);
+	const struct snap_process *process = view_process(s, row);
 	char name[128];
 
 	if (!process)
 		return false;
-	processes_name(process, name, sizeof(name));
+	put_name(process, view_thread(s, row), name, sizeof(name));
 	return pattern_finds(pattern, name);
 }

@@ -55,6 +55,7 @@ struct view_spec {
 	/* Add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
 	int (*rows)(struct view_scratch *w, const struct sibling *item);
 	bool is_code;		    /* guides of its rows are those of jumps */
+	bool is_lines;		    /* what is below a heading has no guides */
 	const char *function_title; /* of the function's column; NULL: that of view_columns */
 	/* What is known once all rows are there; NULL: nothing. */
 	void (*finish)(struct view *view, const struct snapshot *snapshot);

@@ -17,7 +17,8 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 				       1u << COLUMN_CHANGE | 1u << COLUMN_ERROR |
 				       1u << COLUMN_SAMPLES | 1u << COLUMN_FUNCTION |
 				       1u << COLUMN_OBJECT | 1u << COLUMN_LINE |
-				       1u << COLUMN_PROCESSES | 1u << COLUMN_CONTAINER,
+				       1u << COLUMN_PROCESSES | 1u << COLUMN_THREADS |
+				       1u << COLUMN_CONTAINER,
 			    .function_width_min = 20,
 			    .totals_overlap = true,
 			    .rows = rows_functions},
@@ -47,7 +48,8 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 	[VIEW_PROCESSES] = {.name = "processes",
 			    .title = "Processes",
 			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_FUNCTION |
-				       1u << COLUMN_CONTAINER | 1u << COLUMN_NOTE,
+				       1u << COLUMN_THREADS | 1u << COLUMN_CONTAINER |
+				       1u << COLUMN_NOTE,
 			    .keeps = 1u << COLUMN_CONTAINER,
 			    .function_width_min = 20,
 			    .in_order = true,
@@ -62,6 +64,7 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 			 .function_width_min = 20,
 			 .opens_hot = true,
 			 .in_order = true,
+			 .is_lines = true,
 			 .rows = health_rows,
 			 .cell = health_cell,
 			 .matches = health_matches},

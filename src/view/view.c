@@ -277,6 +277,7 @@ static struct view_row row_of(const struct view_scratch *w, const struct level *
 		.trend = item->trend,
 		.item = w->spec->in_order ? item->first : 0,
 		.is_code = w->spec->is_code,
+		.is_line = w->spec->is_lines && !item->has_children,
 		.depth = level->depth,
 		.level = (uint32_t)w->nr_levels - 1,
 		.has_children = item->has_children,

@@ -113,9 +113,10 @@ struct view_row {
 	/* is_last: no sibling follows at this depth */
 	bool has_children, is_open, is_chain, is_last;
 	uint64_t guides; /* bit n: at indent n (< 64) a line goes on downward */
-	/* health: which line it is (health.c); processes: which one; annotate: which instruction, remark or heading */
+	/* health: which line it is (health.c); processes: view_process(), view_thread(); annotate: which instruction, remark or heading */
 	uint32_t item;
 	bool is_code;	     /* annotate: guides are those of jumps */
+	bool is_line;	     /* health: no guide leads to it */
 	uint32_t file, line; /* text of the snapshot; 0: not known, or several */
 	uint32_t repeats;    /* of its cycle of calls, at most; 0: once */
 	struct view_change change;
@@ -154,6 +155,12 @@ int64_t view_find_key(const struct view *view, uint64_t key);
 int64_t view_search(const struct view *view, const struct snapshot *snapshot, uint32_t from,
 		    const char *text, bool backward);
 
+/* Of a row of processes: its process, or that of its thread. NULL: it is of another view. */
+const struct snap_process *view_process(const struct snapshot *snapshot,
+					const struct view_row *row);
+/* Its thread; NULL: it is a process. */
+const struct snap_thread *view_thread(const struct snapshot *snapshot, const struct view_row *row);
+
 /* --- columns: one table for screen, text and manual --- */
 
 enum view_column {
@@ -170,6 +177,7 @@ enum view_column {
 	COLUMN_OBJECT,
 	COLUMN_LINE, /* of a function where it is written, of a tree's row where in it; while inlining is shown */
 	COLUMN_PROCESSES,
+	COLUMN_THREADS, /* that have samples: of a function those with a stack through it */
 	COLUMN_CONTAINER,
 	COLUMN_NOTE, /* and a remark, which takes what the name leaves */
 	COLUMN_COUNT
@@ -201,7 +209,7 @@ uint32_t view_columns_usual(const struct snapshot *snapshot, int width);
  * is shown where rows are functions. "": 0, the usual ones. Returns 0, or -EINVAL: one is none of VIEW_COLUMNS_NAMES.
  */
 #define VIEW_COLUMNS_NAMES \
-	"self, trend, total, error, change, samples, object, line, procs, container"
+	"self, trend, total, error, change, samples, object, line, procs, threads, container"
 int view_columns_parse(const char *names, uint32_t *ret);
 /* The names of those in SET, of 0 those of the usual ones; what view_columns_parse() takes. Returns OUT. */
 const char *view_columns_list(uint32_t set, char *out, size_t size);

@@ -277,6 +277,7 @@ static void take_sample(struct bench *b, const struct record *record)
 	b->added += profile_add(b->profile,
 				&(struct profile_sample){.time_ns = record->time_ns,
 							 .process = process->index,
+							 .tid = record->tid,
 							 .weight = s->period,
 							 .mode = STACK_MODE_DWARF,
 							 .end = result.end},

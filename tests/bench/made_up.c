@@ -50,12 +50,19 @@ static void add_funcs(struct snapshot *s)
 	}
 }
 
+/* Each process has one thread. */
+static struct snap_share share(uint32_t process, uint32_t node)
+{
+	return (struct snap_share){
+		.process = process, .thread = process, .node = node, .weight = below(100)};
+}
+
 /* Callers before their callees, deep where the last nodes go on, each of one process or of two. */
 static struct snapshot *make(uint32_t nr_nodes)
 {
 	struct snapshot *s = snapshot_new(FUNCS, nr_nodes, 1 + FUNCS * 2 * NAME_BYTES);
 
-	if (!s || snapshot_add_shares(s, PROCESSES, 2 * nr_nodes) < 0)
+	if (!s || snapshot_add_shares(s, PROCESSES, PROCESSES, 2 * nr_nodes) < 0)
 		return snapshot_free(s);
 	seed = 7;
 	add_funcs(s);
@@ -63,6 +70,9 @@ static struct snapshot *make(uint32_t nr_nodes)
 		s->processes[i].index = i;
 		s->processes[i].pid = (int32_t)(1000 + i);
 		snprintf(s->processes[i].comm, sizeof(s->processes[i].comm), "worker-%u", i);
+		s->processes[i].first_thread = s->threads[i].process = i;
+		s->processes[i].nr_threads = 1;
+		s->threads[i].tid = s->processes[i].pid;
 	}
 	s->nodes[0] = (struct snap_node){.key = 1, .parent = SNAPSHOT_NONE, .func = SNAPSHOT_NONE};
 	for (uint32_t i = 1; i < nr_nodes; i++) {
@@ -73,12 +83,9 @@ static struct snapshot *make(uint32_t nr_nodes)
 			.parent = below(50) ? parent : 0,
 			.func = below(FUNCS),
 		};
-		s->shares[2 * i] = (struct snap_share){
-			.process = i / NODES_EACH % PROCESSES, .node = i, .weight = below(100)};
-		s->shares[2 * i + 1] = (struct snap_share){
-			.process = below(4) ? i / NODES_EACH % PROCESSES : below(PROCESSES),
-			.node = i,
-			.weight = below(100)};
+		s->shares[2 * i] = share(i / NODES_EACH % PROCESSES, i);
+		s->shares[2 * i + 1] =
+			share(below(4) ? i / NODES_EACH % PROCESSES : below(PROCESSES), i);
 	}
 	return s;
 }
