@@ -538,7 +538,7 @@ static void the_loader_is_confined(void **state)
 	assert_int_equal(status_field(f->spawner.pid, "NoNewPrivs"), 1);
 	assert_limit(f->spawner.pid, "Max file size", "0");
 	assert_limit(f->spawner.pid, "Max core file size", "0");
-	assert_limit(f->spawner.pid, "Max open files", "16");
+	assert_limit(f->spawner.pid, "Max open files", "28");
 #ifndef SANITIZED
 	assert_limit(f->spawner.pid, "Max address space", "1073741824");
 	assert_limit(f->spawner.pid, "Max processes", "0");
