@@ -187,6 +187,7 @@ int helpers_new(struct engine *engine)
 	engine->loader = loader_client_new(&spawner);
 	if (!engine->loader)
 		return -ENOMEM;
+	loader_client_start(engine->loader, now_ns());
 	config.loader = engine->loader;
 	if (engine->recorded)
 		config.recording = &engine->recorded->resolve;

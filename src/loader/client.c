@@ -683,6 +683,13 @@ static void send_next(struct loader_client *c)
 	deadline_begin(c);
 }
 
+void loader_client_start(struct loader_client *c, uint64_t time_ns)
+{
+	c->time_ns = time_ns;
+	if (c->pid == 0)
+		loader_start(c);
+}
+
 void loader_tick(struct loader_client *c, uint64_t time_ns)
 {
 	bool has_work = c->waiting.first;

@@ -148,6 +148,8 @@ struct loader_reply {
 };
 
 struct loader_client *loader_client_new(const struct loader_spawner *spawner);
+/* Start the loader before there is work for it: a fork while the broker's threads are idle. */
+void loader_client_start(struct loader_client *client, uint64_t time_ns);
 struct loader_client *loader_client_free(struct loader_client *client); /* kills the loader */
 
 /*
