@@ -66,29 +66,6 @@ static void join(void)
 	chain_join(&self.space, ips, nr_ips, frames, UNWIND_FRAMES_MAX, &result);
 }
 
-/* Give the code all pieces that it wants, from this process. */
-static void read_code(void)
-{
-	uint64_t addrs[16];
-	uint32_t nr = unwind_code_next(self.space.code, 2 * NS_PER_SEC, addrs, ARRAY_SIZE(addrs));
-
-	for (uint32_t i = 0; i < nr; i++) {
-		static uint8_t bytes[CODE_PIECE_BYTES];
-		uint32_t pages = 0;
-
-		for (uint32_t page = 0; page < CODE_PIECE_PAGES; page++) {
-			uint64_t at = addrs[i] + page * CODE_PAGE_BYTES;
-
-			if (!unwind_map_of(&self.space, at))
-				continue;
-			memcpy(bytes + page * CODE_PAGE_BYTES, (const void *)(uintptr_t)at,
-			       CODE_PAGE_BYTES);
-			pages |= 1u << page;
-		}
-		unwind_code_put(self.space.code, addrs[i], bytes, pages);
-	}
-}
-
 static void same_as_whole(uint32_t from)
 {
 	for (uint32_t i = from; i < result.nr_frames; i++) {
@@ -120,7 +97,7 @@ static void who_left_the_stack_is_what_was_called(void **state)
 	assert_true(whole[2].pc - (uint64_t)(uintptr_t)middle < 4096); /* sanitizers make it long */
 	join();
 	assert_int_equal(result.end, STACK_END_PENDING);
-	read_code();
+	assert_true(self_bring_code(&self, self.space.code, 2 * NS_PER_SEC) > 0);
 	begin(2, 2);
 	join();
 	self.space.code = unwind_code_free(self.space.code);

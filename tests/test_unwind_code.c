@@ -564,29 +564,6 @@ struct agreement {
 	uint32_t nr, same, different;
 };
 
-static void bring_own(struct unwind_code *code)
-{
-	uint64_t addrs[8];
-	uint32_t nr = unwind_code_next(code, 2 * SEC, addrs, ARRAY_SIZE(addrs));
-
-	assert_true(nr > 0);
-	for (uint32_t i = 0; i < nr; i++) {
-		static uint8_t bytes[CODE_PIECE_BYTES];
-		uint32_t pages = 0;
-
-		for (uint32_t page = 0; page < CODE_PIECE_PAGES; page++) {
-			uint64_t at = addrs[i] + page * CODE_PAGE_BYTES;
-
-			if (!unwind_map_of(&self.space, at))
-				continue;
-			memcpy(bytes + page * CODE_PAGE_BYTES, (const void *)(uintptr_t)at,
-			       CODE_PAGE_BYTES);
-			pages |= 1u << page;
-		}
-		unwind_code_put(code, addrs[i], bytes, pages);
-	}
-}
-
 /* At PC, whose rule by CFI is RULE: does the code say the same of where the return address is? */
 static void compare_at(struct unwind_code *code, uint64_t pc, bool is_exact,
 		       const struct table_rule *rule, struct agreement *sum)
@@ -598,7 +575,7 @@ static void compare_at(struct unwind_code *code, uint64_t pc, bool is_exact,
 		return;
 	budget.insns_left = 1u << 20;
 	while ((answer = code_rule_at(code, &self.space, pc, is_exact, &by_code)) == CODE_PENDING)
-		bring_own(code);
+		assert_true(self_bring_code(&self, code, 2 * SEC) > 0);
 	sum->nr++;
 	if (answer != CODE_YES || by_code.ra.base != CODE_SP || by_code.ra.nr_loads > 0)
 		return;

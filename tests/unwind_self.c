@@ -115,6 +115,29 @@ bool self_load(struct self *self, bool with_calls)
 	return self_load_of(self, getpid(), with_calls);
 }
 
+uint32_t self_bring_code(struct self *self, struct unwind_code *code, uint64_t time_ns)
+{
+	uint64_t addrs[16];
+	uint32_t nr = unwind_code_next(code, time_ns, addrs, ARRAY_SIZE(addrs));
+
+	for (uint32_t i = 0; i < nr; i++) {
+		static uint8_t bytes[CODE_PIECE_BYTES];
+		uint32_t pages = 0;
+
+		for (uint32_t page = 0; page < CODE_PIECE_PAGES; page++) {
+			uint64_t at = addrs[i] + page * CODE_PAGE_BYTES;
+
+			if (!unwind_map_of(&self->space, at))
+				continue;
+			memcpy(bytes + page * CODE_PAGE_BYTES, (const void *)(uintptr_t)at,
+			       CODE_PAGE_BYTES);
+			pages |= 1u << page;
+		}
+		unwind_code_put(code, addrs[i], bytes, pages);
+	}
+	return nr;
+}
+
 void self_unload(struct self *self)
 {
 	for (size_t i = 0; i < SELF_MAPS_MAX; i++) {

@@ -6,6 +6,7 @@
 #ifndef ST_TESTS_UNWIND_SELF_H
 #define ST_TESTS_UNWIND_SELF_H
 
+#include "unwind/code.h"
 #include "unwind/unwind.h"
 
 #include <stdbool.h>
@@ -32,6 +33,9 @@ bool self_load(struct self *self, bool with_calls);
 bool self_load_of(struct self *self, pid_t pid, bool with_calls);
 void self_unload(struct self *self);
 struct unwind_module *self_module_of(struct self *self, const void *pc);
+
+/* Read the pieces that CODE wants at TIME_NS from this process. Returns how many. */
+uint32_t self_bring_code(struct self *self, struct unwind_code *code, uint64_t time_ns);
 
 /* What a sample has, and what libgcc's unwinder says about the same moment. */
 struct shot {

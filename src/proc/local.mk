@@ -33,6 +33,11 @@ tests_test_proc_follow_SOURCES = tests/test_proc_follow.c tests/proc_util.h
 tests_test_proc_follow_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_proc_follow_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/test_proc_threads
+tests_test_proc_threads_SOURCES = tests/test_proc_threads.c tests/proc_util.h
+tests_test_proc_threads_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_proc_threads_LDADD = $(LINK_PROC) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/test_proc_requests
 tests_test_proc_requests_SOURCES = tests/test_proc_requests.c tests/proc_util.h \
 	tests/unwind_elf.c tests/unwind_elf.h
