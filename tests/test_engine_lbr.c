@@ -121,7 +121,7 @@ static const struct process *next_sample(struct stack_input *ret_input)
 	const struct process *process;
 
 	reorder_begin(drain.reorder);
-	assert_int_equal(drain_rings(&drain, &list), 1);
+	assert_int_equal(drain_rings(&drain, &list, UINT64_MAX), 1);
 	reorder_open(drain.reorder, UINT64_MAX);
 	assert_true(reorder_next(drain.reorder, &reordered));
 	assert_int_equal(record_decode(&drain.formats[reordered.format], reordered.raw,

@@ -353,13 +353,11 @@ static void huge_counts_are_refused(void **state)
 
 /* --- registers and stack --- */
 
-static int decode_stack(uint64_t abi, uint64_t size, size_t data, uint64_t dyn, bool is_trimmed,
-			struct record *ret)
+static int decode_stack(uint64_t abi, uint64_t size, size_t data, uint64_t dyn, struct record *ret)
 {
 	struct record_format format = {
 		.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 		.regs_user_mask = REGS_MASK,
-		.stack_is_trimmed = is_trimmed,
 		.mode = STACK_MODE_DWARF,
 	};
 	static struct bytes b;
@@ -383,19 +381,19 @@ static void registers_by_abi(void **state)
 	struct record record;
 
 	(void)state;
-	assert_int_equal(decode_stack(PERF_SAMPLE_REGS_ABI_64, 64, 64, 64, false, &record), 0);
+	assert_int_equal(decode_stack(PERF_SAMPLE_REGS_ABI_64, 64, 64, 64, &record), 0);
 	assert_int_equal(record.sample.abi, RECORD_ABI_64);
 	assert_int_equal(record.sample.regs_mask, REGS_MASK);
 	assert_int_equal(record.sample.mode, STACK_MODE_DWARF);
-	assert_int_equal(decode_stack(PERF_SAMPLE_REGS_ABI_32, 64, 64, 64, false, &record), 0);
+	assert_int_equal(decode_stack(PERF_SAMPLE_REGS_ABI_32, 64, 64, 64, &record), 0);
 	assert_int_equal(record.sample.abi, RECORD_ABI_32);
 	assert_non_null(record.sample.regs);
 	/* No registers: none follow, and a stack may still come (it does not, but must not be read). */
-	assert_int_equal(decode_stack(PERF_SAMPLE_REGS_ABI_NONE, 0, 0, 0, false, &record), 0);
+	assert_int_equal(decode_stack(PERF_SAMPLE_REGS_ABI_NONE, 0, 0, 0, &record), 0);
 	assert_int_equal(record.sample.abi, RECORD_ABI_NONE);
 	assert_null(record.sample.regs);
 	assert_int_equal(record.sample.regs_mask, 0);
-	assert_int_equal(decode_stack(3, 64, 64, 64, false, &record), -EBADMSG);
+	assert_int_equal(decode_stack(3, 64, 64, 64, &record), -EBADMSG);
 }
 
 static void stack_by_size_and_dyn_size(void **state)
@@ -405,49 +403,26 @@ static void stack_by_size_and_dyn_size(void **state)
 
 	(void)state;
 	/* size 0: no dyn_size follows. */
-	assert_int_equal(decode_stack(abi, 0, 0, 0, false, &record), 0);
+	assert_int_equal(decode_stack(abi, 0, 0, 0, &record), 0);
 	assert_null(record.sample.stack);
 	assert_int_equal(record.sample.stack_bytes, 0);
 	/* Nothing of it could be copied. */
-	assert_int_equal(decode_stack(abi, 128, 128, 0, false, &record), 0);
+	assert_int_equal(decode_stack(abi, 128, 128, 0, &record), 0);
 	assert_int_equal(record.sample.stack_bytes, 0);
 	assert_int_equal(record.sample.stack_bytes_reserved, 128);
 	/* The stack ends before the copy does. */
-	assert_int_equal(decode_stack(abi, 128, 128, 100, false, &record), 0);
+	assert_int_equal(decode_stack(abi, 128, 128, 100, &record), 0);
 	assert_int_equal(record.sample.stack_bytes, 100);
 	assert_int_equal(record.sample.stack_bytes_reserved, 128);
 	/* The copy is full. */
-	assert_int_equal(decode_stack(abi, 128, 128, 128, false, &record), 0);
+	assert_int_equal(decode_stack(abi, 128, 128, 128, &record), 0);
 	assert_int_equal(record.sample.stack_bytes, 128);
 	/* More than there is room for is not believed. */
-	assert_int_equal(decode_stack(abi, 128, 128, 5000, false, &record), 0);
+	assert_int_equal(decode_stack(abi, 128, 128, 5000, &record), 0);
 	assert_int_equal(record.sample.stack_bytes, 128);
 	/* A size past the record's end. */
-	assert_int_equal(decode_stack(abi, 136, 128, 128, false, &record), -EBADMSG);
-	assert_int_equal(decode_stack(abi, UINT64_MAX, 128, 128, false, &record), -EBADMSG);
-}
-
-/* The source cut the record short but left size and dyn_size as the kernel wrote them. */
-static void trimmed_stacks(void **state)
-{
-	const uint64_t abi = PERF_SAMPLE_REGS_ABI_64;
-	struct record record;
-
-	(void)state;
-	assert_int_equal(decode_stack(abi, 16384, 104, 100, true, &record), 0);
-	assert_int_equal(record.sample.stack_bytes, 100);
-	assert_int_equal(record.sample.stack_bytes_reserved, 16384);
-	assert_int_equal(record.sample.stack[99], 0x57);
-	assert_int_equal(decode_stack(abi, 16384, 0, 0, true, &record), 0);
-	assert_int_equal(record.sample.stack_bytes, 0);
-	/* dyn_size past what is there: only what is there. */
-	assert_int_equal(decode_stack(abi, 16384, 104, 16384, true, &record), 0);
-	assert_int_equal(record.sample.stack_bytes, 104);
-	/* A record that was not worth trimming. */
-	assert_int_equal(decode_stack(abi, 128, 128, 128, true, &record), 0);
-	assert_int_equal(record.sample.stack_bytes, 128);
-	assert_int_equal(decode_stack(abi, 0, 0, 0, true, &record), 0);
-	assert_int_equal(record.sample.stack_bytes, 0);
+	assert_int_equal(decode_stack(abi, 136, 128, 128, &record), -EBADMSG);
+	assert_int_equal(decode_stack(abi, UINT64_MAX, 128, 128, &record), -EBADMSG);
 }
 
 /* --- other records --- */
@@ -841,7 +816,6 @@ int main(void)
 		cmocka_unit_test(huge_counts_are_refused),
 		cmocka_unit_test(registers_by_abi),
 		cmocka_unit_test(stack_by_size_and_dyn_size),
-		cmocka_unit_test(trimmed_stacks),
 		cmocka_unit_test(trailers_of_every_combination),
 		cmocka_unit_test(mappings),
 		cmocka_unit_test(mappings_with_a_short_build_id),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * From a ring to the reorder, on rings in plain memory: records that wrap at
- * every place, sizes that lie, stacks that are not worth copying, a full reorder buffer.
+ * From a ring to the reorder buffer, on rings in plain memory: records that wrap at
+ * every place, sizes that lie, samples that stay where they lie, a full reorder buffer.
  */
 #include "config.h"
 
@@ -36,6 +36,7 @@ struct world {
 	struct drain drain;
 	struct event_list list;
 	struct event_ring ring;
+	const uint8_t *raw; /* where the last record lay that was handed out */
 };
 
 static void world_init(struct world *world, uint64_t start, enum drain_format format,
@@ -63,7 +64,6 @@ static void world_init(struct world *world, uint64_t start, enum drain_format fo
 	world->drain.reorder = reorder_new(buffer_bytes, 0);
 	attr_sampling(&config, 1, &attr);
 	attr_format(&attr, config.mode, &world->drain.formats[DRAIN_SAMPLES]);
-	world->drain.formats[DRAIN_SAMPLES].stack_is_trimmed = true;
 	attr_sideband(&ATTR_FEATURES_ALL, false, &attr);
 	attr_format(&attr, STACK_MODE_FP, &world->drain.formats[DRAIN_SIDEBAND]);
 }
@@ -73,23 +73,40 @@ static void world_done(struct world *world)
 	reorder_free(world->drain.reorder);
 }
 
-static int drain(struct world *world)
+static int drain_until(struct world *world, uint64_t horizon_ns)
 {
 	int nr;
 
 	reorder_begin(world->drain.reorder);
-	nr = drain_rings(&world->drain, &world->list);
-	reorder_open(world->drain.reorder, UINT64_MAX);
-	assert_int_equal(page.data_tail, world->ring.ring.tail);
+	nr = drain_rings(&world->drain, &world->list, horizon_ns);
+	reorder_open(world->drain.reorder, horizon_ns);
 	return nr;
+}
+
+static int drain(struct world *world)
+{
+	return drain_until(world, UINT64_MAX);
+}
+
+/* The end of a round of which the records do not matter. */
+static void drop(struct world *world)
+{
+	struct reordered reordered;
+
+	while (reorder_next(world->drain.reorder, &reordered))
+		;
+	drain_release(&world->list);
 }
 
 static bool next(struct world *world, struct record *ret)
 {
 	struct reordered reordered;
 
-	if (!reorder_next(world->drain.reorder, &reordered))
+	if (!reorder_next(world->drain.reorder, &reordered)) {
+		drain_release(&world->list);
 		return false;
+	}
+	world->raw = reordered.raw;
 	assert_int_equal((uintptr_t)reordered.raw % 8, 0);
 	assert_int_equal(record_decode(&world->drain.formats[reordered.format], reordered.raw,
 				       reordered.bytes, ret),
@@ -213,88 +230,113 @@ static void records_wrap_at_every_place(void **state)
 	}
 }
 
-/* What the kernel did not write is not copied; what it did arrives, for each length. */
-static void stacks_are_trimmed_to_what_is_valid(void **state)
+/* A sample is read where the kernel has put it, and its space given back when the round is over, not before. */
+static void samples_stay_in_their_ring(void **state)
 {
-	static const uint64_t dyns[] = {0, 1, 7, 8, 9, 100, 16376, 16383, 16384, 16385, UINT64_MAX};
+	static const uint64_t dyns[] = {0, 1, 7, 8, 100, 8191, 8192, 8193, UINT64_MAX};
 	static struct bytes b;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(dyns); i++) {
-		uint64_t dyn = MIN(dyns[i], 16384ull);
 		struct world world;
 		struct record record;
 
-		world_init(&world, RING_BYTES - 512, DRAIN_SAMPLES, 1 << 20);
-		make_sample(&b, 1000, 3, 16384, dyns[i]);
+		world_init(&world, 512, DRAIN_SAMPLES, 4096); /* no room for a copy */
+		make_sample(&b, 1000, 3, 8192, dyns[i]);
 		ring_write(b.data, b.len);
-		assert_int_equal(drain(&world), 1);
+		ring_write(b.data, b.len);
+		assert_int_equal(drain(&world), 2);
 		assert_true(next(&world, &record));
-		check_stack(&record, 16384, dyn);
-		assert_in_range(world.drain.stats.bytes, dyn, dyn + 320);
+		assert_ptr_equal(world.raw, data + 512);
+		check_stack(&record, 8192, MIN(dyns[i], 8192ull));
+		assert_true(next(&world, &record));
+		assert_ptr_equal(world.raw, data + 512 + b.len);
+		assert_int_equal(page.data_tail, 512);
+		assert_false(next(&world, &record));
+		assert_int_equal(page.data_tail, page.data_head);
+		assert_int_equal(world.drain.stats.dropped, 0);
 		world_done(&world);
 	}
 }
 
-/* The copy of one sample of thread 11 with 8000 valid bytes of stack. */
-static uint32_t copied_bytes(struct world *world)
+/* What is younger than the horizon waits in its ring, and with it all that came behind it. */
+static void young_samples_wait_in_their_ring(void **state)
 {
+	static const uint64_t times_ns[] = {1000, 2001, 1500};
 	static struct bytes b;
+	struct world world;
 	struct record record;
 
-	make_sample(&b, 1000, 3, 16384, 8000);
-	ring_write(b.data, b.len);
-	assert_int_equal(drain(world), 1);
-	assert_true(next(world, &record));
-	assert_int_equal(record.tid, 11);
-	check_stack(&record, record.sample.stack_bytes_reserved, record.sample.stack_bytes);
-	/* Limited, it is as if no more had been asked for. */
-	assert_int_equal(record.sample.stack_bytes_reserved,
-			 record.sample.stack_bytes < 8000 ? record.sample.stack_bytes : 16384);
-	return record.sample.stack_bytes;
+	(void)state;
+	world_init(&world, RING_BYTES - 512, DRAIN_SAMPLES, 1 << 20);
+	for (size_t i = 0; i < ARRAY_SIZE(times_ns); i++) {
+		make_sample(&b, times_ns[i], 3, 128, 100);
+		ring_write(b.data, b.len);
+	}
+	assert_int_equal(drain_until(&world, 2000), 1);
+	assert_true(next(&world, &record));
+	assert_int_equal(record.time_ns, 1000);
+	assert_false(next(&world, &record));
+	assert_int_equal(page.data_tail, page.data_head - 2 * b.len);
+	assert_int_equal(drain_until(&world, 2001), 2);
+	assert_true(next(&world, &record));
+	assert_int_equal(record.time_ns, 1500);
+	assert_true(next(&world, &record));
+	assert_int_equal(record.time_ns, 2001);
+	assert_false(next(&world, &record));
+	assert_int_equal(page.data_tail, page.data_head);
+	world_done(&world);
 }
 
-/* Once a stack was read to its root, what lies above that is left in the ring. */
-static void stacks_are_limited_to_what_is_read(void **state)
+/* A time that cannot be holds up its own sample only, outside of the ring. */
+static void a_wrong_time_holds_up_nothing(void **state)
 {
 	static struct bytes b;
 	struct world world;
 	struct record record;
-	struct copy_limits *limits = &world.drain.copy_limits;
-	uint64_t sp = FIRST_REG + attr_sp_word;
+
+	(void)state;
+	world_init(&world, 0, DRAIN_SAMPLES, 1 << 20);
+	for (int i = 0; i < 2; i++) {
+		make_sample(&b, i == 0 ? UINT64_MAX : 1000, 3, 128, 100);
+		ring_write(b.data, b.len);
+	}
+	assert_int_equal(drain_until(&world, 2000), 2);
+	assert_true(next(&world, &record));
+	assert_int_equal(record.time_ns, 1000);
+	assert_false(next(&world, &record));
+	assert_int_equal(page.data_tail, page.data_head);
+	world_done(&world);
+}
+
+/* Between rounds everything leaves the ring, young or not, which may go away then. */
+static void samples_outlive_a_ring_that_is_emptied(void **state)
+{
+	static struct bytes b;
+	struct world world;
+	struct record record;
 
 	(void)state;
 	world_init(&world, RING_BYTES - 512, DRAIN_SAMPLES, 1 << 20);
-	assert_int_equal(copied_bytes(&world), 8000);
-	copy_limit_note(limits, 12, sp, sp + 2000); /* another thread */
-	assert_int_equal(copied_bytes(&world), 8000);
-	copy_limit_note(limits, 11, sp - 100, sp + 2000);
-	assert_int_equal(copied_bytes(&world), 2000 + COPY_LIMIT_SLACK_BYTES);
-	copy_limit_note(limits, 11, sp, sp + 1000); /* a smaller one inside of it */
-	assert_int_equal(copied_bytes(&world), 2000 + COPY_LIMIT_SLACK_BYTES);
-	copy_limit_note(limits, 11, sp + 2000, sp + 2504); /* that stack is left */
-	assert_int_equal(copied_bytes(&world), 2504 + COPY_LIMIT_SLACK_BYTES);
-	copy_limit_note(limits, 11, sp - 4000, sp - 1000); /* one below this */
-	assert_int_equal(copied_bytes(&world), 2504 + COPY_LIMIT_SLACK_BYTES);
-	world.drain.copy_limits.threads[11].end = sp;
-	assert_int_equal(copied_bytes(&world), 8000);
-	copy_limit_note(limits, 11, sp, sp + 7990);
-	assert_int_equal(copied_bytes(&world), 8000);
-	/* It did not reach its root for what was left out. */
-	copy_limit_note(limits, 11, sp, UINT64_MAX);
-	copy_limit_note(limits, 11, sp, sp + 2000);
-	assert_int_equal(copied_bytes(&world), 8000);
-	/* Another program has another stack. */
-	copy_limit_forget(limits, 11);
-	copy_limit_note(limits, 11, sp, sp + 2000);
-	assert_int_equal(copied_bytes(&world), 2000 + COPY_LIMIT_SLACK_BYTES);
-	make_comm(&b, 1000, PERF_RECORD_MISC_COMM_EXEC);
-	world.list.format = DRAIN_SIDEBAND;
-	ring_write(b.data, b.len);
-	assert_int_equal(drain(&world), 1);
-	assert_true(next(&world, &record));
-	world.list.format = DRAIN_SAMPLES;
-	assert_int_equal(copied_bytes(&world), 8000);
+	for (uint64_t time_ns = 1000; time_ns <= 3000; time_ns += 1000) {
+		make_sample(&b, time_ns, 3, 1024, 1000);
+		ring_write(b.data, b.len);
+		if (time_ns == 1000) {
+			assert_int_equal(drain_until(&world, 2500), 1);
+			assert_true(next(&world, &record));
+			assert_false(next(&world, &record));
+		}
+	}
+	assert_int_equal(drain_rings_out(&world.drain, &world.list), 2);
+	assert_int_equal(page.data_tail, page.data_head);
+	memset(data, 0xdb, sizeof(data));
+	for (uint64_t time_ns = 2000; time_ns <= 3000; time_ns += 1000) {
+		assert_int_equal(drain_until(&world, time_ns), 0);
+		assert_true(next(&world, &record));
+		assert_int_equal(record.time_ns, time_ns);
+		check_stack(&record, 1024, 1000);
+		assert_false(next(&world, &record));
+	}
 	world_done(&world);
 }
 
@@ -343,6 +385,7 @@ static void short_samples(void **state)
 		end_record(&b);
 		ring_write(b.data, b.len);
 		assert_int_equal(drain(&world), 1);
+		drop(&world);
 		assert_int_equal(page.data_tail, page.data_head);
 		world_done(&world);
 	}
@@ -366,8 +409,9 @@ static void bad_headers_resynchronise(void **state)
 		ring_write(b.data, b.len);
 		assert_int_equal(drain(&world), 1);
 		assert_int_equal(world.drain.stats.bad_records, 1);
-		assert_int_equal(page.data_tail, page.data_head);
 		assert_true(next(&world, &record));
+		assert_false(next(&world, &record));
+		assert_int_equal(page.data_tail, page.data_head);
 		make_comm(&b, 2000, 0);
 		ring_write(b.data, b.len);
 		assert_int_equal(drain(&world), 1);
@@ -386,10 +430,12 @@ static void a_head_beyond_the_ring_resynchronises(void **state)
 	page.data_head = RING_BYTES + 8;
 	assert_int_equal(drain(&world), 0);
 	assert_int_equal(world.drain.stats.bad_records, 1);
+	drop(&world);
 	assert_int_equal(page.data_tail, page.data_head);
 	page.data_head = 8; /* backwards */
 	assert_int_equal(drain(&world), 0);
 	assert_int_equal(world.drain.stats.bad_records, 2);
+	drop(&world);
 	assert_int_equal(page.data_tail, 8);
 	world_done(&world);
 }
@@ -442,8 +488,9 @@ static void a_full_stage_drops_samples_only(void **state)
 	make_sample(&b, 1000, 3, 512, 512);
 	for (int i = 0; i < 5; i++)
 		ring_write(b.data, b.len);
-	assert_int_equal(drain(&world), 5);
+	assert_int_equal(drain_rings_out(&world.drain, &world.list), 5);
 	assert_int_equal(world.drain.stats.dropped, 3);
+	assert_int_equal(drain(&world), 0);
 	while (next(&world, &record))
 		nr_seen++;
 	assert_int_equal(nr_seen, 2);
@@ -507,8 +554,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mappings_are_seen_before_they_are_taken),
 		cmocka_unit_test(records_wrap_at_every_place),
-		cmocka_unit_test(stacks_are_trimmed_to_what_is_valid),
-		cmocka_unit_test(stacks_are_limited_to_what_is_read),
+		cmocka_unit_test(samples_stay_in_their_ring),
+		cmocka_unit_test(young_samples_wait_in_their_ring),
+		cmocka_unit_test(a_wrong_time_holds_up_nothing),
+		cmocka_unit_test(samples_outlive_a_ring_that_is_emptied),
 		cmocka_unit_test(lying_sizes_inside_samples),
 		cmocka_unit_test(short_samples),
 		cmocka_unit_test(bad_headers_resynchronise),

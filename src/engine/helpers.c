@@ -150,7 +150,7 @@ static void waiting(void *context)
 {
 	struct engine *engine = context;
 
-	source_drain(engine->source, now_ns());
+	source_save(engine->source);
 }
 
 static const struct resolve_ops ops = {

@@ -37,7 +37,6 @@ static void count_sample(struct engine *engine, const struct record *record,
 	h->joined += made->is_joined;
 	if (stack_end_is_user(made->end))
 		h->user_stacks++;
-	h->stack_bytes += record->sample.stack_bytes;
 	h->stack_bytes_used += made->bytes_used;
 	if (record->cpu < CPUS_MAX)
 		engine->cost.cpu_samples[record->cpu]++;

@@ -12,11 +12,7 @@
 
 #include <sched.h>
 
-/*
- * A round begins with cold caches, so few of them are cheaper; but its samples
- * should stay in the cache between the copy out of the ring and the unwinding,
- * and the rings have to hold a round and a stall.
- */
+/* A round begins with cold caches, so few of them are cheaper; but the rings have to hold a round and a stall. */
 #define ROUND_NS	   (ENGINE_ROUND_MS * NS_PER_MSEC)
 #define RETRY_NS	   (NS_PER_SEC / 4)
 #define SAMPLES_MAX	   16384 /* until they are taken; half are those of 80 CPUs in 100 ms */
@@ -25,21 +21,6 @@
 #define STAGE_RECORD_EVERY 16 /* time one record in so many, to tell the stages apart */
 
 /* --- records --- */
-
-/* What the next copies of the thread's stack are needed for. */
-static void note_copy_limit(struct engine *engine, const struct record *record,
-			    const struct stack_input *input, const struct stack_made *made)
-{
-	const struct unwind_stack *stack = &input->stack;
-
-	if (stack->bytes == 0 || made->end == STACK_END_PENDING)
-		return;
-	if (made->end == STACK_END_ROOT)
-		source_limit_copy(engine->source, record->tid, stack->base,
-				  stack->base + made->bytes_used);
-	else if (stack->is_cut && stack->bytes < source_effective(engine->source)->stack_bytes)
-		source_limit_copy(engine->source, record->tid, stack->base, UINT64_MAX);
-}
 
 /* How much of its copy the stack needed. */
 static void note_need(struct engine *engine, const struct stack_input *input,
@@ -123,7 +104,6 @@ static void take_sample(struct engine *engine, const struct record *record,
 		return;
 	stack_input_of(&engine->stacks, process, record, &input);
 	stack_path(&engine->stacks, process, &input, &made);
-	note_copy_limit(engine, record, &input, &made);
 	note_need(engine, &input, &made);
 	user_chain_note(&engine->user_chain, made.end == STACK_END_ALTSTACK, made.is_joined);
 	if (ret_unwound_ns)
@@ -266,7 +246,7 @@ static void once_a_second(struct engine *engine, uint64_t time_ns)
 	containers_look(engine);
 }
 
-/* Copy out what has come and work on it. */
+/* Work on what has come. */
 static void round_once(struct engine *engine, uint64_t time_ns)
 {
 	codes_refill(engine->stacks.codes);

@@ -199,7 +199,6 @@ struct health {
 	uint64_t maps_skipped;	/* changes of mappings beyond what is followed in a second */
 
 	uint64_t stack_bytes_written; /* bytes of user stack that the kernel put into the rings */
-	uint64_t stack_bytes;	      /* of those: copied out of them */
 	uint64_t stack_bytes_used;    /* of those: read by the unwinder */
 	/* The last sizes of the stack copy, the oldest first; how many there have been. */
 	struct health_size sizes[HEALTH_SIZES_MAX];

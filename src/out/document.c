@@ -295,7 +295,6 @@ static void put_cost(struct json *json, const struct health *h)
 	json_close(json, '}');
 	json_u64(json, "rss_bytes", h->rss_bytes);
 	json_u64(json, "stack_bytes_written", h->stack_bytes_written);
-	json_u64(json, "stack_bytes_copied", h->stack_bytes);
 	json_u64(json, "stack_bytes_used", h->stack_bytes_used);
 	json_u64(json, "tables_bytes", h->tables_bytes);
 	json_u64(json, "tables_rows", h->tables_rows);

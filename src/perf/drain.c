@@ -5,12 +5,14 @@
 #include "src/perf/drain.h"
 
 #include "src/base/util.h"
-#include "src/perf/sample.h"
 
 #include <assert.h>
 
-#define PEEK_BYTES_MAX 8192	   /* of a mapping: its path has at most 4096 */
-#define RELEASE_BYTES  (64u << 10) /* a ring's space is given back in pieces of this */
+#define PEEK_BYTES_MAX 8192	  /* of a mapping: its path has at most 4096 */
+#define YOUNG_NS_MAX   NS_PER_SEC /* a time that is further ahead is wrong: nothing waits for it */
+
+/* header, IDENTIFIER, IP, TID, TIME: see attr.c. */
+#define SAMPLE_TIME_OFF (sizeof(struct perf_event_header) + 3 * sizeof(uint64_t))
 
 static struct source_cpu *drain_cpu_of(struct drain *drain, const struct event_ring *ring)
 {
@@ -44,33 +46,28 @@ static void account(struct drain *drain, struct event_ring *ring, bool is_sideba
 		break;
 	case RECORD_COMM:
 		drain->exec_seen |= record->comm.is_exec;
-		if (record->comm.is_exec)
-			copy_limit_forget(&drain->copy_limits, record->tid);
 		break;
 	default:
 		break;
 	}
 }
 
-static void take_sample(struct drain *drain, const struct event_ring *from, uint8_t format,
-			uint64_t pos, uint32_t size)
+/* Leave the sample where it is, or (it wraps, or must not stay) copy it. */
+static void take_sample(struct drain *drain, const struct ring *ring, uint8_t format, uint64_t pos,
+			uint32_t size, uint64_t time_ns, bool is_copied)
 {
-	struct sample_extent extent = sample_measure(&from->ring, pos, size,
-						     &drain->formats[format], &drain->copy_limits);
-	uint32_t bytes = sample_copy_bytes(&extent);
-	uint8_t *room = reorder_room(drain->reorder, bytes, true);
+	const uint8_t *raw = is_copied ? NULL : ring_in_place(ring, pos, size);
+	uint8_t *room;
 
-	/* While this one is copied, where the next one is looked at first, which is mostly as large. */
-	ring_prefetch(&from->ring, pos + size);
-	ring_prefetch(&from->ring, pos + 2ull * size - sizeof(uint64_t));
+	if (raw && reorder_add_in_place(drain->reorder, time_ns, raw, size, format) == 0)
+		return;
+	room = reorder_room(drain->reorder, size, true);
 	if (!room) {
 		drain->stats.dropped++;
 		return;
 	}
-	sample_copy(&from->ring, pos, size, &extent, room);
-	reorder_add(drain->reorder, extent.time_ns, bytes, format, true);
-	drain->stats.bytes += bytes;
-	drain->stats.stack_bytes += extent.stack_bytes;
+	ring_copy(ring, pos, room, size);
+	reorder_add(drain->reorder, time_ns, size, format, true);
 }
 
 /* Returns false when there is no room: the record has to stay in its ring. */
@@ -83,7 +80,6 @@ static bool take_other(struct drain *drain, struct event_ring *from, uint8_t for
 	if (!room)
 		return false;
 	ring_copy(&from->ring, pos, room, size);
-	drain->stats.bytes += size;
 	if (record_decode(&drain->formats[format], room, size, &record) < 0) {
 		drain->stats.bad_records++;
 		return true;
@@ -93,25 +89,39 @@ static bool take_other(struct drain *drain, struct event_ring *from, uint8_t for
 	return true;
 }
 
-/* Copy all that RING holds now to the reorder buffer and release it. Returns the number of records. */
-static int drain_ring(struct drain *drain, struct event_ring *from, uint8_t format)
+/* The time of the sample at POS; 0: it is too short to hold one. */
+static uint64_t sample_time_ns(const struct ring *ring, uint64_t pos, uint32_t size)
+{
+	return size >= SAMPLE_TIME_OFF + sizeof(uint64_t) ? ring_u64(ring, pos + SAMPLE_TIME_OFF)
+							  : 0;
+}
+
+static void note_fill(struct drain *drain, struct source_cpu *cpu, uint32_t fill_pct)
+{
+	drain->stats.fill_pct = MAX(drain->stats.fill_pct, fill_pct);
+	cpu->fill_pct = (uint8_t)MAX(cpu->fill_pct, fill_pct);
+	cpu->is_sampled = true;
+}
+
+/*
+ * Take what the ring holds, of samples those up to HORIZON_NS; all of them and copied, if it is
+ * to be empty. Returns the number of records.
+ */
+static int drain_ring(struct drain *drain, struct event_ring *from, uint8_t format,
+		      uint64_t horizon_ns, bool is_emptied)
 {
 	struct ring *ring = &from->ring;
-	struct source_cpu *cpu = drain_cpu_of(drain, from);
 	uint64_t head = ring_head(ring);
 	uint64_t pos = ring->tail;
-	uint32_t fill_pct;
 	int nr = 0;
 
 	if (head - pos > ring->data_bytes) {
 		drain->stats.bad_records++;
 		pos = head;
 	}
-	fill_pct = (uint32_t)((head - pos) * 100 / ring->data_bytes);
-	drain->stats.fill_pct = MAX(drain->stats.fill_pct, fill_pct);
-	cpu->fill_pct = (uint8_t)MAX(cpu->fill_pct, fill_pct);
-	cpu->is_sampled = true;
-	while (pos != head) {
+	note_fill(drain, drain_cpu_of(drain, from),
+		  (uint32_t)((head - pos) * 100 / ring->data_bytes));
+	for (; pos != head; nr++) {
 		struct perf_event_header header;
 
 		if (!ring_header(ring, pos, head, &header)) {
@@ -119,26 +129,50 @@ static int drain_ring(struct drain *drain, struct event_ring *from, uint8_t form
 			pos = head;
 			break;
 		}
-		if (header.type == PERF_RECORD_SAMPLE)
-			take_sample(drain, from, format, pos, header.size);
-		else if (!take_other(drain, from, format, pos, header.size))
+		if (header.type == PERF_RECORD_SAMPLE) {
+			uint64_t time_ns = sample_time_ns(ring, pos, header.size);
+			bool is_young = time_ns > horizon_ns;
+
+			if (is_young && !is_emptied && time_ns - horizon_ns < YOUNG_NS_MAX)
+				break;
+			take_sample(drain, ring, format, pos, header.size, time_ns,
+				    is_emptied || is_young);
+		} else if (!take_other(drain, from, format, pos, header.size)) {
 			break;
+		}
 		pos += header.size;
-		nr++;
-		if (pos - ring->tail >= RELEASE_BYTES)
-			ring_release(ring, pos);
 	}
-	ring_release(ring, pos);
+	ring->tail = pos;
 	return nr;
 }
 
-int drain_rings(struct drain *drain, struct event_list *list)
+static int drain_list(struct drain *drain, struct event_list *list, uint64_t horizon_ns,
+		      bool is_emptied)
 {
 	int nr = 0;
 
 	assert(list->nr_rings == 0 || list->format < DRAIN_FORMAT_COUNT);
 	for (size_t i = 0; i < list->nr_rings; i++)
-		nr += drain_ring(drain, &list->rings[i], list->format);
+		nr += drain_ring(drain, &list->rings[i], list->format, horizon_ns, is_emptied);
+	return nr;
+}
+
+int drain_rings(struct drain *drain, struct event_list *list, uint64_t horizon_ns)
+{
+	return drain_list(drain, list, horizon_ns, false);
+}
+
+void drain_release(struct event_list *list)
+{
+	for (size_t i = 0; i < list->nr_rings; i++)
+		ring_release(&list->rings[i].ring, list->rings[i].ring.tail);
+}
+
+int drain_rings_out(struct drain *drain, struct event_list *list)
+{
+	int nr = drain_list(drain, list, 0, true);
+
+	drain_release(list);
 	return nr;
 }
 

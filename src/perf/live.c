@@ -58,13 +58,22 @@ static int op_drain(struct source *source, uint64_t time_ns)
 {
 	struct live *live = live_of(source);
 	uint64_t slack = time_ns == UINT64_MAX ? 0 : MIN(time_ns, (uint64_t)HORIZON_SLACK_NS);
+	uint64_t horizon_ns = time_ns - slack;
 	int nr;
 
 	reorder_begin(live->drain.reorder);
-	nr = drain_rings(&live->drain, &live->sideband);
-	nr += drain_rings(&live->drain, &live->samples);
-	reorder_open(live->drain.reorder, time_ns - slack);
+	nr = drain_rings_out(&live->drain, &live->sideband);
+	nr += drain_rings(&live->drain, &live->samples, horizon_ns);
+	reorder_open(live->drain.reorder, horizon_ns);
 	return nr;
+}
+
+static void op_save(struct source *source)
+{
+	struct live *live = live_of(source);
+
+	drain_rings_out(&live->drain, &live->sideband);
+	drain_rings_out(&live->drain, &live->samples);
 }
 
 static bool op_next(struct source *source, struct record *ret)
@@ -74,10 +83,14 @@ static bool op_next(struct source *source, struct record *ret)
 
 	while (reorder_next(live->drain.reorder, &reordered)) {
 		if (record_decode(&live->drain.formats[reordered.format], reordered.raw,
-				  reordered.bytes, ret) == 0)
+				  reordered.bytes, ret) == 0) {
+			if (ret->kind == RECORD_SAMPLE)
+				live->drain.stats.stack_bytes += ret->sample.stack_bytes;
 			return true;
+		}
 		live->drain.stats.bad_records++;
 	}
+	drain_release(&live->samples);
 	return false;
 }
 
@@ -111,11 +124,6 @@ static bool op_peek(struct source *source, source_match_fn matches, void *contex
 	struct live *live = live_of(source);
 
 	return drain_peek(&live->drain, &live->sideband, matches, context);
-}
-
-static void op_limit_copy(struct source *source, uint32_t tid, uint64_t sp, uint64_t end)
-{
-	copy_limit_note(&live_of(source)->drain.copy_limits, tid, sp, end);
 }
 
 /* --- opening events --- */
@@ -155,7 +163,7 @@ static void follow_forks(struct live *live, struct event_list *list)
 	for (int round = 0; round < FORK_ROUNDS_MAX; round++) {
 		bool all_open = true;
 
-		drain_rings(&live->drain, &live->sideband);
+		drain_rings_out(&live->drain, &live->sideband);
 		for (size_t i = 0; i < live->drain.tasks.nr; i++) {
 			struct task *task = &live->drain.tasks.list[i];
 
@@ -224,7 +232,6 @@ static int open_samples(struct live *live, enum stack_mode mode, uint32_t stack_
 		return r;
 	ret->format = (uint8_t)(DRAIN_SAMPLES + live->nr_lists++ % DRAIN_LISTS);
 	attr_format(&ret->attr, mode, format);
-	format->stack_is_trimmed = true;
 	return 0;
 }
 
@@ -420,7 +427,7 @@ static void swap_samples(struct live *live, struct event_list *list)
 		event_list_control(&live->samples, list->rings[i].cpu, PERF_EVENT_IOC_DISABLE);
 	}
 	event_list_control(&live->samples, -1, PERF_EVENT_IOC_DISABLE);
-	drain_rings(&live->drain, &live->samples);
+	drain_rings_out(&live->drain, &live->samples);
 	account_closing(live, -1);
 	event_list_done(&live->samples);
 	live->samples = *list;
@@ -439,8 +446,8 @@ static int op_set_mode(struct source *source, enum stack_mode mode, uint32_t sta
 	int r;
 
 	/* Make room in the rings: a LOST record in them still reports what is lost here. */
-	drain_rings(&live->drain, &live->sideband);
-	drain_rings(&live->drain, &live->samples);
+	drain_rings_out(&live->drain, &live->sideband);
+	drain_rings_out(&live->drain, &live->samples);
 	r = current_targets(live, &targets);
 	if (r < 0)
 		return err_set(err, r, "out of memory");
@@ -489,11 +496,11 @@ static int op_set_user_chain(struct source *source, bool is_wanted, struct err *
 static void leave_cpu(struct live *live, int cpu)
 {
 	if (event_list_has_cpu(&live->samples, cpu)) {
-		drain_rings(&live->drain, &live->samples);
+		drain_rings_out(&live->drain, &live->samples);
 		account_closing(live, cpu);
 		event_list_remove_cpu(&live->samples, cpu);
 	}
-	drain_rings(&live->drain, &live->sideband);
+	drain_rings_out(&live->drain, &live->sideband);
 	event_list_remove_cpu(&live->sideband, cpu);
 }
 
@@ -615,6 +622,7 @@ static void op_close(struct source *source)
 
 static const struct source_ops live_ops = {
 	.drain = op_drain,
+	.save = op_save,
 	.next = op_next,
 	.stats = op_stats,
 	.read_lost = op_read_lost,
@@ -626,7 +634,6 @@ static const struct source_ops live_ops = {
 	.follow = op_follow,
 	.pollfds = op_pollfds,
 	.peek = op_peek,
-	.limit_copy = op_limit_copy,
 	.is_over = op_is_over,
 	.close = op_close,
 };

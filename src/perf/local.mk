@@ -1,7 +1,6 @@
 noinst_LIBRARIES += libperf.a
 libperf_a_SOURCES = \
 	src/perf/attr.c src/perf/attr.h \
-	src/perf/copy_limit.h \
 	src/perf/cpus.c src/perf/cpus.h \
 	src/perf/drain.c src/perf/drain.h \
 	src/perf/event.c src/perf/event.h \
@@ -21,7 +20,6 @@ libperf_a_SOURCES = \
 	src/perf/recording_take.c \
 	src/perf/reorder.c src/perf/reorder.h \
 	src/perf/ring.c src/perf/ring.h \
-	src/perf/sample.c src/perf/sample.h \
 	src/perf/source.h
 libperf_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 

@@ -150,25 +150,22 @@ static void read_regs(struct reader *r, uint64_t mask, struct record_sample *sam
 
 /*
  * size, data[size], dyn_size; nothing after a size of 0. Bytes past dyn_size
- * were never written for this sample. In a trimmed record they are not there.
+ * were never written for this sample.
  */
-static void read_stack(struct reader *r, bool is_trimmed, struct record_sample *sample)
+static void read_stack(struct reader *r, struct record_sample *sample)
 {
 	uint64_t size = reader_u64(r);
-	uint64_t kept = size;
 	uint64_t dyn;
 
 	if (size == 0)
 		return;
-	if (is_trimmed && reader_left(r) >= sizeof(uint64_t))
-		kept = MIN(size, (uint64_t)reader_left(r) - sizeof(uint64_t));
-	if (kept > reader_left(r)) {
+	if (size > reader_left(r)) {
 		r->bad = true;
 		return;
 	}
-	sample->stack = reader_bytes(r, (size_t)kept);
+	sample->stack = reader_bytes(r, (size_t)size);
 	dyn = reader_u64(r);
-	sample->stack_bytes = (uint32_t)MIN(dyn, kept);
+	sample->stack_bytes = (uint32_t)MIN(dyn, size);
 	sample->stack_bytes_reserved = (uint32_t)MIN(size, (uint64_t)RECORD_BYTES_MAX);
 }
 
@@ -239,7 +236,7 @@ static void decode_sample(const struct record_format *format, struct reader *r,
 	if (type & PERF_SAMPLE_REGS_USER)
 		read_regs(r, format->regs_user_mask, sample);
 	if (type & PERF_SAMPLE_STACK_USER)
-		read_stack(r, format->stack_is_trimmed, sample);
+		read_stack(r, sample);
 	read_cgroup(format, r, sample);
 }
 

@@ -127,9 +127,8 @@ struct record_format {
 	uint64_t regs_user_mask, regs_intr_mask;
 	uint64_t period; /* of samples that do not tell theirs; 0: not known */
 	bool sample_id_all;
-	bool is_precise;       /* attr.precise_ip > 0, and it is an event that skids */
-	bool is_swapped;       /* of the other byte order, but for the header */
-	bool stack_is_trimmed; /* the source left out the stack bytes past dyn_size (live.h) */
+	bool is_precise; /* attr.precise_ip > 0, and it is an event that skids */
+	bool is_swapped; /* of the other byte order, but for the header */
 	enum stack_mode mode;
 };
 

@@ -42,7 +42,6 @@ int recording_read(struct recording *rec)
 	rec->is_full = false;
 	if (!rec->is_over)
 		r = recording_take(rec);
-	rec->stats.bytes = rec->head.data_off + rec->raw.nr_bytes;
 	if (r == -ENOBUFS)
 		rec->is_full = true;
 	else if (r < 0 && r != -EAGAIN)
@@ -199,15 +198,18 @@ static void forget_groups(struct recording_group *group)
 
 bool recording_next(struct recording *rec, struct record *ret)
 {
-	const struct reorder_entry *entry;
+	const struct reorder_entry *entry, *ahead;
 
 	if (next_of_group(rec, ret))
 		return true;
 
-	while ((entry = reorder_index_next(&rec->index, rec->pool.base)) != NULL) {
+	while ((entry = reorder_index_next(&rec->index)) != NULL) {
 		uint32_t event = entry->tag & REORDER_TAG_MAX;
 
 		assert(event < rec->head.events.nr);
+		ahead = reorder_index_ahead(&rec->index);
+		if (ahead)
+			reorder_prefetch(pool_at(&rec->pool, ahead->word), ahead->bytes);
 		if (record_decode(&rec->head.events.events[event].format,
 				  pool_at(&rec->pool, entry->word), entry->bytes, ret) < 0) {
 			bad_record(rec, entry->word);

@@ -16,13 +16,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PREFETCH_BYTES	     1024u
+#define IN_PLACE	     0x4000u /* in a tag: of a sample in its ring */
+#define PREFETCH_BYTES	     8192u   /* what most stacks are unwound in */
 #define ARENA_BYTES_MIN	     (1u << 20)
 #define ENTRIES_MAX	     (1u << 24)
 #define RECORD_BYTES_LEAST   8
 #define ROUNDS_BEFORE_SHRINK 256
-#define STAY_PART	     4 /* more than one part in so many of the bytes is left: they stay ... */
-#define STAY_ROOM	     4 /* ... unless one part in so many of the room is taken */
 
 /* --- the index --- */
 
@@ -107,29 +106,24 @@ void reorder_index_open(struct reorder_index *index, uint64_t horizon_ns)
 }
 
 /*
- * The head of a record, its registers and its end (how long the stack is), on
- * their way while the record before it is worked on. Inline, or compilers find
- * that the function does nothing and drop its calls.
+ * The head of a record, its registers, the inner part of its stack, which another CPU wrote, and its
+ * end (how long the stack is). The function has an effect for compilers, or they drop its calls.
  */
-static inline __attribute__((always_inline)) void prefetch(const struct reorder_entry *entry,
-							   const uint8_t *base)
+void reorder_prefetch(const uint8_t *raw, size_t bytes)
 {
-	const uint8_t *raw = base + (size_t)entry->word * 8;
-
-	for (uint32_t at = 0; at < MIN((uint32_t)entry->bytes, PREFETCH_BYTES); at += 64)
+	for (size_t at = 0; at < MIN(bytes, (size_t)PREFETCH_BYTES); at += 64)
 		__builtin_prefetch(raw + at);
-	__builtin_prefetch(raw + entry->bytes - 1);
+	__builtin_prefetch(raw + bytes - 1);
+	__asm__ volatile("");
 }
 
-const struct reorder_entry *reorder_index_next(struct reorder_index *index, const uint8_t *base)
+const struct reorder_entry *reorder_index_next(struct reorder_index *index)
 {
 	const struct reorder_entry *entry;
 
 	if (index->next >= index->nr_ready)
 		return NULL;
 	entry = &index->entries[index->next++];
-	if (index->next < index->nr_ready)
-		prefetch(entry + 1, base);
 	/* Time 0 is "not known", not late. */
 	if (entry->time_ns < index->newest_out_ns)
 		index->late += entry->time_ns != 0;
@@ -160,6 +154,8 @@ struct reorder {
 	struct arena arenas[2];
 	unsigned int current;
 	struct reorder_index index;
+	const uint8_t **in_place; /* where the samples of this round lie that are in no arena */
+	size_t nr_in_place, cap_in_place;
 	size_t max_bytes, reserved_bytes;
 	size_t peak_used; /* since the last shrink */
 	unsigned int rounds;
@@ -216,6 +212,7 @@ struct reorder *reorder_free(struct reorder *reorder)
 		if (reorder->arenas[i].data)
 			munmap(reorder->arenas[i].data, reorder->arenas[i].cap);
 	reorder_index_done(&reorder->index);
+	free(reorder->in_place);
 	free(reorder);
 	return NULL;
 }
@@ -243,15 +240,20 @@ void reorder_begin(struct reorder *reorder)
 {
 	struct arena *from = &reorder->arenas[reorder->current];
 	struct arena *to = &reorder->arenas[!reorder->current];
-	size_t left_bytes = 0;
+	size_t left_bytes = 0, left_in_place = 0;
 
 	shrink_now_and_then(reorder);
 	reorder_index_forget(&reorder->index);
-	for (size_t i = 0; i < reorder->index.nr; i++)
-		left_bytes += reorder->index.entries[i].bytes;
-	/* Short rounds leave most of what they have brought: it is moved when more of it has gone. */
-	if (left_bytes > from->used / STAY_PART && from->used < reorder->max_bytes / STAY_ROOM)
-		return;
+	for (size_t i = 0; i < reorder->index.nr; i++) {
+		const struct reorder_entry *entry = &reorder->index.entries[i];
+
+		if (entry->tag & IN_PLACE)
+			left_in_place++;
+		else
+			left_bytes += entry->bytes;
+	}
+	if (left_in_place == 0)
+		reorder->nr_in_place = 0;
 	/* Without memory for a move everything stays where it is; the arena is bounded. */
 	if (arena_grow(to, left_bytes) < 0)
 		return;
@@ -259,6 +261,8 @@ void reorder_begin(struct reorder *reorder)
 	for (size_t i = 0; i < reorder->index.nr; i++) {
 		struct reorder_entry *entry = &reorder->index.entries[i];
 
+		if (entry->tag & IN_PLACE)
+			continue;
 		memcpy(to->data + to->used, from->data + (size_t)entry->word * 8, entry->bytes);
 		entry->word = (uint32_t)(to->used / 8);
 		to->used += entry->bytes;
@@ -299,20 +303,51 @@ void reorder_add(struct reorder *reorder, uint64_t time_ns, size_t bytes, uint8_
 	arena->used += bytes;
 }
 
+int reorder_add_in_place(struct reorder *reorder, uint64_t time_ns, const uint8_t *raw,
+			 size_t bytes, uint8_t format)
+{
+	int r = reorder_index_reserve(&reorder->index, ENTRIES_MAX);
+
+	assert(bytes % 8 == 0 && bytes >= RECORD_BYTES_LEAST && bytes <= UINT16_MAX);
+	if (r == 0)
+		r = vec_reserve(&reorder->in_place, &reorder->cap_in_place,
+				reorder->nr_in_place + 1, ENTRIES_MAX);
+	if (r < 0)
+		return r;
+	reorder_index_add(&reorder->index,
+			  (struct reorder_entry){
+				  .time_ns = time_ns,
+				  .word = (uint32_t)reorder->nr_in_place,
+				  .bytes = (uint16_t)bytes,
+				  .tag = (uint16_t)(format | REORDER_SAMPLE | IN_PLACE),
+			  });
+	reorder->in_place[reorder->nr_in_place++] = raw;
+	return 0;
+}
+
 void reorder_open(struct reorder *reorder, uint64_t horizon_ns)
 {
 	reorder_index_open(&reorder->index, horizon_ns);
 }
 
+static const uint8_t *raw_of(const struct reorder *reorder, const struct reorder_entry *entry)
+{
+	if (entry->tag & IN_PLACE)
+		return reorder->in_place[entry->word];
+	return reorder->arenas[reorder->current].data + (size_t)entry->word * 8;
+}
+
 bool reorder_next(struct reorder *reorder, struct reordered *ret)
 {
-	const uint8_t *base = reorder->arenas[reorder->current].data;
-	const struct reorder_entry *entry = reorder_index_next(&reorder->index, base);
+	const struct reorder_entry *entry = reorder_index_next(&reorder->index), *ahead;
 
 	if (!entry)
 		return false;
+	ahead = reorder_index_ahead(&reorder->index);
+	if (ahead)
+		reorder_prefetch(raw_of(reorder, ahead), ahead->bytes);
 	*ret = (struct reordered){
-		.raw = base + (size_t)entry->word * 8,
+		.raw = raw_of(reorder, entry),
 		.bytes = entry->bytes,
 		.format = (uint8_t)entry->tag,
 	};
@@ -329,5 +364,6 @@ size_t reorder_bytes(const struct reorder *reorder)
 	const struct reorder_index *index = &reorder->index;
 
 	return reorder->arenas[0].cap + reorder->arenas[1].cap +
-	       (index->cap + index->cap_scratch) * sizeof(struct reorder_entry);
+	       (index->cap + index->cap_scratch) * sizeof(struct reorder_entry) +
+	       reorder->cap_in_place * sizeof(*reorder->in_place);
 }

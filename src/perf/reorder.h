@@ -2,23 +2,23 @@
 /*
  * Records in order of time. The index is 16 bytes a record, sorted and handed
  * out up to a horizon; it knows where a record lies only as a number, so that
- * the reader of a recording uses it too. The reorder buffer is where live
- * records go out of the rings: an index over two byte arenas that take turns.
- * It is bounded, and allocates nothing once it has grown to the load.
+ * the reader of a recording uses it too. The reorder buffer is how live records
+ * come in order: an index over samples that stay in their rings, and over two
+ * byte arenas that take turns, into which all else is copied. It is bounded, and
+ * allocates nothing once it has grown to the load.
  *
- * One round: reorder_begin; reorder_add for each record; reorder_open; then
- * reorder_next until it says false. For example with the horizon 98, when two
+ * One round: reorder_begin; reorder_add or reorder_add_in_place for each record;
+ * reorder_open; then reorder_next until it says false. For example with the horizon 98, when two
  * rings held these records (s: sample, m: mapping; the numbers are times):
  *
- *	ring of CPU 0     91s 95s 99s
- *	ring of CPU 1     93m 95m 96s
- *	index as added    91s 95s 99s 93m 95m 96s    two ascending runs
- *	after one merge   91s 93m 95m 95s 96s 99s    of one time: mappings first
+ *	ring of CPU 0     91s 95s 96s
+ *	ring of CPU 1     93m 95m 99m
+ *	index as added    91s 95s 96s 93m 95m 99m    two ascending runs
+ *	after one merge   91s 93m 95m 95s 96s 99m    of one time: mappings first
  *	handed out        91s 93m 95m 95s 96s        up to the horizon
  *
- * 99s waits: the ring of CPU 1 may still get an older record. reorder_begin
- * copies it into the other arena (much more than that stays where it is for some rounds), and the
- * next round merges it with what comes.
+ * 99m waits: the ring of CPU 0 may still get an older record. reorder_begin
+ * copies it into the other arena, and the next round merges it with what comes.
  * A 97m that comes only after 98s was handed out is late: it goes out at once
  * and is counted.
  */
@@ -70,10 +70,16 @@ void reorder_index_open(struct reorder_index *index, uint64_t horizon_ns);
 
 /*
  * The next entry up to the horizon, oldest first, valid until the next call of
- * reorder_index_*; NULL: no more. Words count from BASE: the record after this one is
- * fetched into the cache meanwhile.
+ * reorder_index_*; NULL: no more.
  */
-const struct reorder_entry *reorder_index_next(struct reorder_index *index, const uint8_t *base);
+const struct reorder_entry *reorder_index_next(struct reorder_index *index);
+/* The one after that: for reorder_prefetch, while this one is worked on. NULL: there is none. */
+static inline const struct reorder_entry *reorder_index_ahead(const struct reorder_index *index)
+{
+	return index->next < index->nr_ready ? &index->entries[index->next] : NULL;
+}
+/* The record of BYTES at RAW will soon be read. */
+void reorder_prefetch(const uint8_t *raw, size_t bytes);
 
 /* Forget what was handed out; the rest stands at entries[0, nr) then. */
 void reorder_index_forget(struct reorder_index *index);
@@ -82,8 +88,9 @@ void reorder_index_forget(struct reorder_index *index);
 
 struct reorder;
 
-struct reordered {	 /* a record in the buffer */
-	const void *raw; /* 8-aligned, until the next reorder_begin */
+struct reordered { /* a record in the buffer */
+	const void *
+		raw; /* 8-aligned, until the next reorder_begin; in place: as long as it lies there */
 	uint32_t bytes;
 	uint8_t format;
 };
@@ -110,6 +117,13 @@ uint8_t *reorder_room(struct reorder *reorder, size_t bytes, bool is_sample);
 /* Keep the record that was written to reorder_room's room. FORMAT is the caller's word, given back. */
 void reorder_add(struct reorder *reorder, uint64_t time_ns, size_t bytes, uint8_t format,
 		 bool is_sample);
+
+/*
+ * A sample of BYTES that stays at RAW, and must be there until it is handed out: before the round
+ * is over, if its time is not beyond the horizon. Returns 0, -ENOMEM or -E2BIG.
+ */
+int reorder_add_in_place(struct reorder *reorder, uint64_t time_ns, const uint8_t *raw,
+			 size_t bytes, uint8_t format);
 
 /* As reorder_index_open. */
 void reorder_open(struct reorder *reorder, uint64_t horizon_ns);

@@ -12,9 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define LINE_BYTES  64
-#define AHEAD_BYTES 512
-
 static size_t page_bytes(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
@@ -51,23 +48,14 @@ uint64_t ring_head(const struct ring *ring)
 
 void ring_release(struct ring *ring, uint64_t pos)
 {
-	ring->tail = pos;
 	__atomic_store_n(&ring->page->data_tail, pos, __ATOMIC_RELEASE);
 }
 
-/*
- * What another CPU wrote comes line by line, and must be asked for ahead: the
- * string instruction that memcpy takes for stacks needs twice the time here.
- */
-static void copy_lines(uint8_t *out, const uint8_t *from, size_t bytes)
+const uint8_t *ring_in_place(const struct ring *ring, uint64_t pos, size_t bytes)
 {
-	for (; bytes >= LINE_BYTES; bytes -= LINE_BYTES) {
-		__builtin_prefetch(from + AHEAD_BYTES);
-		memcpy(out, from, LINE_BYTES);
-		out += LINE_BYTES;
-		from += LINE_BYTES;
-	}
-	memcpy(out, from, bytes);
+	uint64_t off = pos & (ring->data_bytes - 1);
+
+	return bytes <= ring->data_bytes - off ? ring->data + off : NULL;
 }
 
 void ring_copy(const struct ring *ring, uint64_t pos, void *out, size_t bytes)
@@ -76,9 +64,9 @@ void ring_copy(const struct ring *ring, uint64_t pos, void *out, size_t bytes)
 	size_t first = (size_t)MIN((uint64_t)bytes, ring->data_bytes - off);
 
 	assert(bytes <= ring->data_bytes);
-	copy_lines(out, ring->data + off, first);
+	memcpy(out, ring->data + off, first);
 	if (unlikely(first < bytes))
-		copy_lines((uint8_t *)out + first, ring->data, bytes - first);
+		memcpy((uint8_t *)out + first, ring->data, bytes - first);
 }
 
 uint64_t ring_u64(const struct ring *ring, uint64_t pos)
@@ -90,11 +78,6 @@ uint64_t ring_u64(const struct ring *ring, uint64_t pos)
 	else
 		memcpy(&word, ring->data + off, sizeof(word));
 	return word;
-}
-
-void ring_prefetch(const struct ring *ring, uint64_t pos)
-{
-	__builtin_prefetch(ring->data + (pos & (ring->data_bytes - 1)));
 }
 
 bool ring_header(const struct ring *ring, uint64_t pos, uint64_t head,

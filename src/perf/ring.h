@@ -15,7 +15,7 @@ struct ring {
 	struct perf_event_mmap_page *page; /* NULL: not mapped */
 	const uint8_t *data;
 	uint64_t data_bytes; /* a power of two */
-	uint64_t tail;	     /* up to here it is read */
+	uint64_t tail;	     /* up to here its reader has come */
 };
 
 /* A ring over memory that the caller owns: PAGE with its data at DATA. */
@@ -30,12 +30,12 @@ uint64_t ring_head(const struct ring *ring);
 /* Give the space before POS back to the kernel. */
 void ring_release(struct ring *ring, uint64_t pos);
 
+/* BYTES at POS where they lie, until that space is given back; NULL: they wrap, and have to be copied. */
+const uint8_t *ring_in_place(const struct ring *ring, uint64_t pos, size_t bytes);
 /* Copy BYTES at POS out, over the wrap if need be. The caller has checked that they are there. */
 void ring_copy(const struct ring *ring, uint64_t pos, void *out, size_t bytes);
 /* The 64-bit word at POS. */
 uint64_t ring_u64(const struct ring *ring, uint64_t pos);
-/* The word at POS will soon be read, if it is there. */
-void ring_prefetch(const struct ring *ring, uint64_t pos);
 
 /*
  * The header of the record at POS with HEAD as the end. False when its size

@@ -27,7 +27,6 @@ struct source_stats { /* sums since the source was opened, over replaced event l
 	uint64_t bad_records, late_records;
 	uint64_t other_samples; /* of events that are not shown */
 	uint64_t dropped;	/* samples that found no room in the reorder buffer */
-	uint64_t bytes;		/* copied out of rings */
 	uint64_t stack_bytes;	/* that the kernel wrote of user stacks */
 	uint64_t buffer_bytes;	/* memory of the reorder buffer; of a recording 0 */
 	uint32_t fill_pct; /* of the fullest ring at a drain, since source_follow() was called */
@@ -71,8 +70,9 @@ struct effective_config {
 /* Whether a record is worth not waiting for the end of the round. */
 typedef bool (*source_match_fn)(void *context, const struct record *record);
 
-struct source_ops { /* a recording has no cpus, set_rate, set_user_chain, follow, peek and limit_copy, this machine no stop */
+struct source_ops { /* a recording has no save, cpus, set_rate, set_user_chain, follow and peek, this machine no stop */
 	int (*drain)(struct source *source, uint64_t time_ns);
+	void (*save)(struct source *source);
 	bool (*next)(struct source *source, struct record *ret);
 	void (*stats)(struct source *source, struct source_stats *ret);
 	void (*read_lost)(struct source *source);
@@ -86,7 +86,6 @@ struct source_ops { /* a recording has no cpus, set_rate, set_user_chain, follow
 	uint32_t (*pollfds)(struct source *source, bool is_sideband, struct pollfd *fds,
 			    uint32_t max);
 	bool (*peek)(struct source *source, source_match_fn matches, void *context);
-	void (*limit_copy)(struct source *source, uint32_t tid, uint64_t sp, uint64_t end);
 	void (*stop)(struct source *source);
 	bool (*is_over)(struct source *source);
 	void (*close)(struct source *source);
@@ -96,13 +95,23 @@ struct source { /* embedded first in each kind of source */
 	const struct source_ops *ops;
 };
 
-/* Copy out what is ready at TIME_NS. Returns the number of records, or -errno. Invalidates earlier records. */
+/*
+ * Begin a round: take what is ready at TIME_NS. Returns the number of records, or -errno. All records of the round before
+ * have been handed over.
+ */
 static inline int source_drain(struct source *source, uint64_t time_ns)
 {
 	return source->ops->drain(source, time_ns);
 }
 
-/* The next record in time order; false when all up to the horizon are consumed. */
+/* Between rounds, while no record can be worked on: the rings must not fill. */
+static inline void source_save(struct source *source)
+{
+	if (source->ops->save)
+		source->ops->save(source);
+}
+
+/* The next record in time order, valid until there is none; false when all up to the horizon are consumed. */
 static inline bool source_next(struct source *source, struct record *ret)
 {
 	return source->ops->next(source, ret);
@@ -181,17 +190,6 @@ static inline uint32_t source_pollfds(struct source *source, bool is_sideband, s
 static inline bool source_peek(struct source *source, source_match_fn matches, void *context)
 {
 	return source->ops->peek(source, matches, context);
-}
-
-/*
- * A stack of TID, copied from SP on, was read to its root and below address
- * END: of later ones no more needs to be copied. END UINT64_MAX: what was left
- * out was missed.
- */
-static inline void source_limit_copy(struct source *source, uint32_t tid, uint64_t sp, uint64_t end)
-{
-	if (source->ops->limit_copy)
-		source->ops->limit_copy(source, tid, sp, end);
 }
 
 /* Read no more of a recording: what is read already is handed over. */

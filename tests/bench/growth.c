@@ -263,9 +263,6 @@ static void take_sample(struct bench *b, const struct record *record)
 	take_regs(s, &regs);
 	stack.base = regs.r[X86_RSP];
 	unwind_dwarf(process_space(process), &regs, &stack, frames, &result);
-	if (result.end == STACK_END_ROOT)
-		copy_limit_note(&b->drain.copy_limits, record->tid, stack.base,
-				stack.base + result.bytes_used);
 	for (uint32_t i = 0; i < result.nr_frames; i++) {
 		const struct unwind_frame *from = &frames[result.nr_frames - 1 - i];
 
@@ -291,7 +288,7 @@ __attribute__((noinline)) static void round_once(struct bench *b, bool with_snap
 	struct record record;
 
 	reorder_begin(b->drain.reorder);
-	drain_rings(&b->drain, &b->list);
+	drain_rings(&b->drain, &b->list, UINT64_MAX);
 	reorder_open(b->drain.reorder, UINT64_MAX);
 	b->drain_ns += cpu_ns() - start;
 	while (reorder_next(b->drain.reorder, &reordered))
@@ -299,6 +296,7 @@ __attribute__((noinline)) static void round_once(struct bench *b, bool with_snap
 				  reordered.bytes, &record) == 0 &&
 		    record.kind == RECORD_SAMPLE)
 			take_sample(b, &record);
+	drain_release(&b->list);
 	profile_advance(b->profile, b->time_ns);
 	if (with_snapshot)
 		snapshot_free(profile_snapshot(b->profile, 0));

@@ -54,7 +54,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t flags = reader_u8(&in);
 
 	format.sample_id_all = flags & 1;
-	format.stack_is_trimmed = flags & 2;
 	format.is_swapped = flags & 4;
 	format.mode = (flags >> 3) % STACK_MODE_COUNT;
 	while (reader_left(&in) >= sizeof(struct perf_event_header)) {
