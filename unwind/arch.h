@@ -18,6 +18,10 @@
 /* No frame is that large: a CFA so far up comes from a wrong register. */
 #define FRAME_BYTES_MAX (1ull << 30)
 
+/* Whoever hands over a copy has asked for its beginning; the walk is so far ahead of its frames. */
+#define FETCH_BEGIN_BYTES 512u
+#define FETCH_AHEAD_BYTES 4096u
+
 struct unwind_cursor {
 	uint64_t regs[UNWIND_REGS_MAX];
 	uint64_t known;	 /* bit n: regs[n] is the register's value in this frame */
@@ -28,6 +32,7 @@ struct unwind_cursor {
 	const uint8_t *data;
 	uint64_t base;
 	uint64_t readable;  /* one more than the offset of the last word in the copy */
+	uint64_t fetched;   /* up to this offset the copy is on its way into the cache */
 	uint64_t used;	    /* end of the highest read, from base */
 	uint64_t code_mask; /* aarch64: the bits of addresses of code; above are signatures */
 	/* Of UNWIND_WORK_MAX, for all walks of the stack together; and before the last one to work for. */
@@ -129,10 +134,16 @@ static inline bool cursor_read(struct unwind_cursor *c, const struct unwind_arch
 	return true;
 }
 
-/* The stack OFF bytes into the copy will be read, and soon what lies further out. */
-static inline void cursor_fetch(const struct unwind_cursor *c, uint64_t off)
+/*
+ * The stack OFF bytes into the copy will be read, and soon what lies further out. It was written by
+ * another CPU: each line has to be asked for well ahead, or each frame waits for it.
+ */
+static inline void cursor_fetch(struct unwind_cursor *c, uint64_t off)
 {
-	__builtin_prefetch((const void *)((uintptr_t)c->data + off + 256)); /* never faults */
+	const uint64_t until = MIN(off + FETCH_AHEAD_BYTES, c->readable);
+
+	for (; c->fetched < until; c->fetched += 64)
+		__builtin_prefetch(c->data + c->fetched);
 }
 
 static inline bool cursor_knows(const struct unwind_cursor *c, unsigned int reg)

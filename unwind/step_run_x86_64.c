@@ -66,7 +66,7 @@ static inline uint64_t fp_mask(uint64_t word)
 }
 
 /* By the plain rule of WORD. */
-static inline bool step_plain(const struct unwind_cursor *c, uint64_t word, struct place *at)
+static inline bool step_plain(struct unwind_cursor *c, uint64_t word, struct place *at)
 {
 	uint64_t cfa = (word & WORD_CFA_BY_FP ? at->fp : at->sp) + (word & WORD_CFA_MASK);
 	uint64_t ra_off = cfa - c->base - 8, fp_bytes = word_fp_bytes(word);

@@ -561,6 +561,7 @@ static void cursor_begin(struct walk *w, const struct unwind_regs *regs, bool ke
 	c->base = w->stack->base;
 	c->readable = w->stack->bytes - MIN(w->stack->bytes, w->arch->word_bytes - 1ull);
 	c->used = 0;
+	c->fetched = FETCH_BEGIN_BYTES;
 	if (w->arch->begin)
 		w->arch->begin(c, w->space);
 }

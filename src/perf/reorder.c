@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 
 #define IN_PLACE	     0x4000u /* in a tag: of a sample in its ring */
-#define PREFETCH_BYTES	     8192u   /* what most stacks are unwound in */
+#define PREFETCH_BYTES	     1024u   /* the unwinder asks for what comes after it */
 #define ARENA_BYTES_MIN	     (1u << 20)
 #define ENTRIES_MAX	     (1u << 24)
 #define RECORD_BYTES_LEAST   8
@@ -106,8 +106,8 @@ void reorder_index_open(struct reorder_index *index, uint64_t horizon_ns)
 }
 
 /*
- * The head of a record, its registers, the inner part of its stack, which another CPU wrote, and its
- * end (how long the stack is). The function has an effect for compilers, or they drop its calls.
+ * The head of a record, its registers, the beginning of its stack and its end (how long that
+ * is). For compilers the function has an effect, or they drop its calls.
  */
 void reorder_prefetch(const uint8_t *raw, size_t bytes)
 {
