@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #define PEEK_BYTES_MAX 8192	  /* of a mapping: its path has at most 4096 */
+#define AHEAD_RECORDS  3ull	  /* mostly as large as this one: where a later one may begin */
 #define YOUNG_NS_MAX   NS_PER_SEC /* a time that is further ahead is wrong: nothing waits for it */
 
 /* header, IDENTIFIER, IP, TID, TIME: see attr.c. */
@@ -129,6 +130,7 @@ static int drain_ring(struct drain *drain, struct event_ring *from, uint8_t form
 			pos = head;
 			break;
 		}
+		ring_prefetch(ring, pos + AHEAD_RECORDS * header.size);
 		if (header.type == PERF_RECORD_SAMPLE) {
 			uint64_t time_ns = sample_time_ns(ring, pos, header.size);
 			bool is_young = time_ns > horizon_ns;

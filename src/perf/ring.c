@@ -80,6 +80,11 @@ uint64_t ring_u64(const struct ring *ring, uint64_t pos)
 	return word;
 }
 
+void ring_prefetch(const struct ring *ring, uint64_t pos)
+{
+	__builtin_prefetch(ring->data + (pos & (ring->data_bytes - 1)));
+}
+
 bool ring_header(const struct ring *ring, uint64_t pos, uint64_t head,
 		 struct perf_event_header *ret)
 {

@@ -37,6 +37,9 @@ void ring_copy(const struct ring *ring, uint64_t pos, void *out, size_t bytes);
 /* The 64-bit word at POS. */
 uint64_t ring_u64(const struct ring *ring, uint64_t pos);
 
+/* What lies at POS may soon be read. */
+void ring_prefetch(const struct ring *ring, uint64_t pos);
+
 /*
  * The header of the record at POS with HEAD as the end. False when its size
  * cannot be: then nothing up to HEAD can be made sense of.
