@@ -34,7 +34,6 @@ struct builder *builder_free(struct builder *b)
 	free(b->map);
 	free(b->nodes);
 	free(b->totals);
-	free(b->path_funcs);
 	free(b->slots);
 	free(b->merged_funcs);
 	free(b->funcs);
@@ -48,22 +47,51 @@ struct builder *builder_free(struct builder *b)
 
 /* --- sums --- */
 
-/* From the weight of stacks that end in a node to its total, and the sums of functions. */
+static void enter_node(struct builder *b, uint32_t node)
+{
+	struct merged_func *func = &b->merged_funcs[b->nodes[node].func];
+
+	func->self += b->totals[node];
+	func->nr_open++;
+}
+
+/* All that NODE calls is added up. A function that calls itself counts where it is outermost. */
+static void leave_node(struct builder *b, uint32_t node)
+{
+	struct merged_func *func = &b->merged_funcs[b->nodes[node].func];
+
+	assert(b->totals[node] > 0 && func->nr_open > 0);
+	b->totals[b->nodes[node].parent] += b->totals[node];
+	if (--func->nr_open == 0)
+		func->total += b->totals[node];
+}
+
+/*
+ * From the weight of stacks that end in a node to its total, and the sums of
+ * functions: along the calls, down and up again, so that the functions of the
+ * callers are known.
+ */
 static int add_up(const struct frames *f, struct builder *b)
 {
+	const struct merged_node *nodes = b->nodes;
+	uint32_t node = nodes[0].first_child;
+
 	if (vec_reserve(&b->merged_funcs, &b->cap_merged_funcs, f->nr_funcs, SIZE_MAX) < 0)
 		return -ENOMEM;
 	memset(b->merged_funcs, 0, f->nr_funcs * sizeof(*b->merged_funcs));
-	for (uint32_t i = b->nr_nodes - 1; i > 0; i--)
-		b->merged_funcs[b->nodes[i].func].self += b->totals[i];
-	/* Callees come after their callers: the total of a node is whole when it is its turn. */
-	for (uint32_t i = b->nr_nodes - 1; i > 0; i--) {
-		const struct merged_node *node = &b->nodes[i];
-
-		assert(b->totals[i] > 0);
-		b->totals[node->parent] += b->totals[i];
-		if (node->is_outermost)
-			b->merged_funcs[node->func].total += b->totals[i];
+	while (node) {
+		enter_node(b, node);
+		if (nodes[node].first_child) {
+			node = nodes[node].first_child;
+			continue;
+		}
+		leave_node(b, node);
+		while (node && !nodes[node].next_sibling) {
+			node = nodes[node].parent;
+			if (node)
+				leave_node(b, node);
+		}
+		node = nodes[node].next_sibling;
 	}
 	return 0;
 }
@@ -190,6 +218,11 @@ static int add_files(const struct frames *f, struct builder *b)
 
 /* --- nodes --- */
 
+static uint32_t node_or_none(uint32_t node)
+{
+	return node ? node : SNAPSHOT_NONE;
+}
+
 /* The nodes with their children linked in any order. What ends below a node does not end in it. */
 static void fill_nodes(const struct builder *b, struct snapshot *s)
 {
@@ -204,8 +237,8 @@ static void fill_nodes(const struct builder *b, struct snapshot *s)
 			.key = ROOT_KEY,
 			.parent = SNAPSHOT_NONE,
 			.func = SNAPSHOT_NONE,
-			.first_child = SNAPSHOT_NONE,
-			.next_sibling = SNAPSHOT_NONE,
+			.first_child = node_or_none(from->first_child),
+			.next_sibling = node_or_none(from->next_sibling),
 			.self = b->totals[i],
 			.total = b->totals[i],
 		};
@@ -217,8 +250,6 @@ static void fill_nodes(const struct builder *b, struct snapshot *s)
 		nodes[i].func = func;
 		nodes[i].file = from->file;
 		nodes[i].line = from->line;
-		nodes[i].next_sibling = parent->first_child;
-		parent->first_child = i;
 		parent->self -= b->totals[i];
 	}
 }

@@ -36,8 +36,8 @@ struct window_process {
 /* A node of the call tree by function. It has the same number in the snapshot. */
 struct merged_node {
 	uint32_t parent, func;
-	uint32_t mark : 31;    /* of build_processes() */
-	bool is_outermost : 1; /* its function is not above it too */
+	uint32_t first_child, next_sibling; /* 0: none */
+	uint32_t mark;			    /* of build_processes() */
 	uint32_t file,
 		line; /* string; where in the function, if all its weight is there; 0, 0: elsewhere too */
 	bool has_line;
@@ -46,7 +46,8 @@ struct merged_node {
 /* A function. Those without weight are not in the snapshot. */
 struct merged_func {
 	uint64_t self, total;
-	uint32_t index; /* in the snapshot */
+	uint32_t nr_open; /* of add_up(): its nodes on the way to the one at hand */
+	uint32_t index;	  /* in the snapshot */
 	uint32_t nr_processes, nr_threads;
 	uint32_t last_process, last_thread; /* that it was counted for: place + 1 */
 };
@@ -62,12 +63,8 @@ struct builder {
 	bool weights_differ;		/* of another one */
 	uint32_t *map; /* node of the tree by address -> merged node, 0: it has no weight */
 	struct merged_node *nodes;
-	/*
-	 * By merged node: weight of the stacks that end in it or below; a bit for each
-	 * function from the root to it, some share one.
-	 */
-	uint64_t *totals, *path_funcs;
-	uint32_t *slots; /* hash table of them */
+	uint64_t *totals; /* by merged node: weight of the stacks that end in it or below */
+	uint32_t *slots;  /* hash table of them */
 	struct merged_func *merged_funcs;
 	struct snap_func *funcs; /* those of the snapshot */
 	uint32_t *text_map;	 /* string -> offset in text, 0: not there yet */
@@ -76,7 +73,7 @@ struct builder {
 	size_t nr_entries, nr_text;
 	uint32_t nr_nodes, nr_slots, nr_funcs, nr_processes, nr_threads;
 	size_t cap_processes, cap_threads, cap_thread_at, cap_entries, cap_map, cap_nodes,
-		cap_totals, cap_path_funcs, cap_slots, cap_merged_funcs, cap_funcs;
+		cap_totals, cap_slots, cap_merged_funcs, cap_funcs;
 	size_t cap_text_map, cap_text, cap_items, cap_spare;
 };
 

@@ -68,35 +68,25 @@ static int reserve_nodes(struct builder *b, uint32_t nr)
 		b->nr_slots *= 2;
 	if (vec_reserve(&b->nodes, &b->cap_nodes, nr, SIZE_MAX) < 0 ||
 	    vec_reserve(&b->totals, &b->cap_totals, nr, SIZE_MAX) < 0 ||
-	    vec_reserve(&b->path_funcs, &b->cap_path_funcs, nr, SIZE_MAX) < 0 ||
 	    vec_reserve(&b->slots, &b->cap_slots, b->nr_slots, SIZE_MAX) < 0)
 		return -ENOMEM;
 	memset(b->slots, 0, b->nr_slots * sizeof(*b->slots));
 	b->nodes[0] = (struct merged_node){.func = FUNC_NO_STACK};
-	b->path_funcs[0] = 0;
 	b->nr_nodes = 1;
 	return 0;
 }
 
-static bool is_on_path(const struct merged_node *nodes, uint32_t node, uint32_t func)
-{
-	for (; node; node = nodes[node].parent)
-		if (nodes[node].func == func)
-			return true;
-	return false;
-}
-
 static uint32_t append(struct builder *b, uint32_t parent, uint32_t func)
 {
-	uint64_t path_funcs = b->path_funcs[parent], bit = 1ull << (hash_u64(func) % 64);
+	uint32_t *first = &b->nodes[parent].first_child;
 
 	assert(b->nr_nodes < b->cap_nodes && parent < b->nr_nodes);
 	b->nodes[b->nr_nodes] = (struct merged_node){
 		.parent = parent,
 		.func = func,
-		.is_outermost = !(path_funcs & bit) || !is_on_path(b->nodes, parent, func),
+		.next_sibling = *first,
 	};
-	b->path_funcs[b->nr_nodes] = path_funcs | bit;
+	*first = b->nr_nodes;
 	return b->nr_nodes++;
 }
 
