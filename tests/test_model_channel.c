@@ -181,6 +181,28 @@ static void a_snapshot_is_one_zeroed_block(void **state)
 	snapshot_free(s);
 }
 
+/* Whether it is the first one, or stands in memory that another one has had, smaller or larger. */
+static void what_was_in_a_snapshot_is_not_in_the_next(void **state)
+{
+	static const uint32_t sizes[] = {1000, 1000, 900, 1100, 1, 5000, 5000};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		uint32_t nr = sizes[i];
+		struct snapshot *s = snapshot_new(nr, nr, nr);
+
+		for (uint32_t k = 0; k < nr; k++) {
+			assert_int_equal(s->funcs[k].key | s->funcs[k].total, 0);
+			assert_int_equal(s->nodes[k].key | s->nodes[k].total, 0);
+			assert_int_equal(s->text[k], 0);
+		}
+		memset(s->funcs, 0x5a, nr * sizeof(*s->funcs));
+		memset(s->nodes, 0x5a, nr * sizeof(*s->nodes));
+		memset(s->text, 0x5a, nr);
+		snapshot_free(s);
+	}
+}
+
 static void complete_is_a_share_of_user_stacks(void **state)
 {
 	struct health health = {0};
@@ -203,6 +225,7 @@ int main(void)
 		cmocka_unit_test(the_newest_of_what_is_visible_wins),
 		cmocka_unit_test(threads_agree),
 		cmocka_unit_test(a_snapshot_is_one_zeroed_block),
+		cmocka_unit_test(what_was_in_a_snapshot_is_not_in_the_next),
 		cmocka_unit_test(complete_is_a_share_of_user_stacks),
 	};
 

@@ -7,7 +7,48 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+
+/*
+ * The block of a snapshot is megabytes, and there is a new one with each refresh:
+ * the last that was freed is kept for the next, or most of the time would go
+ * into page faults.
+ */
+#define SPARE_BYTES_MAX (16u << 20)
+#define ROOM_PART	8 /* a block has room for one part in so many more: trees grow */
+
+struct block {
+	size_t bytes;
+	_Alignas(max_align_t) char data[];
+};
+
+static _Atomic(struct block *) spare;
+
+static void block_free(struct block *block)
+{
+	if (block && block->bytes <= SPARE_BYTES_MAX)
+		block = atomic_exchange(&spare, block);
+	free(block);
+}
+
+/* BYTES of zeros. */
+static struct block *block_new(size_t bytes)
+{
+	struct block *block = atomic_exchange(&spare, NULL);
+
+	if (block && bytes <= block->bytes && bytes >= block->bytes / 4) {
+		memset(block->data, 0, bytes);
+		return block;
+	}
+	free(block);
+	bytes += bytes / ROOM_PART;
+	block = calloc(1, sizeof(*block) + bytes);
+	if (block)
+		block->bytes = bytes;
+	return block;
+}
 
 struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_text)
 {
@@ -17,12 +58,12 @@ struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_
 
 	if (!s)
 		return NULL;
-	s->block = calloc(1, funcs_bytes + nodes_bytes + nr_text + 1);
+	s->block = block_new(funcs_bytes + nodes_bytes + nr_text + 1);
 	if (!s->block)
 		return snapshot_free(s);
-	s->funcs = s->block;
-	s->nodes = (struct snap_node *)(void *)((char *)s->block + funcs_bytes);
-	s->text = (char *)s->block + funcs_bytes + nodes_bytes;
+	s->funcs = (struct snap_func *)(void *)s->block->data;
+	s->nodes = (struct snap_node *)(void *)(s->block->data + funcs_bytes);
+	s->text = s->block->data + funcs_bytes + nodes_bytes;
 	s->nr_funcs = nr_funcs;
 	s->nr_nodes = nr_nodes;
 	s->nr_text = nr_text;
@@ -47,7 +88,7 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
 	free(snapshot->threads);
 	free(snapshot->containers);
 	free(snapshot->own_text);
-	free(snapshot->block);
+	block_free(snapshot->block);
 	free(snapshot);
 	return NULL;
 }

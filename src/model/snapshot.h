@@ -256,7 +256,7 @@ struct snapshot {
 	uint32_t nr_shares;
 
 	_Atomic uint32_t nr_more_holders; /* snapshot_hold() */
-	void *block;			  /* the allocation that holds funcs, nodes and text */
+	struct block *block;		  /* the allocation that holds funcs, nodes and text */
 	char *own_text;			  /* another one of its text, or NULL */
 };
 
