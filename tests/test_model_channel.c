@@ -2,6 +2,7 @@
 /* The channel keeps the order of commands, the newest snapshot and the newest message. */
 #include "config.h"
 
+#include "src/base/util.h"
 #include "src/model/command.h"
 #include "src/model/snapshot.h"
 
