@@ -51,7 +51,7 @@ void copy_size_begin(struct copy_size *c, uint64_t time_ns, uint64_t lost);
 
 /*
  * The largest size at RATE_HZ a CPU for which RINGS_MAX_BYTES over all of NR_CPUS hold STALL_NS,
- * and which does not take more bytes in a second than a CPU can copy out.
+ * and which does not take more bytes in a second than a CPU can read.
  */
 uint32_t copy_size_max(uint64_t rate_hz, uint32_t nr_cpus, uint64_t rings_max_bytes,
 		       uint64_t stall_ns);
