@@ -16,8 +16,6 @@
 #define FILES_MAX     (1u << 18) /* of one table */
 #define MARKS_MAX     (1u << 20)
 #define ROWS_PER_MARK 256u
-#define ROWS_PER_LOOK 32u    /* at the deadline */
-#define OPS_PER_LOOK  65536u /* the same of those that make no row */
 #define LENGTH_64     UINT32_MAX
 
 /* A row, from which the program goes on at AT. */
@@ -183,18 +181,19 @@ static int head_read(struct debug_lines *lines, const struct debug_unit *unit)
 	if (error < 0)
 		return error;
 	is_v5 = lines->shape.version == 5;
-	lines->min_bytes = reader_u8(&r);
+	lines->program_shape.addr_bytes = lines->shape.addr_bytes;
+	lines->program_shape.min_bytes = reader_u8(&r);
 	/* No machine here packs several operations into one instruction. */
 	if (lines->shape.version >= 4 && reader_u8(&r) != 1)
 		return -EBADMSG;
 	reader_u8(&r); /* is_stmt at the beginning */
-	lines->line_base = (int8_t)reader_u8(&r);
-	lines->line_range = reader_u8(&r);
-	lines->opcode_base = reader_u8(&r);
+	lines->program_shape.line_base = (int8_t)reader_u8(&r);
+	lines->program_shape.line_range = reader_u8(&r);
+	lines->program_shape.opcode_base = reader_u8(&r);
 	lines->opcode_lengths = place_of(lines, &r);
-	if (lines->line_range == 0 || lines->opcode_base == 0)
+	if (lines->program_shape.line_range == 0 || lines->program_shape.opcode_base == 0)
 		return -EBADMSG;
-	reader_skip(&r, lines->opcode_base - 1u);
+	reader_skip(&r, lines->program_shape.opcode_base - 1u);
 	error = is_v5 ? entries_read(lines, unit, &r, false) : names_read(lines, &r, false);
 	if (error == 0)
 		error = is_v5 ? entries_read(lines, unit, &r, true) : names_read(lines, &r, true);
@@ -291,113 +290,9 @@ const char *debug_lines_path(const struct debug_lines *lines, const struct debug
 	return out;
 }
 
-/* --- the program --- */
-
-struct run {
-	struct reader r;
-	uint64_t addr;
-	uint32_t file, line;
-	uint32_t nr_silent; /* operations that made no row */
-	bool is_end;	    /* of a sequence of rows */
-	bool is_late;	    /* time was up before the next row */
-};
-
-static void run_advance(const struct debug_lines *lines, struct run *run, uint64_t by)
-{
-	run->addr += by * lines->min_bytes;
-}
-
-static void run_extended(const struct debug_lines *lines, struct run *run)
-{
-	uint64_t len = reader_uleb(&run->r);
-	struct reader r = run->r;
-
-	reader_skip(&run->r, len);
-	if (run->r.bad || len == 0)
-		return;
-	r.end = run->r.p;
-	switch (reader_u8(&r)) {
-	case DW_LNE_end_sequence:
-		run->is_end = true;
-		break;
-	case DW_LNE_set_address:
-		run->addr = lines->shape.addr_bytes == 8 ? reader_u64(&r) : reader_u32(&r);
-		break;
-	default: /* nothing that is asked for here */
-		break;
-	}
-}
-
-/* A standard operation. True: it makes a row. */
-static bool run_standard(const struct debug_lines *lines, const uint8_t *lengths, struct run *run,
-			 uint8_t op)
-{
-	switch (op) {
-	case DW_LNS_copy:
-		return true;
-	case DW_LNS_advance_pc:
-		run_advance(lines, run, reader_uleb(&run->r));
-		break;
-	case DW_LNS_advance_line:
-		run->line += (uint32_t)reader_sleb(&run->r);
-		break;
-	case DW_LNS_set_file:
-		run->file = (uint32_t)reader_uleb(&run->r);
-		break;
-	case DW_LNS_const_add_pc:
-		run_advance(lines, run, (255u - lines->opcode_base) / lines->line_range);
-		break;
-	case DW_LNS_fixed_advance_pc:
-		run->addr += reader_u16(&run->r);
-		break;
-	case DW_LNS_set_column:
-		reader_uleb(&run->r);
-		break;
-	case DW_LNS_negate_stmt:
-	case DW_LNS_set_basic_block:
-	case DW_LNS_set_prologue_end:
-	case DW_LNS_set_epilogue_begin:
-		break;
-	default:
-		for (unsigned int i = 0; i < lengths[op - 1]; i++)
-			reader_uleb(&run->r);
-	}
-	return false;
-}
-
-/* Run up to the next row. False: there is none, or it takes too long. */
-static bool run_next(const struct debug_lines *lines, const uint8_t *lengths, struct run *run)
-{
-	if (run->is_end) {
-		run->addr = 0;
-		run->file = run->line = 1;
-		run->is_end = false;
-	}
-	while (reader_left(&run->r) > 0 && !run->is_late) {
-		uint8_t op = reader_u8(&run->r);
-
-		if (likely(op >= lines->opcode_base)) {
-			unsigned int by = op - lines->opcode_base;
-
-			run_advance(lines, run, by / lines->line_range);
-			run->line += (uint32_t)(lines->line_base + (int)(by % lines->line_range));
-			return true;
-		}
-		if (op == 0)
-			run_extended(lines, run);
-		else if (run_standard(lines, lengths, run, op))
-			return true;
-		if (run->is_end)
-			return true;
-		if (++run->nr_silent % OPS_PER_LOOK == 0)
-			run->is_late = deadline_is_over_now();
-	}
-	return false;
-}
-
 /* --- marks --- */
 
-static int mark_begin(struct debug_lines *lines, const struct run *run)
+static int mark_begin(struct debug_lines *lines, const struct debug_run *run)
 {
 	int r = vec_reserve(&lines->marks, &lines->cap_marks, lines->nr_marks + 1, MARKS_MAX);
 
@@ -424,40 +319,37 @@ static int mark_end(struct debug_lines *lines, const struct debug_text *text, ui
 }
 
 static int marks_make(struct debug_lines *lines, const struct debug_text *text,
-		      const uint8_t *lengths, struct run *run)
+		      const struct debug_program *program, struct debug_run *run)
 {
-	bool is_first = true;
-	unsigned int nr = 0;
+	bool is_first = true; /* the row to come, of its sequence */
+	unsigned int nr = 1;
 	int r = 0;
 
-	while (r == 0 && run_next(lines, lengths, run)) {
-		bool is_new = is_first || (++nr >= ROWS_PER_MARK &&
-					   run->addr > lines->marks[lines->nr_marks - 1].addr);
+	while (r == 0 && debug_run_rows(program, run, nr)) {
+		bool is_new = is_first || run->addr > lines->marks[lines->nr_marks - 1].addr;
 
 		if (!is_first && (run->is_end || is_new))
 			r = mark_end(lines, text, run->addr);
-		if (r == 0 && is_new && !run->is_end) {
+		if (r == 0 && is_new && !run->is_end)
 			r = mark_begin(lines, run);
-			nr = 0;
-		}
+		nr = is_new && !run->is_end ? ROWS_PER_MARK : 1;
 		is_first = run->is_end;
-		if (r == 0 && nr % ROWS_PER_LOOK == 0 && deadline_is_over())
+		if (r == 0 && deadline_is_over())
 			r = -ETIME;
 	}
 	return r == 0 && run->is_late ? -ETIME : r;
 }
 
 static int lines_mark(struct debug_lines *lines, const struct debug_unit *unit,
-		      const struct debug_text *text)
+		      const struct debug_text *text, const struct debug_program *program)
 {
-	struct run run = {.r = table_reader(lines, unit, lines->program), .is_end = true};
-	struct reader lengths = table_reader(lines, unit, lines->opcode_lengths);
+	struct debug_run run = {.r = table_reader(lines, unit, lines->program), .is_end = true};
 	int r;
 
 	if (lines->is_marked)
 		return 0;
 	lines->nr_marks = lines->ranges.nr = 0;
-	r = marks_make(lines, text, lengths.p, &run);
+	r = marks_make(lines, text, program, &run);
 	if (r < 0)
 		return r;
 	debug_ranges_sort(&lines->ranges);
@@ -470,27 +362,30 @@ int debug_lines_at(struct debug_lines *lines, const struct debug_unit *unit,
 		   const struct debug_text *text, uint64_t addr, uint32_t *ret_file,
 		   uint32_t *ret_line)
 {
-	struct reader lengths = table_reader(lines, unit, lines->opcode_lengths);
+	struct debug_program program;
 	const struct debug_range *range;
 	const struct debug_line_mark *mark;
-	struct run run;
-	int r = lines_mark(lines, unit, text);
+	struct debug_run run;
+	int r;
 
+	debug_program_init(&program, &lines->program_shape,
+			   table_reader(lines, unit, lines->opcode_lengths).p);
+	r = lines_mark(lines, unit, text, &program);
 	if (r < 0)
 		return r;
 	range = debug_ranges_at(&lines->ranges, 0, addr);
 	if (!range)
 		return -ENOENT;
 	mark = &lines->marks[range->index];
-	run = (struct run){.r = table_reader(lines, unit, mark->at),
-			   .addr = mark->addr,
-			   .file = mark->file,
-			   .line = mark->line};
+	run = (struct debug_run){.r = table_reader(lines, unit, mark->at),
+				 .addr = mark->addr,
+				 .file = mark->file,
+				 .line = mark->line};
 	do {
 		*ret_file = run.file;
 		*ret_line = run.line <= INT32_MAX ? run.line : 0;
 		if (deadline_is_over())
 			return -ETIME;
-	} while (run_next(lines, lengths.p, &run) && !run.is_end && run.addr <= addr);
+	} while (debug_run_rows(&program, &run, 1) && !run.is_end && run.addr <= addr);
 	return run.is_late ? -ETIME : 0;
 }

@@ -7,6 +7,7 @@
 #ifndef ST_LOADER_DEBUG_LINES_H
 #define ST_LOADER_DEBUG_LINES_H
 
+#include "src/loader/debug_program.h"
 #include "src/loader/debug_ranges.h"
 
 struct debug_line_mark;
@@ -17,8 +18,7 @@ struct debug_lines {
 	uint64_t table_off;	  /* in DEBUG_LINE; what follows is relative to it */
 	uint32_t program, end;
 	uint32_t opcode_lengths;
-	uint8_t min_bytes, line_range, opcode_base;
-	int8_t line_base;
+	struct debug_program_shape program_shape;
 	/* where the names of folders and files are */
 	uint32_t *folders, *files;
 	size_t nr_folders, cap_folders, nr_files, cap_files;

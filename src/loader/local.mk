@@ -7,6 +7,7 @@ libloader_a_SOURCES = \
 	src/loader/debug_file.c src/loader/debug_file.h \
 	src/loader/debug_info.c src/loader/debug_info.h \
 	src/loader/debug_lines.c src/loader/debug_lines.h \
+	src/loader/debug_program.c src/loader/debug_program.h \
 	src/loader/debug_ranges.c src/loader/debug_ranges.h \
 	src/loader/debug_scopes.c src/loader/debug_scopes.h \
 	src/loader/debug_split.c src/loader/debug_split.h \
@@ -109,6 +110,11 @@ TEST_HELPERS += tests/lines_of
 tests_lines_of_SOURCES = tests/lines_of.c
 tests_lines_of_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS)
 tests_lines_of_LDADD = $(LINK_LOADER)
+
+UNIT_TESTS += tests/test_loader_program
+tests_test_loader_program_SOURCES = tests/test_loader_program.c
+tests_test_loader_program_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_loader_program_LDADD = $(LINK_LOADER) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_loader_lines
 tests_test_loader_lines_SOURCES = tests/test_loader_lines.c tests/loader_helpers.h
