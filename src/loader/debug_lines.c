@@ -12,11 +12,26 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FILES_MAX     (1u << 18) /* of one table */
+#define SEQUENCES_MAX (1u << 20)
 #define MARKS_MAX     (1u << 20)
 #define ROWS_PER_MARK 256u
+#define OVERLAPS_MAX  8u /* sequences that are looked at for one address */
 #define LENGTH_64     UINT32_MAX
+#define LEN_NOT_KNOWN UINT32_MAX
+
+#define END_BYTES      3	  /* 0, length 1, DW_LNE_end_sequence */
+#define BYTES_PER_LOOK (1u << 20) /* at the deadline */
+
+/* A piece of the program whose rows go from low addresses to high ones: of a function, or a section. */
+struct debug_line_sequence {
+	uint64_t from;
+	uint32_t len; /* of its code, or LEN_NOT_KNOWN: it was not run yet */
+	uint32_t at;  /* where its operations begin */
+	uint32_t first_mark, nr_marks;
+};
 
 /* A row, from which the program goes on at AT. */
 struct debug_line_mark {
@@ -223,16 +238,16 @@ void debug_lines_done(struct debug_lines *lines)
 {
 	free(lines->folders);
 	free(lines->files);
+	free(lines->sequences);
 	free(lines->marks);
-	debug_ranges_done(&lines->ranges);
 	*lines = (struct debug_lines){0};
 }
 
 size_t debug_lines_bytes(const struct debug_lines *lines)
 {
 	return (lines->cap_folders + lines->cap_files) * sizeof(*lines->files) +
-	       lines->cap_marks * sizeof(*lines->marks) +
-	       lines->ranges.cap * sizeof(*lines->ranges.all);
+	       lines->cap_sequences * sizeof(*lines->sequences) +
+	       lines->cap_marks * sizeof(*lines->marks);
 }
 
 /* --- names of files --- */
@@ -290,9 +305,99 @@ const char *debug_lines_path(const struct debug_lines *lines, const struct debug
 	return out;
 }
 
-/* --- marks --- */
+/* --- sequences --- */
 
-static int mark_begin(struct debug_lines *lines, const struct debug_run *run)
+/*
+ * Behind the next end of a sequence between P and END, or NULL: no operation of a million need be looked at for that.
+ * The same three bytes may stand for something else.
+ */
+static const uint8_t *end_find(const uint8_t *p, const uint8_t *end)
+{
+	/* Zeros are rarer than ones, and memchr() is faster than memmem() for so few bytes. */
+	while (end - p >= END_BYTES) {
+		p = memchr(p, 0, (size_t)(end - p) - (END_BYTES - 1));
+		if (!p)
+			return NULL;
+		if (p[1] == 1 && p[2] == 1)
+			return p + END_BYTES;
+		p++;
+	}
+	return NULL;
+}
+
+/* Move R behind the next end of a sequence. 1, 0: there is none, -ETIME. */
+static int end_skip(struct reader *r)
+{
+	while (reader_left(r) > 0) {
+		size_t left = reader_left(r), bytes = MIN(left, (size_t)BYTES_PER_LOOK);
+		const uint8_t *after = end_find(r->p, r->p + bytes);
+
+		if (after) {
+			r->p = after;
+			return deadline_is_over() ? -ETIME : 1;
+		}
+		if (bytes == left)
+			return 0;
+		/* One may begin in the last bytes. */
+		r->p += bytes - END_BYTES;
+		if (deadline_is_over_now())
+			return -ETIME;
+	}
+	return 0;
+}
+
+/* The sequence whose operations begin at R, if one does and it has code. */
+static int sequence_add(struct debug_lines *lines, const struct debug_text *text,
+			const struct debug_program *program, const struct reader *r)
+{
+	struct debug_run run = {.r = *r, .is_end = true};
+	int error;
+
+	if (!debug_run_start(program, &run) || !debug_text_holds(text, run.addr, run.addr + 1))
+		return 0;
+	error = vec_reserve(&lines->sequences, &lines->cap_sequences, lines->nr_sequences + 1,
+			    SEQUENCES_MAX);
+	if (error == 0)
+		lines->sequences[lines->nr_sequences++] = (struct debug_line_sequence){
+			.from = run.addr, .at = place_of(lines, r), .len = LEN_NOT_KNOWN};
+	return error;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct debug_line_sequence *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int sequences_find(struct debug_lines *lines, const struct debug_unit *unit,
+			  const struct debug_text *text, const struct debug_program *program)
+{
+	struct reader r = table_reader(lines, unit, lines->program);
+	int more = 1;
+
+	if (lines->has_sequences)
+		return 0;
+	lines->nr_sequences = 0;
+	while (more > 0) {
+		more = sequence_add(lines, text, program, &r);
+		if (more == 0)
+			more = end_skip(&r);
+	}
+	if (more < 0)
+		return more;
+	if (lines->nr_sequences > 0)
+		qsort(lines->sequences, lines->nr_sequences, sizeof(*lines->sequences), by_place);
+	vec_shrink(&lines->sequences, &lines->cap_sequences, lines->nr_sequences);
+	lines->has_sequences = true;
+	return 0;
+}
+
+/* --- rows --- */
+
+static int mark_add(struct debug_lines *lines, const struct debug_run *run)
 {
 	int r = vec_reserve(&lines->marks, &lines->cap_marks, lines->nr_marks + 1, MARKS_MAX);
 
@@ -306,81 +411,111 @@ static int mark_begin(struct debug_lines *lines, const struct debug_run *run)
 	return r;
 }
 
-/* The last mark counts up to TO, if there is code. */
-static int mark_end(struct debug_lines *lines, const struct debug_text *text, uint64_t to)
+/* Run SEQUENCE to its end, which leaves marks. */
+static int marks_make(struct debug_lines *lines, const struct debug_program *program,
+		      struct debug_run *run, const struct debug_line_sequence *sequence)
 {
-	size_t before = lines->ranges.nr;
-	uint32_t last = (uint32_t)lines->nr_marks - 1;
-	int r = debug_ranges_add(&lines->ranges, text, lines->marks[last].addr, to, last, 0);
-
-	if (lines->ranges.nr == before)
-		lines->nr_marks--;
-	return r;
-}
-
-static int marks_make(struct debug_lines *lines, const struct debug_text *text,
-		      const struct debug_program *program, struct debug_run *run)
-{
-	bool is_first = true; /* the row to come, of its sequence */
-	unsigned int nr = 1;
+	uint64_t last = sequence->from;
+	unsigned int nr = ROWS_PER_MARK;
 	int r = 0;
 
-	while (r == 0 && debug_run_rows(program, run, nr)) {
-		bool is_new = is_first || run->addr > lines->marks[lines->nr_marks - 1].addr;
+	while (r == 0 && debug_run_rows(program, run, nr) && !run->is_end) {
+		bool is_new = run->addr > last; /* so that they can be searched */
 
-		if (!is_first && (run->is_end || is_new))
-			r = mark_end(lines, text, run->addr);
-		if (r == 0 && is_new && !run->is_end)
-			r = mark_begin(lines, run);
-		nr = is_new && !run->is_end ? ROWS_PER_MARK : 1;
-		is_first = run->is_end;
+		if (is_new) {
+			r = mark_add(lines, run);
+			last = run->addr;
+		}
+		nr = is_new ? ROWS_PER_MARK : 1;
 		if (r == 0 && deadline_is_over())
 			r = -ETIME;
 	}
+	if (r == 0 && !run->is_end) /* it is cut off */
+		run->addr = last;
 	return r == 0 && run->is_late ? -ETIME : r;
 }
 
-static int lines_mark(struct debug_lines *lines, const struct debug_unit *unit,
-		      const struct debug_text *text, const struct debug_program *program)
+static int sequence_run(struct debug_lines *lines, const struct debug_unit *unit,
+			const struct debug_program *program, struct debug_line_sequence *sequence)
 {
-	struct debug_run run = {.r = table_reader(lines, unit, lines->program), .is_end = true};
+	struct debug_run run = {.r = table_reader(lines, unit, sequence->at), .is_end = true};
+	size_t first = lines->nr_marks;
 	int r;
 
-	if (lines->is_marked)
+	if (sequence->len != LEN_NOT_KNOWN)
 		return 0;
-	lines->nr_marks = lines->ranges.nr = 0;
-	r = marks_make(lines, text, program, &run);
-	if (r < 0)
+	r = marks_make(lines, program, &run, sequence);
+	if (r < 0) {
+		lines->nr_marks = first;
 		return r;
-	debug_ranges_sort(&lines->ranges);
-	vec_shrink(&lines->marks, &lines->cap_marks, lines->nr_marks);
-	lines->is_marked = true;
+	}
+	sequence->first_mark = (uint32_t)first;
+	sequence->nr_marks = (uint32_t)(lines->nr_marks - first);
+	sequence->len = run.addr > sequence->from ? (uint32_t)MIN(run.addr - sequence->from,
+								  (uint64_t)LEN_NOT_KNOWN - 1)
+						  : 0;
 	return 0;
+}
+
+/* The sequence with code at ADDR, in *RET. 0, -ENOENT, -ETIME, -ENOMEM, -E2BIG. */
+static int sequence_at(struct debug_lines *lines, const struct debug_unit *unit,
+		       const struct debug_program *program, uint64_t addr,
+		       const struct debug_line_sequence **ret)
+{
+	size_t at = search_first(lines->nr_sequences, i, lines->sequences[i].from > addr);
+
+	/* Empty ones begin where others do, and code that is the same in several functions is in the file once. */
+	for (unsigned int n = 0; at > 0 && n < OVERLAPS_MAX; n++) {
+		struct debug_line_sequence *sequence = &lines->sequences[--at];
+		int r = sequence_run(lines, unit, program, sequence);
+
+		if (r < 0)
+			return r;
+		*ret = sequence;
+		if (addr - sequence->from < sequence->len)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+/* From where on SEQUENCE is run to find ADDR. */
+static struct debug_run run_before(const struct debug_lines *lines, const struct debug_unit *unit,
+				   const struct debug_line_sequence *sequence, uint64_t addr)
+{
+	const struct debug_line_mark *marks = lines->marks + sequence->first_mark, *mark;
+	size_t after = search_first(sequence->nr_marks, i, marks[i].addr > addr);
+
+	if (after == 0)
+		return (struct debug_run){.r = table_reader(lines, unit, sequence->at),
+					  .is_end = true};
+	mark = &marks[after - 1];
+	return (struct debug_run){.r = table_reader(lines, unit, mark->at),
+				  .addr = mark->addr,
+				  .file = mark->file,
+				  .line = mark->line};
 }
 
 int debug_lines_at(struct debug_lines *lines, const struct debug_unit *unit,
 		   const struct debug_text *text, uint64_t addr, uint32_t *ret_file,
 		   uint32_t *ret_line)
 {
+	const struct debug_line_sequence *sequence = NULL;
 	struct debug_program program;
-	const struct debug_range *range;
-	const struct debug_line_mark *mark;
 	struct debug_run run;
 	int r;
 
 	debug_program_init(&program, &lines->program_shape,
 			   table_reader(lines, unit, lines->opcode_lengths).p);
-	r = lines_mark(lines, unit, text, &program);
+	r = sequences_find(lines, unit, text, &program);
+	if (r == 0)
+		r = sequence_at(lines, unit, &program, addr, &sequence);
 	if (r < 0)
 		return r;
-	range = debug_ranges_at(&lines->ranges, 0, addr);
-	if (!range)
+	run = run_before(lines, unit, sequence, addr);
+	if (run.is_end && !debug_run_rows(&program, &run, 1))
+		return run.is_late ? -ETIME : -ENOENT;
+	if (run.addr > addr)
 		return -ENOENT;
-	mark = &lines->marks[range->index];
-	run = (struct debug_run){.r = table_reader(lines, unit, mark->at),
-				 .addr = mark->addr,
-				 .file = mark->file,
-				 .line = mark->line};
 	do {
 		*ret_file = run.file;
 		*ret_line = run.line <= INT32_MAX ? run.line : 0;

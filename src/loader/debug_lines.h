@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The line table of a unit (DWARF 5, section 6.2). The rows are not kept, there are millions of
- * them: one pass leaves a mark at some of them, and from there a question runs the program of the
- * table again.
+ * them. The program that makes them falls into sequences, whose beginnings are found by the bytes of their ends. A
+ * question runs the one that has its address; the first run leaves a mark at some of the rows, from where others begin.
  */
 #ifndef ST_LOADER_DEBUG_LINES_H
 #define ST_LOADER_DEBUG_LINES_H
@@ -11,9 +11,10 @@
 #include "src/loader/debug_ranges.h"
 
 struct debug_line_mark;
+struct debug_line_sequence;
 
 struct debug_lines {
-	bool is_open, is_marked;
+	bool is_open, has_sequences;
 	struct debug_shape shape; /* of the table */
 	uint64_t table_off;	  /* in DEBUG_LINE; what follows is relative to it */
 	uint32_t program, end;
@@ -24,8 +25,9 @@ struct debug_lines {
 	size_t nr_folders, cap_folders, nr_files, cap_files;
 	/* version 5: what an entry is made of */
 	uint32_t folder_format, file_format;
-	struct debug_ranges ranges; /* index: into marks */
-	struct debug_line_mark *marks;
+	struct debug_line_sequence *sequences; /* by address */
+	size_t nr_sequences, cap_sequences;
+	struct debug_line_mark *marks; /* of one sequence after the other */
 	size_t nr_marks, cap_marks;
 };
 

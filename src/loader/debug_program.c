@@ -12,6 +12,8 @@
 #define FAST_BYTES	 16u   /* no operation of run_fast() has more */
 #define FAST_BYTES_MAX	 4096u /* of all of them, then */
 #define SINGLES_PER_LOOK 256u  /* at the deadline */
+#define START_OPS_MAX	 16u   /* before the address of a sequence: file, column and the like */
+#define ADDRESS_AT	 2     /* in the operation that sets it, after 0 and a length */
 
 /* What follows an operation's byte. */
 enum operand {
@@ -200,13 +202,32 @@ static unsigned int run_fast(const struct debug_program *program, struct debug_r
 	return nr;
 }
 
+static void run_begin(struct debug_run *run)
+{
+	run->addr = 0;
+	run->file = run->line = 1;
+	run->is_end = false;
+}
+
+bool debug_run_start(const struct debug_program *program, struct debug_run *run)
+{
+	run_begin(run);
+	for (unsigned int i = 0; i < START_OPS_MAX && reader_left(&run->r) > ADDRESS_AT; i++) {
+		const uint8_t *p = run->r.p;
+		bool is_address = p[0] == 0 && p[ADDRESS_AT] == DW_LNE_set_address;
+
+		if (run_single(program, run) || run->is_end || run->r.bad)
+			return false;
+		if (is_address)
+			return true;
+	}
+	return false;
+}
+
 bool debug_run_rows(const struct debug_program *program, struct debug_run *run, unsigned int nr)
 {
-	if (run->is_end) {
-		run->addr = 0;
-		run->file = run->line = 1;
-		run->is_end = false;
-	}
+	if (run->is_end)
+		run_begin(run);
 	while (reader_left(&run->r) > 0 && !run->is_late) {
 		nr = run_fast(program, run, nr);
 		if (nr > 0 && run_single(program, run))

@@ -49,6 +49,8 @@ struct debug_run {
 /* LENGTHS: how many numbers follow each operation from 1 on, up to SHAPE's opcode_base; the caller keeps them. */
 void debug_program_init(struct debug_program *program, const struct debug_program_shape *shape,
 			const uint8_t *lengths);
+/* Run up to where the sequence's address is set. False: not before its first row, or far off. */
+bool debug_run_start(const struct debug_program *program, struct debug_run *run);
 /*
  * Run up to the row that is the NR-th from here, NR > 0, or the end of the sequence. False: there is none, or it takes
  * too long.

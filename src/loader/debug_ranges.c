@@ -30,11 +30,7 @@ void debug_ranges_done(struct debug_ranges *ranges)
 	*ranges = (struct debug_ranges){0};
 }
 
-/*
- * What the linker has left out stays in the debug information, at address 0, 1 or the
- * greatest ones. Nothing that is not in an executable segment is anybody's.
- */
-static bool is_code(const struct debug_text *text, uint64_t from, uint64_t to)
+bool debug_text_holds(const struct debug_text *text, uint64_t from, uint64_t to)
 {
 	if (from <= 1 || to <= from || to - from > UINT32_MAX)
 		return false;
@@ -50,7 +46,7 @@ int debug_ranges_add(struct debug_ranges *ranges, const struct debug_text *text,
 {
 	int r;
 
-	if (!is_code(text, from, to))
+	if (!debug_text_holds(text, from, to))
 		return 0;
 	r = vec_reserve(&ranges->all, &ranges->cap, ranges->nr + 1, RANGES_MAX);
 	if (r == 0)

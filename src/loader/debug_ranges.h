@@ -27,6 +27,12 @@ struct debug_ranges {
 	size_t nr, cap;
 };
 
+/*
+ * What the linker has left out stays in the debug information, at address 0, 1 or the
+ * greatest ones. Nothing that is not in an executable segment is anybody's: is all
+ * from FROM up to TO in one?
+ */
+bool debug_text_holds(const struct debug_text *text, uint64_t from, uint64_t to);
 void debug_ranges_done(struct debug_ranges *ranges);
 /* Add a range if all of it is code. 0, -ENOMEM, -E2BIG. */
 int debug_ranges_add(struct debug_ranges *ranges, const struct debug_text *text, uint64_t from,
