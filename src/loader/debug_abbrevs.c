@@ -150,6 +150,21 @@ static bool is_sibling(const struct debug_attr *attr)
 		attr->form == DW_FORM_ref_udata);
 }
 
+/* Do the steps of ABBREV, all of which are there, always come to the same? */
+static void fixed_note(const struct debug_abbrevs *a, struct debug_abbrev *abbrev)
+{
+	const struct debug_skip *skip = &a->skips[abbrev->first_skip];
+
+	abbrev->fixed_bytes = abbrev->sibling_at = DEBUG_NOT_FIXED;
+	if (skip->then == THEN_END) {
+		abbrev->fixed_bytes = skip->bytes;
+	} else if (skip->then == THEN_SIBLING && skip->form == DW_FORM_ref4 &&
+		   skip[1].then == THEN_END) {
+		abbrev->sibling_at = skip->bytes;
+		abbrev->fixed_bytes = (uint16_t)(skip->bytes + 4u + skip[1].bytes);
+	}
+}
+
 /* The steps over all attributes of ABBREV. */
 static int skips_make(struct debug_abbrevs *a, struct debug_abbrev *abbrev,
 		      const struct debug_shape *shape)
@@ -180,7 +195,10 @@ static int skips_make(struct debug_abbrevs *a, struct debug_abbrev *abbrev,
 	}
 	skip.bytes = (uint16_t)bytes;
 	skip.then = THEN_END;
-	return skip_add(a, skip);
+	r = skip_add(a, skip);
+	if (r == 0)
+		fixed_note(a, abbrev);
+	return r;
 }
 
 /* The attributes at R; those of one that is not WANTED are not kept. */
@@ -356,8 +374,8 @@ static uint64_t sibling_read(struct reader *r, uint8_t form)
 	}
 }
 
-void debug_skip_attrs(const struct debug_abbrevs *a, const struct debug_abbrev *abbrev,
-		      struct reader *r, uint64_t *sibling)
+void debug_skip_attrs_slowly(const struct debug_abbrevs *a, const struct debug_abbrev *abbrev,
+			     struct reader *r, uint64_t *sibling)
 {
 	*sibling = 0;
 	for (const struct debug_skip *skip = &a->skips[abbrev->first_skip];; skip++) {

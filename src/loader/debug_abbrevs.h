@@ -23,6 +23,8 @@ struct debug_shape {
 	uint8_t offset_bytes; /* 8 in the 64-bit format */
 };
 
+#define DEBUG_NOT_FIXED UINT16_MAX
+
 struct debug_attr {
 	uint16_t name, form; /* DW_AT_, DW_FORM_ */
 	uint32_t value;	     /* of an implicit_const */
@@ -33,6 +35,9 @@ struct debug_abbrev {
 	uint32_t first_attr, first_skip;
 	uint16_t nr_attrs;
 	uint16_t tag; /* DW_TAG_ */
+	/* Most have attributes of so many bytes in all, with a sibling (ref4) at one of them. */
+	uint16_t fixed_bytes; /* DEBUG_NOT_FIXED: that depends */
+	uint16_t sibling_at;  /* DEBUG_NOT_FIXED: there is none, if the bytes are fixed */
 	bool has_children;
 	bool has_code; /* it says where its code is */
 };
@@ -59,11 +64,29 @@ size_t debug_abbrevs_bytes(const struct debug_abbrevs *abbrevs);
 
 /* That of CODE; NULL: there is none. */
 const struct debug_abbrev *debug_abbrevs_find(const struct debug_abbrevs *abbrevs, uint64_t code);
+/* The same as debug_skip_attrs(), for all. */
+void debug_skip_attrs_slowly(const struct debug_abbrevs *abbrevs, const struct debug_abbrev *abbrev,
+			     struct reader *r, uint64_t *sibling);
 /*
  * Move R from the attributes of an entry like ABBREV to what follows it: its children, if it has any. *SIBLING
  * is what follows those, as an offset in the unit; 0: it does not say. R is bad if the entry is cut off.
  */
-void debug_skip_attrs(const struct debug_abbrevs *abbrevs, const struct debug_abbrev *abbrev,
-		      struct reader *r, uint64_t *sibling);
+static inline void debug_skip_attrs(const struct debug_abbrevs *abbrevs,
+				    const struct debug_abbrev *abbrev, struct reader *r,
+				    uint64_t *sibling)
+{
+	struct reader at = *r;
+
+	if (abbrev->fixed_bytes == DEBUG_NOT_FIXED) {
+		debug_skip_attrs_slowly(abbrevs, abbrev, r, sibling);
+		return;
+	}
+	*sibling = 0;
+	reader_skip(r, abbrev->fixed_bytes);
+	if (abbrev->sibling_at != DEBUG_NOT_FIXED) {
+		reader_skip(&at, abbrev->sibling_at);
+		*sibling = reader_u32(&at);
+	}
+}
 
 #endif

@@ -12,8 +12,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FUNCS_MAX  (1u << 20) /* of one unit */
-#define LEVELS_MAX 128	      /* of entries within entries, of a function */
+#define FUNCS_MAX	 (1u << 20) /* of one unit */
+#define LEVELS_MAX	 128	    /* of entries within entries, of a function */
+#define ENTRIES_PER_LOOK 1024u	    /* at the deadline */
 
 /* --- walking --- */
 
@@ -23,6 +24,7 @@ struct walk {
 	struct reader r;
 	const uint8_t *start; /* of the unit */
 	unsigned int level;   /* how many of the entries around are open */
+	uint32_t nr_entries;
 	/* the present entry: its offset in the unit, where its attributes are, what follows its children */
 	uint32_t off;
 	const struct debug_abbrev *abbrev;
@@ -44,7 +46,7 @@ static int walk_next(struct walk *w)
 		uint32_t off = (uint32_t)(w->r.p - w->start);
 		uint64_t code = reader_uleb(&w->r);
 
-		if (deadline_is_over())
+		if (++w->nr_entries % ENTRIES_PER_LOOK == 0 && deadline_is_over_now())
 			return -ETIME;
 		if (w->r.bad)
 			return -EBADMSG;
