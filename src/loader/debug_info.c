@@ -633,7 +633,7 @@ static int frames_of(struct debug_info *info, struct kept *kept, struct debug_fu
 {
 	uint64_t dies[DEBUG_INFO_CHAIN_MAX - 1];
 	unsigned int nr = 0;
-	int r = debug_scopes_inlined(&kept->scopes, kept->dies, &info->text, func);
+	int r = debug_scopes_inlined(&kept->scopes, kept->dies, &info->text, func, addr);
 
 	if (r < 0)
 		return r;

@@ -218,9 +218,37 @@ static bool is_block(uint16_t tag)
 	       tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
 }
 
-/* DEPTHS says how many inlined functions each open entry is in; beyond LEVELS_MAX, or in types, none is looked for. */
+/*
+ * Take the ranges of the present entry, which is at DEPTH, if it IS_INLINED. *IS_ELSEWHERE: they do not hold ONLY, if that is
+ * not NULL, and nothing in the entry does.
+ */
+static int inlined_take(const struct walk *w, const struct debug_text *text,
+			struct debug_ranges *ranges, uint32_t depth, bool is_inlined,
+			const uint64_t *only, bool *is_elsewhere)
+{
+	size_t before = ranges->nr;
+	int r = 0;
+
+	*is_elsewhere = false;
+	if (is_inlined || (only && w->abbrev->has_code))
+		r = walk_add(w, text, ranges, w->off, depth);
+	if (only && ranges->nr > before) {
+		*is_elsewhere = true;
+		for (size_t i = before; i < ranges->nr; i++)
+			if (*only - ranges->all[i].from < ranges->all[i].len)
+				*is_elsewhere = false;
+	}
+	if (!is_inlined || *is_elsewhere)
+		ranges->nr = before;
+	return r;
+}
+
+/*
+ * DEPTHS says how many inlined functions each open entry is in; beyond LEVELS_MAX, or in types, none is looked for. ONLY: what
+ * does not hold this address need not be found; or NULL.
+ */
 static int inlined_walk(struct debug_func *func, const struct debug_unit *unit,
-			const struct debug_text *text)
+			const struct debug_text *text, const uint64_t *only)
 {
 	uint32_t depths[LEVELS_MAX + 1] = {0};
 	unsigned int skip_level = 0; /* nothing of interest is above it; 0: all is */
@@ -231,7 +259,7 @@ static int inlined_walk(struct debug_func *func, const struct debug_unit *unit,
 		r = walk_next(&w);
 	while (r > 0 && w.level > 0) {
 		unsigned int level;
-		bool is_inlined;
+		bool is_inlined, is_inside, is_elsewhere = false;
 
 		r = walk_next(&w);
 		if (r <= 0)
@@ -241,11 +269,12 @@ static int inlined_walk(struct debug_func *func, const struct debug_unit *unit,
 		if (skip_level && level < skip_level)
 			skip_level = 0;
 		is_inlined = w.abbrev->tag == DW_TAG_inlined_subroutine;
+		is_inside = is_inlined || is_block(w.abbrev->tag);
 		if (skip_level || level > LEVELS_MAX)
 			continue;
-		if (is_inlined) {
-			int error =
-				walk_add(&w, text, &func->inlined, w.off, depths[level - 1] + 1);
+		if (is_inside) {
+			int error = inlined_take(&w, text, &func->inlined, depths[level - 1] + 1,
+						 is_inlined, only, &is_elsewhere);
 
 			if (error < 0)
 				return error;
@@ -253,7 +282,7 @@ static int inlined_walk(struct debug_func *func, const struct debug_unit *unit,
 		if (!w.abbrev->has_children)
 			continue;
 		depths[level] = depths[level - 1] + is_inlined;
-		if (!is_inlined && !is_block(w.abbrev->tag)) {
+		if (!is_inside || is_elsewhere) {
 			walk_jump(&w);
 			skip_level = w.level > level ? w.level : 0;
 		}
@@ -262,18 +291,24 @@ static int inlined_walk(struct debug_func *func, const struct debug_unit *unit,
 }
 
 int debug_scopes_inlined(struct debug_scopes *scopes, const struct debug_unit *unit,
-			 const struct debug_text *text, struct debug_func *func)
+			 const struct debug_text *text, struct debug_func *func, uint64_t addr)
 {
+	size_t before = func->inlined.cap;
+	bool is_all;
 	int r;
 
-	if (func->has_inlined)
+	if (func->has_inlined || func->asked == addr)
 		return 0;
+	is_all = func->asked != 0;
+	func->asked = 0;
 	func->inlined.nr = 0;
-	r = inlined_walk(func, unit, text);
-	if (r == -ETIME || r == -ENOMEM)
-		return r;
-	debug_ranges_sort(&func->inlined);
-	scopes->inlined_bytes += func->inlined.cap * sizeof(*func->inlined.all);
-	func->has_inlined = true;
-	return 0;
+	r = inlined_walk(func, unit, text, is_all ? NULL : &addr);
+	if (r != -ETIME && r != -ENOMEM) {
+		debug_ranges_sort(&func->inlined);
+		func->has_inlined = is_all;
+		func->asked = addr;
+		r = 0;
+	}
+	scopes->inlined_bytes += (func->inlined.cap - before) * sizeof(*func->inlined.all);
+	return r;
 }

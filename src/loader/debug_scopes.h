@@ -9,8 +9,9 @@
 #include "src/loader/debug_ranges.h"
 
 struct debug_func {
-	uint32_t die; /* as an offset in the unit */
-	bool has_inlined;
+	uint32_t die;		     /* as an offset in the unit */
+	bool has_inlined;	     /* INLINED has all, not only what holds ASKED */
+	uint64_t asked;		     /* an address; 0: none was asked for, or time was up */
 	struct debug_ranges inlined; /* index: an entry, as DIE */
 };
 
@@ -32,8 +33,11 @@ size_t debug_scopes_bytes(const struct debug_scopes *scopes);
  */
 int debug_scopes_func(struct debug_scopes *scopes, const struct debug_unit *unit,
 		      const struct debug_text *text, uint64_t addr, struct debug_func **ret);
-/* Find what was inlined into FUNC, if that has not been done yet. As above. */
+/*
+ * Find what was inlined into FUNC at ADDR. Of most functions one address is asked for: only when there is another one
+ * all that is inlined is found, and kept. As above.
+ */
 int debug_scopes_inlined(struct debug_scopes *scopes, const struct debug_unit *unit,
-			 const struct debug_text *text, struct debug_func *func);
+			 const struct debug_text *text, struct debug_func *func, uint64_t addr);
 
 #endif
