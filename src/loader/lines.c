@@ -5,6 +5,7 @@
 #include "src/loader/lines.h"
 
 #include "src/base/deadline.h"
+#include "src/base/hash.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/loader/demangle.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define STRINGS_PER_FRAME 3
+#define NAMES_KNOWN	  512u /* in an answer, of more some are written again */
 
 _Static_assert(DEBUG_INFO_CHAIN_MAX == LOADER_CHAIN_MAX, "one length of chains");
 
@@ -232,35 +234,59 @@ int lines_at(struct lines_file *file, uint64_t off, struct debug_frame *frame)
 
 /* --- answers --- */
 
+/* A name that is in the answer's text. */
+struct put_name {
+	const char *mangled; /* as it is in the file: by its place; NULL: none */
+	uint32_t at;
+};
+
 struct answer {
 	struct protocol_lines *head;
 	struct protocol_place *places;
 	struct protocol_frame frames[LOADER_FRAMES_MAX];
 	char *text; /* at the end of the room, moved to its place at last */
 	size_t text_max;
+	struct put_name names[NAMES_KNOWN]; /* by the hash of their places */
 };
 
-static uint32_t put_text(struct answer *answer, const char *text, bool is_name)
+/* What was written at the end of the text stays there. */
+static uint32_t text_keep(struct answer *answer)
 {
 	uint32_t at = answer->head->text_bytes;
 
-	if (!text)
-		return PROTOCOL_NO_TEXT;
-	if (is_name)
-		demangle(text, answer->text + at, LOADER_NAME_BYTES_MAX);
-	else
-		text_sanitize(text, strnlen(text, LOADER_NAME_BYTES_MAX), answer->text + at,
-			      LOADER_NAME_BYTES_MAX);
 	answer->head->text_bytes += (uint32_t)strlen(answer->text + at) + 1;
 	return at;
+}
+
+static uint32_t put_path(struct answer *answer, const char *path)
+{
+	if (!path)
+		return PROTOCOL_NO_TEXT;
+	text_sanitize(path, strnlen(path, LOADER_NAME_BYTES_MAX),
+		      answer->text + answer->head->text_bytes, LOADER_NAME_BYTES_MAX);
+	return text_keep(answer);
+}
+
+/* Addresses of one function have its name, and what is inlined in many places has one: it is demangled once. */
+static uint32_t put_name(struct answer *answer, const char *mangled)
+{
+	struct put_name *name = &answer->names[hash_u64((uintptr_t)mangled) % NAMES_KNOWN];
+
+	if (!mangled)
+		return PROTOCOL_NO_TEXT;
+	if (name->mangled != mangled) {
+		demangle(mangled, answer->text + answer->head->text_bytes, LOADER_NAME_BYTES_MAX);
+		*name = (struct put_name){.mangled = mangled, .at = text_keep(answer)};
+	}
+	return name->at;
 }
 
 static void put_frame(struct answer *answer, const struct debug_frame *from)
 {
 	answer->frames[answer->head->nr_frames++] = (struct protocol_frame){
-		.name = put_text(answer, from->name, true),
-		.file = put_text(answer, from->file, false),
-		.decl_file = put_text(answer, from->decl_file, false),
+		.name = put_name(answer, from->name),
+		.file = put_path(answer, from->file),
+		.decl_file = put_path(answer, from->decl_file),
 		.line = from->line,
 		.decl_line = from->decl_line,
 	};
@@ -306,7 +332,7 @@ static void put_splits(struct answer *answer, const struct debug_info *info, uin
 	while (head->nr_splits < LOADER_SPLITS_TOLD_MAX &&
 	       head->text_bytes + LOADER_NAME_BYTES_MAX <= answer->text_max &&
 	       debug_info_lacks_split(info, since, head->nr_splits, path, sizeof(path)))
-		head->splits[head->nr_splits++] = put_text(answer, path, false);
+		head->splits[head->nr_splits++] = put_path(answer, path);
 }
 
 /* Everything to its place, without room between. */
@@ -334,6 +360,7 @@ static bool answer_begin(struct answer *answer, void *out, size_t out_bytes)
 	answer->text = (char *)out + fixed;
 	answer->text_max = out_bytes - fixed;
 	*answer->head = (struct protocol_lines){0};
+	memset(answer->names, 0, sizeof(answer->names));
 	return has_room(answer);
 }
 
