@@ -466,9 +466,9 @@ static int units_find(struct debug_info *info, struct units *units)
 		/* The last one, or damage, or too many: there are those before it. */
 		if (r == -E2BIG ||
 		    (r == 0 && debug_unit_read_head(&units->file, units->next_off, &unit) < 0)) {
-			debug_ranges_sort(&info->ranges);
-			units->has_all = true;
-			break;
+			r = debug_ranges_sort(&info->ranges);
+			units->has_all = r == 0;
+			return r;
 		}
 		if (r == 0 && units == &info->main)
 			r = unit_add_ranges(info, &unit, units->nr);

@@ -11,6 +11,7 @@
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RANGES_MAX   (1u << 20) /* of one file, unit or function */
 #define OVERLAPS_MAX 64		/* ranges that are looked at for one address */
@@ -198,27 +199,47 @@ int debug_ranges_add_code(struct debug_ranges *ranges, const struct debug_text *
 
 /* --- looking --- */
 
-static int by_place(const void *a, const void *b)
+/* By depth and beginning; the narrower one last: it is found first. */
+static bool is_before(const struct debug_range *x, const struct debug_range *y)
 {
-	const struct debug_range *x = a, *y = b;
-
 	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
+		return x->depth < y->depth;
 	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	/* The narrower one last: it is found first. */
+		return x->from < y->from;
 	if (x->len != y->len)
-		return x->len > y->len ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+		return x->len > y->len;
+	return x->index < y->index;
 }
 
-void debug_ranges_sort(struct debug_ranges *ranges)
+/* By merging, with the comparison inside; halves that are in order stay. SPARE has room for half of them. */
+static void sort(struct debug_range *all, struct debug_range *spare, size_t nr)
 {
+	size_t half = nr / 2, a = 0, b = half;
+
+	if (nr < 2)
+		return;
+	sort(all, spare, half);
+	sort(all + half, spare, nr - half);
+	if (!is_before(&all[half], &all[half - 1]))
+		return;
+	memcpy(spare, all, half * sizeof(*all));
+	for (size_t i = 0; a < half; i++)
+		all[i] = b < nr && is_before(&all[b], &spare[a]) ? all[b++] : spare[a++];
+}
+
+int debug_ranges_sort(struct debug_ranges *ranges)
+{
+	struct debug_range *spare = NULL;
 	uint64_t end = 0;
 
 	vec_shrink(&ranges->all, &ranges->cap, ranges->nr);
-	if (ranges->nr > 0)
-		qsort(ranges->all, ranges->nr, sizeof(*ranges->all), by_place);
+	if (ranges->nr > 1) {
+		spare = malloc(ranges->nr / 2 * sizeof(*spare));
+		if (!spare)
+			return -ENOMEM;
+		sort(ranges->all, spare, ranges->nr);
+		free(spare);
+	}
 	for (size_t i = 0; i < ranges->nr; i++) {
 		struct debug_range *range = &ranges->all[i];
 
@@ -227,6 +248,7 @@ void debug_ranges_sort(struct debug_ranges *ranges)
 		end = MAX(end, range->from + range->len);
 		range->len_max = (uint32_t)MIN(end - range->from, (uint64_t)UINT32_MAX);
 	}
+	return 0;
 }
 
 const struct debug_range *debug_ranges_at(const struct debug_ranges *ranges, uint32_t depth,

@@ -41,8 +41,8 @@ int debug_ranges_add(struct debug_ranges *ranges, const struct debug_text *text,
 int debug_ranges_add_code(struct debug_ranges *ranges, const struct debug_text *text,
 			  const struct debug_unit *unit, const struct debug_code *code,
 			  uint32_t index, uint32_t depth);
-/* Make them ready for debug_ranges_at(). */
-void debug_ranges_sort(struct debug_ranges *ranges);
+/* Make them ready for debug_ranges_at(). 0 or -ENOMEM. */
+int debug_ranges_sort(struct debug_ranges *ranges);
 /* The range of DEPTH that holds ADDR, the narrowest of those that begin last; NULL: there is none. */
 const struct debug_range *debug_ranges_at(const struct debug_ranges *ranges, uint32_t depth,
 					  uint64_t addr);

@@ -167,7 +167,9 @@ static int funcs_find(struct debug_scopes *scopes, const struct debug_unit *unit
 	r = funcs_walk(scopes, unit, text);
 	if (r == -ETIME || r == -ENOMEM)
 		return r;
-	debug_ranges_sort(&scopes->ranges);
+	r = debug_ranges_sort(&scopes->ranges);
+	if (r < 0)
+		return r;
 	vec_shrink(&scopes->funcs, &scopes->cap_funcs, scopes->nr_funcs);
 	scopes->has_funcs = true;
 	return 0;
@@ -303,11 +305,11 @@ int debug_scopes_inlined(struct debug_scopes *scopes, const struct debug_unit *u
 	func->asked = 0;
 	func->inlined.nr = 0;
 	r = inlined_walk(func, unit, text, is_all ? NULL : &addr);
-	if (r != -ETIME && r != -ENOMEM) {
-		debug_ranges_sort(&func->inlined);
+	if (r != -ETIME && r != -ENOMEM)
+		r = debug_ranges_sort(&func->inlined);
+	if (r == 0) {
 		func->has_inlined = is_all;
 		func->asked = addr;
-		r = 0;
 	}
 	scopes->inlined_bytes += (func->inlined.cap - before) * sizeof(*func->inlined.all);
 	return r;
