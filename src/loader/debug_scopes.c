@@ -16,6 +16,13 @@
 #define LEVELS_MAX	 128	    /* of entries within entries, of a function */
 #define ENTRIES_PER_LOOK 1024u	    /* at the deadline */
 
+#define CODE_BYTES 2 /* of nearly all abbreviations */
+
+#define TAG(name)   (1ull << DW_TAG_##name)
+#define FUNC_TAGS   (TAG(subprogram) | TAG(namespace) | TAG(module))
+#define BLOCK_TAGS  (TAG(lexical_block) | TAG(try_block) | TAG(catch_block) | TAG(with_stmt))
+#define INSIDE_TAGS (TAG(inlined_subroutine) | BLOCK_TAGS)
+
 /* --- walking --- */
 
 /* Over entries in the order of the file. */
@@ -23,6 +30,8 @@ struct walk {
 	const struct debug_unit *unit;
 	struct reader r;
 	const uint8_t *start; /* of the unit */
+	uint64_t wanted;      /* the tags of entries that are looked for, a bit for each */
+	bool is_deep;	      /* children of others are walked over too */
 	unsigned int level;   /* how many of the entries around are open */
 	uint32_t nr_entries;
 	/* the present entry: its offset in the unit, where its attributes are, what follows its children */
@@ -32,16 +41,84 @@ struct walk {
 	uint64_t sibling;
 };
 
-static int walk_begin(struct walk *w, const struct debug_unit *unit, uint64_t off)
+static int walk_begin(struct walk *w, const struct debug_unit *unit, uint64_t off, uint64_t wanted)
 {
-	*w = (struct walk){.unit = unit, .r = debug_unit_reader(unit, off)};
+	*w = (struct walk){.unit = unit, .r = debug_unit_reader(unit, off), .wanted = wanted};
 	w->start = w->r.bad ? NULL : w->r.p - (off - unit->off);
 	return w->r.bad ? -EBADMSG : 0;
 }
 
-/* The next entry. 1; 0: the first one and all in it are done; -EBADMSG, -ETIME. */
+static bool is_wanted(const struct walk *w, const struct debug_abbrev *abbrev)
+{
+	return abbrev->tag < 64 && (w->wanted >> abbrev->tag & 1) &&
+	       (abbrev->has_code || abbrev->tag != DW_TAG_subprogram);
+}
+
+/* What follows the entry at P like ABBREV, and its children; NULL: that is not known so easily. */
+static const uint8_t *entry_end(const struct walk *w, const struct debug_abbrev *abbrev,
+				const uint8_t *p)
+{
+	uint32_t sibling;
+
+	if (abbrev->fixed_bytes == DEBUG_NOT_FIXED || abbrev->fixed_bytes > w->r.end - p)
+		return NULL;
+	if (!abbrev->has_children)
+		return p + abbrev->fixed_bytes;
+	if (w->is_deep || w->r.swap || abbrev->sibling_at == DEBUG_NOT_FIXED)
+		return NULL;
+	memcpy(&sibling, p + abbrev->sibling_at, sizeof(sibling));
+	if (sibling < (uint64_t)(p - w->start) + abbrev->fixed_bytes ||
+	    sibling >= (uint64_t)(w->r.end - w->start))
+		return NULL;
+	return w->start + sibling;
+}
+
+/*
+ * Over entries that are not looked for, with their children, as far as it is easy: most are, and there are hundreds of
+ * thousands. True: it was enough for now.
+ */
+static bool walk_over(struct walk *w)
+{
+	const struct debug_abbrevs *abbrevs = w->unit->abbrevs;
+	const uint8_t *p = w->r.p, *after;
+
+	for (unsigned int i = 0; i < ENTRIES_PER_LOOK; i++) {
+		const struct debug_abbrev *abbrev;
+		uint32_t code;
+
+		w->r.p = p;
+		if (w->r.end - p < CODE_BYTES)
+			return false;
+		code = *p++;
+		if (code >= 0x80) {
+			code = (code & 0x7f) | (uint32_t)*p << 7;
+			if (*p++ >= 0x80)
+				return false;
+		}
+		if (code == 0 && w->level > 1) {
+			w->level--;
+			continue;
+		}
+		if (code == 0 || code > abbrevs->nr)
+			return false;
+		abbrev = &abbrevs->all[code - 1];
+		if (abbrev->code != code || is_wanted(w, abbrev))
+			return false;
+		after = entry_end(w, abbrev, p);
+		if (!after)
+			return false;
+		p = after;
+	}
+	w->r.p = p;
+	return true;
+}
+
+/* The next entry, but for some that are not looked for. 1; 0: the first one and all in it are done; -EBADMSG, -ETIME. */
 static int walk_next(struct walk *w)
 {
+	while (w->level > 0 && !w->r.bad && walk_over(w))
+		if (deadline_is_over_now())
+			return -ETIME;
 	for (;;) {
 		uint32_t off = (uint32_t)(w->r.p - w->start);
 		uint64_t code = reader_uleb(&w->r);
@@ -131,8 +208,9 @@ static int funcs_walk(struct debug_scopes *scopes, const struct debug_unit *unit
 		      const struct debug_text *text)
 {
 	struct walk w;
-	int r = walk_begin(&w, unit, unit->first);
+	int r = walk_begin(&w, unit, unit->first, FUNC_TAGS);
 
+	w.is_deep = scopes->is_deep;
 	/* The entry of the unit itself. */
 	if (r == 0)
 		r = walk_next(&w);
@@ -216,8 +294,7 @@ size_t debug_scopes_bytes(const struct debug_scopes *scopes)
 
 static bool is_block(uint16_t tag)
 {
-	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
-	       tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
+	return tag < 64 && (BLOCK_TAGS >> tag & 1);
 }
 
 /*
@@ -255,7 +332,7 @@ static int inlined_walk(struct debug_func *func, const struct debug_unit *unit,
 	uint32_t depths[LEVELS_MAX + 1] = {0};
 	unsigned int skip_level = 0; /* nothing of interest is above it; 0: all is */
 	struct walk w;
-	int r = walk_begin(&w, unit, unit->off + func->die);
+	int r = walk_begin(&w, unit, unit->off + func->die, INSIDE_TAGS);
 
 	if (r == 0)
 		r = walk_next(&w);
