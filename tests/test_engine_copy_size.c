@@ -99,13 +99,29 @@ static void shallow_stacks_lower_it_once(void **state)
 	struct play p = begin(LARGEST);
 
 	(void)state;
-	play(&p, 9, 1000, 3000);
+	play(&p, 1, 1000, 3000);
 	assert_int_equal(p.bytes, LARGEST); /* not before it has seen enough */
-	play(&p, 3, 1000, 3000);
+	play(&p, 1, 1000, 3000);
 	assert_int_equal(p.bytes, 4096);
 	assert_int_equal(p.reason, COPY_SIZE_ENOUGH);
 	play(&p, 600, 1000, 3000);
 	assert_int_equal(p.nr_changes, 1);
+}
+
+/* Only the size of the start is a guess: one that was needed stays for longer. */
+static void what_was_raised_comes_down_late(void **state)
+{
+	struct play p = begin(LARGEST);
+
+	(void)state;
+	play(&p, 2, 1000, 3000);
+	play(&p, 1, 1000, 50000);
+	assert_int_equal(p.bytes, LARGEST);
+	play(&p, 19, 1000, 3000); /* twice as long, since it was wrong */
+	assert_int_equal(p.bytes, LARGEST);
+	play(&p, 1, 1000, 3000);
+	assert_int_equal(p.bytes, 4096);
+	assert_int_equal(p.nr_changes, 3);
 }
 
 static void a_quiet_machine_says_nothing(void **state)
@@ -219,6 +235,7 @@ int main(void)
 		cmocka_unit_test(cut_stacks_raise_it_in_a_second),
 		cmocka_unit_test(a_few_cut_stacks_do_not),
 		cmocka_unit_test(shallow_stacks_lower_it_once),
+		cmocka_unit_test(what_was_raised_comes_down_late),
 		cmocka_unit_test(a_quiet_machine_says_nothing),
 		cmocka_unit_test(one_deep_thread_among_many_is_seen),
 		cmocka_unit_test(loads_in_turn_do_not_swing_it),

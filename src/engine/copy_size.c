@@ -22,6 +22,7 @@ static const uint32_t levels[COPY_SIZE_LEVELS] = {COPY_SIZE_MIN, 8192,	16384, 24
 #define CUT_MIN		3   /* one or two may be anything */
 #define SPILL_PER_MILLE 1   /* of the stacks of ten seconds may need more than a smaller size */
 #define STACKS_MIN	300 /* in ten seconds, to say that less is enough */
+#define START_SECONDS	2   /* are enough to correct the size of the start, which is a guess */
 #define HOLD_NS		(10 * NS_PER_SEC)
 #define HOLD_MAX_NS	(640 * NS_PER_SEC)
 #define CEILING_NS	(30 * NS_PER_SEC)
@@ -71,6 +72,7 @@ void copy_size_begin(struct copy_size *c, uint64_t time_ns, uint64_t lost)
 {
 	memset(c->seconds, 0, sizeof(c->seconds));
 	c->now = c->nr_seconds = 0;
+	c->is_start = c->hold_ns == 0;
 	c->hold_ns = MAX(c->hold_ns, HOLD_NS);
 	c->ceiling_ns = MAX(c->ceiling_ns, CEILING_NS);
 	c->changed_ns = time_ns;
@@ -132,6 +134,14 @@ static uint32_t enough_for(const struct copy_size *c, uint32_t bytes)
 	return bytes;
 }
 
+/* Have the stacks of this size been looked at for long enough to lower it? */
+static bool is_long_enough(const struct copy_size *c, uint64_t time_ns)
+{
+	if (c->is_start)
+		return c->nr_seconds >= START_SECONDS - 1;
+	return c->nr_seconds == COPY_SIZE_SECONDS - 1 && time_ns >= c->changed_ns + c->hold_ns;
+}
+
 /* The largest size is a little less than twice the one that is meant by its half. */
 static uint32_t half(uint32_t bytes)
 {
@@ -153,7 +163,7 @@ uint32_t copy_size_decide(struct copy_size *c, const struct copy_size_load *load
 			  enum copy_size_reason *ret_reason)
 {
 	const struct copy_size_seen seen = c->seconds[c->now];
-	bool is_whole = c->nr_seconds == COPY_SIZE_SECONDS - 1;
+	bool is_seen = is_long_enough(c, load->time_ns);
 	bool has_lost = load->lost > c->lost;
 	uint32_t most = load->max_bytes, enough;
 
@@ -179,8 +189,7 @@ uint32_t copy_size_decide(struct copy_size *c, const struct copy_size_load *load
 		*ret_reason = COPY_SIZE_CUT;
 		return most;
 	}
-	if (is_whole && enough <= half(load->bytes) &&
-	    load->time_ns >= c->changed_ns + c->hold_ns) {
+	if (is_seen && enough <= half(load->bytes)) {
 		c->was_lowered = true;
 		*ret_reason = COPY_SIZE_ENOUGH;
 		return enough;

@@ -4,7 +4,8 @@
  * the stacks and of the rings. Knows numbers only: no source, no clock.
  *
  *	stacks are cut                the largest size that the rings can hold, within a second
- *	stacks would fit in half      that much, after a time that grows each time it was wrong
+ *	stacks would fit in half      that much, after a time that grows each time it was wrong; the
+ *	                              size of the start, a guess, after two seconds
  *	samples were lost             half as much, and for some time no more
  *
  * Used on the engine thread, in automatic mode once a second.
@@ -29,6 +30,7 @@ struct copy_size_seen {
 struct copy_size {
 	struct copy_size_seen seconds[COPY_SIZE_SECONDS]; /* a ring; at NOW what is being counted */
 	uint32_t now, nr_seconds;			  /* whole ones at this size */
+	bool is_start;					  /* it is the size of the start */
 	uint64_t hold_ns;	/* at least so long before it goes down again */
 	uint64_t changed_ns;	/* when the size was set */
 	bool was_lowered;	/* because stacks were smaller: if it was wrong, wait longer */

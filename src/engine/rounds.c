@@ -22,7 +22,10 @@
 
 /* --- records --- */
 
-/* How much of its copy the stack needed. */
+/*
+ * How much of its copy the stack needed. One that ended early for another reason than the copy (code
+ * without a description, a return address that is none) had no use for more of it either.
+ */
 static void note_need(struct engine *engine, const struct stack_input *input,
 		      const struct stack_made *made)
 {
@@ -30,10 +33,11 @@ static void note_need(struct engine *engine, const struct stack_input *input,
 
 	if (!engine->is_copy_auto || input->stack.bytes == 0)
 		return;
-	if (made->end == STACK_END_ROOT || made->end == STACK_END_ALTSTACK)
-		copy_size_note(&engine->copy_size, made->bytes_used);
-	else if (made->was_cut && input->stack.bytes + COPY_SHORT_MAX >= bytes)
+	if (made->was_cut && input->stack.bytes + COPY_SHORT_MAX >= bytes)
 		copy_size_note(&engine->copy_size, UINT32_MAX);
+	else if (!made->was_cut && made->end != STACK_END_PENDING &&
+		 made->end != STACK_END_NO_STACK && stack_end_is_user(made->end))
+		copy_size_note(&engine->copy_size, made->bytes_used);
 }
 
 /*
