@@ -329,12 +329,16 @@ asked() { until_true "no other time is asked for by $2" has_shown "$1"; }
 has_shown() { [ "$(grep -c '^show ' "$work/log")" = "$1" ]; }
 moved() { [ $(($(shown 0) - $(shown 1))) = "$1" ] || fail "$2: $(shown 1) to $(shown 0)"; }
 
+# The busiest second is within the window, which has an end on either side.
+has_ends() { screen | grep -qE '\[[^]]*█[^]]*\]'; }
+
 past() {
 	key '^'
 	asked 1 '^'
 	see FROZEN
 	# A fixed strip: as many columns as fit, a minute of it and what has passed since.
 	see '█'
+	until_true 'the window has no ends on the strip' has_ends
 	key '^'
 	asked 2 '^'
 	moved 15000 'the second spike is 15 s after the first'

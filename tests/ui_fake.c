@@ -371,7 +371,9 @@ static struct snapshot *make_snapshot(struct fake *fake)
 	s->time_ns = now_ns();
 	s->wall_ns = 1795280688 * (int64_t)NS_PER_SEC;
 	s->window_end_ns = fake->frozen ? fake->frozen_ns : s->time_ns;
-	s->window_start_ns = MAX(fake->window_start_ns, s->window_end_ns - fake->window_ns);
+	s->window_start_ns = s->window_end_ns - fake->window_ns;
+	if (fake->window_start_ns < s->window_end_ns) /* else it is in the past */
+		s->window_start_ns = MAX(fake->window_start_ns, s->window_start_ns);
 	fill_past(fake, s);
 	s->total = s->whole_total = s->nr_samples = fake->nodes[0].total;
 	fill_health(fake, &s->health, s->nr_samples);

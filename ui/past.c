@@ -4,8 +4,8 @@
  * strip below the header shows how much was sampled when. A column of it is so many
  * seconds that the whole log fits, as high as the busiest of them:
  *
- *	-40s  ▂▂▂▃▂▂▂█▇▂▂▂▂▂▂▂▂▂▂▂▁▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂
- *	      ^ oldest second kept   the window in reverse   now ^
+ *	-40s  ▂▂▂▃▂▂▂█▇▂▂▂▂▂▂▂▂▂▂▂▁▂▂▂▂▂▂▂▂▂[▂▂▂▂▂]▂▂▂▂▂
+ *	      ^ oldest second kept           the window   ^ now
  */
 #include "config.h"
 
@@ -200,30 +200,35 @@ static void draw_label(struct ui *ui, int line)
 	draw_text(&ui->screen, line, 0, STYLE_DIM, text);
 }
 
+/* The ends of the window have a character each, since not every terminal shows reverse video, and no copy of it. */
 void past_draw_strip(struct ui *ui, int line)
 {
 	const struct snapshot *s = ui->snapshot;
 	const struct snap_activity *a = &s->activity;
 	struct screen *screen = &ui->screen;
-	int room = screen->columns - LABEL_COLUMNS;
 	uint32_t passed = a->nr - 1; /* the last second is not over */
-	uint32_t per = seconds_per_column(passed, room);
-	uint64_t max = busiest(a, 0, passed), first = a->from_ns / NS_PER_SEC / per;
+	uint32_t per = seconds_per_column(passed, screen->columns - LABEL_COLUMNS - 2);
+	uint64_t max = busiest(a, 0, passed);
+	int column = LABEL_COLUMNS;
+	bool was_shown = false;
 
 	draw_label(ui, line);
-	for (uint32_t i = 0; i < passed;) {
-		uint64_t second = a->from_ns / NS_PER_SEC + i, from_ns = second * NS_PER_SEC;
-		uint32_t nr = per - (uint32_t)(second % per); /* to the end of this column */
-		int column = LABEL_COLUMNS + (int)(second / per - first);
+	for (uint32_t i = 0; i < passed && column < screen->columns; column++) {
+		uint64_t from_ns = (a->from_ns / NS_PER_SEC + i) * NS_PER_SEC;
+		/* to the end of this column */
+		uint32_t nr = per - (uint32_t)(from_ns / NS_PER_SEC % per);
 		bool is_shown = from_ns < s->window_end_ns &&
 				from_ns + nr * NS_PER_SEC > s->window_start_ns;
 
-		if (column >= screen->columns)
-			break;
+		if (is_shown != was_shown)
+			draw_text(screen, line, column++, STYLE_NORMAL, is_shown ? "[" : "]");
+		was_shown = is_shown;
 		draw_text(screen, line, column, STYLE_NORMAL,
 			  bar(screen, busiest(a, i, MIN(nr, passed - i)), max));
 		if (is_shown)
 			draw_restyle(screen, line, column, 1, STYLE_NORMAL, A_REVERSE);
 		i += nr;
 	}
+	if (was_shown && column < screen->columns)
+		draw_text(screen, line, column, STYLE_NORMAL, "]");
 }
