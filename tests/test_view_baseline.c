@@ -50,17 +50,15 @@ static struct snapshot *make(uint64_t a, uint64_t b, uint64_t c)
 	return s;
 }
 
-/* The rows of KIND are "NAME CHANGE" as in ROWS. */
-static void check_rows(struct baseline *baseline, struct snapshot *now, enum view_kind kind,
-		       enum view_sort sort, size_t nr, const char *const rows[])
+/* The rows of QUERY are "NAME CHANGE" as in ROWS. */
+static void check_query(const struct view_query *query, struct snapshot *now, size_t nr,
+			const char *const rows[])
 {
-	const struct view_query query = {
-		.kind = kind, .sort = sort, .baseline = baseline, .opens_all = kind == VIEW_TREE};
 	struct view view = {0};
 
 	now->baseline_wall_ns = 1;
-	assert_int_equal(baseline_prepare(baseline, &query), 0);
-	assert_int_equal(view_build(&view, now, &query), 0);
+	assert_int_equal(baseline_prepare(query->baseline, query), 0);
+	assert_int_equal(view_build(&view, now, query), 0);
 	assert_int_equal(view.nr_rows, nr);
 	for (size_t i = 0; i < nr; i++) {
 		char name[32], change[32], row[72];
@@ -71,6 +69,40 @@ static void check_rows(struct baseline *baseline, struct snapshot *now, enum vie
 		assert_string_equal(row, rows[i]);
 	}
 	view_done(&view);
+}
+
+static void check_rows(struct baseline *baseline, struct snapshot *now, enum view_kind kind,
+		       enum view_sort sort, size_t nr, const char *const rows[])
+{
+	const struct view_query query = {
+		.kind = kind, .sort = sort, .baseline = baseline, .opens_all = kind == VIEW_TREE};
+
+	check_query(&query, now, nr, rows);
+}
+
+/* The same for its callers and what it calls; of another function the baseline has other rows. */
+static void a_butterfly_is_compared(void **state)
+{
+	static const char *const of_main[] = {"[callers] +0.00~", "main +0.00~", "b +25.0 ",
+					      "c +0.50~", "a -25.5 "};
+	static const char *const of_a[] = {"[callers] -25.5 ", "main -25.5 ", "a -25.5 "};
+	static const char *const of_b[] = {"[callers] +25.0 ", "main +25.0 ", "b +25.0 "};
+	struct snapshot *then = make(600, 300, 100), *now = make(345, 550, 105);
+	struct baseline *baseline = baseline_new(then);
+	struct view_query query = {
+		.kind = VIEW_BUTTERFLY, .sort = VIEW_SORT_CHANGE, .baseline = baseline};
+
+	(void)state;
+	assert_non_null(baseline);
+	query.middle = 100;
+	check_query(&query, now, ARRAY_SIZE(of_main), of_main);
+	query.middle = 101;
+	check_query(&query, now, ARRAY_SIZE(of_a), of_a);
+	query.middle = 102;
+	check_query(&query, now, ARRAY_SIZE(of_b), of_b);
+	baseline_free(baseline);
+	snapshot_free(then);
+	snapshot_free(now);
 }
 
 static void what_has_grown_comes_first(void **state)
@@ -145,6 +177,7 @@ static void check_trends(struct baseline *before, const struct snapshot *now, en
 		.kind = kind, .before = before, .fold = fold, .opens_all = kind == VIEW_TREE};
 	struct view view = {0};
 
+	query.middle = kind == VIEW_BUTTERFLY ? now->funcs[2].key : 0;
 	assert_non_null(fold);
 	for (int i = 0; i < 2; i++) { /* folded first: what is opened later is compared too */
 		assert_int_equal(baseline_prepare(before, &query), 0);
@@ -170,6 +203,7 @@ static void trends_are_of_every_view(void **state)
 	static const char *const functions[] = {"b +", "a -", "c ", "main "};
 	static const char *const callers[] = {"b +", "a -", "main -", "c "};
 	static const char *const tree[] = {"main ", "b +", "a -", "c "};
+	static const char *const butterfly[] = {"[callers] +", "main +", "b +"};
 	struct snapshot *then = make(600, 300, 100), *now = make(345, 550, 105);
 	struct baseline *before = baseline_new(then);
 
@@ -178,6 +212,7 @@ static void trends_are_of_every_view(void **state)
 	check_trends(before, now, VIEW_FUNCTIONS, 4, functions);
 	check_trends(before, now, VIEW_CALLERS, 4, callers);
 	check_trends(before, now, VIEW_TREE, 4, tree);
+	check_trends(before, now, VIEW_BUTTERFLY, 3, butterfly);
 	baseline_free(before);
 	snapshot_free(then);
 	snapshot_free(now);
@@ -233,6 +268,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_grown_comes_first),
+		cmocka_unit_test(a_butterfly_is_compared),
 		cmocka_unit_test(more_samples_tell_smaller_changes),
 		cmocka_unit_test(samples_that_both_have_are_no_chance),
 		cmocka_unit_test(trends_are_of_every_view),

@@ -22,6 +22,7 @@ struct baseline {
 	bool has_rows, is_cut, hides_kernel; /* those are of this kind */
 	enum view_kind kind;
 	uint64_t version;
+	uint64_t middle; /* of a butterfly */
 };
 
 struct baseline *baseline_new(const struct snapshot *snapshot)
@@ -61,7 +62,7 @@ bool baseline_fits(const struct baseline *b, const struct snapshot *s)
 bool baseline_has(const struct baseline *b, const struct view_query *query, uint64_t version)
 {
 	return b->has_rows && b->kind == query->kind && b->hides_kernel == query->hide_kernel &&
-	       b->version == version;
+	       b->version == version && b->middle == query->middle;
 }
 
 void baseline_begin(struct baseline *b, const struct view_query *query, uint64_t version,
@@ -72,6 +73,7 @@ void baseline_begin(struct baseline *b, const struct view_query *query, uint64_t
 	b->has_rows = true;
 	b->is_cut = is_cut;
 	b->version = version;
+	b->middle = query->middle;
 	b->kind = query->kind;
 	b->hides_kernel = query->hide_kernel;
 }

@@ -31,7 +31,7 @@ const struct snapshot *baseline_snapshot(const struct baseline *baseline);
 bool baseline_fits(const struct baseline *baseline, const struct snapshot *snapshot);
 
 /*
- * It has the rows that QUERY has to be compared with, of the VERSION of what is open. Else: begin them, IS_CUT: there
+ * It has the rows that QUERY has to be compared with, of the VERSION of what is open (a butterfly says its middle). Else: begin them, IS_CUT: there
  * were more, and add each: 0 or -ENOMEM.
  */
 bool baseline_has(const struct baseline *baseline, const struct view_query *query,

@@ -6,21 +6,27 @@
 
 #include <errno.h>
 
-/* The call tree is compared with all of it, callers with those that are open. */
+/* The call tree is compared with all of it, callers and the butterfly with what is open. */
+static bool is_of_open(enum view_kind kind)
+{
+	return kind == VIEW_CALLERS || kind == VIEW_BUTTERFLY;
+}
+
 static uint64_t version_of(const struct view_query *query)
 {
-	return query->kind == VIEW_CALLERS ? 2 * fold_version(query->fold) + query->opens_all : 0;
+	return is_of_open(query->kind) ? 2 * fold_version(query->fold) + query->opens_all : 0;
 }
 
 int baseline_prepare(struct baseline *b, const struct view_query *query)
 {
-	bool is_tree = query->kind == VIEW_TREE;
+	bool has_totals = view_first_sort(query->kind) == VIEW_SORT_TOTAL;
 	const struct view_query all = {
 		.kind = query->kind,
 		.sort = VIEW_SORT_SELF,
 		.hide_kernel = query->hide_kernel,
-		.opens_all = is_tree || query->opens_all,
-		.fold = query->kind == VIEW_CALLERS ? query->fold : NULL,
+		.opens_all = query->kind == VIEW_TREE || query->opens_all,
+		.fold = is_of_open(query->kind) ? query->fold : NULL,
+		.middle = query->middle,
 	};
 	struct view view = {0};
 	int r;
@@ -32,7 +38,7 @@ int baseline_prepare(struct baseline *b, const struct view_query *query)
 		baseline_begin(b, query, version_of(query), view.is_cut);
 	for (uint32_t i = 0; r == 0 && i < view.nr_rows; i++)
 		r = baseline_add(b, view.rows[i].key,
-				 is_tree ? view.rows[i].total : view.rows[i].self);
+				 has_totals ? view.rows[i].total : view.rows[i].self);
 	view_done(&view);
 	return r;
 }

@@ -39,7 +39,8 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 		       .rows = rows_tree},
 	[VIEW_BUTTERFLY] = {.name = "butterfly",
 			    .title = "Butterfly",
-			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_TOTAL | 1u << COLUMN_ERROR |
+			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_TREND | 1u << COLUMN_TOTAL |
+				       1u << COLUMN_CHANGE | 1u << COLUMN_ERROR |
 				       1u << COLUMN_SAMPLES | 1u << COLUMN_FUNCTION |
 				       1u << COLUMN_OBJECT,
 			    .function_width_min = 32,

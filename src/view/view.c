@@ -120,7 +120,8 @@ static struct view_change change_of(const struct view_scratch *w, const struct b
 				    const struct sibling *item)
 {
 	return baseline_change(then, w->snapshot, item->key,
-			       w->query->kind == VIEW_TREE ? item->total : item->self);
+			       view_first_sort(w->query->kind) == VIEW_SORT_TOTAL ? item->total
+										  : item->self);
 }
 
 static signed char trend_of(const struct view_change *change)
@@ -134,8 +135,7 @@ static void compare_with_baselines(struct view_scratch *w, uint32_t first)
 {
 	const struct view_query *query = w->query;
 
-	if (query->kind != VIEW_FUNCTIONS && query->kind != VIEW_TREE &&
-	    query->kind != VIEW_CALLERS)
+	if (!query->baseline && !query->before)
 		return;
 	for (size_t i = first; i < w->nr_siblings; i++) {
 		struct sibling *item = &w->siblings[i];
@@ -156,9 +156,11 @@ static int finish_siblings(struct view_scratch *w, uint32_t first, uint64_t pare
 	struct sibling other = {.key = hash_u64(parent_key ^ 0x6f74686572u), .func = SNAPSHOT_NONE};
 	size_t nr = first;
 
-	if (w->spec->in_order || (w->spec->has_heads && w->nr_levels == 0))
+	if (w->spec->in_order)
 		return 0;
 	compare_with_baselines(w, first);
+	if (w->spec->has_heads && w->nr_levels == 0)
+		return 0;
 	for (size_t i = first; i < w->nr_siblings; i++) {
 		if (w->siblings[i].total >= w->min_total) {
 			w->siblings[nr++] = w->siblings[i];

@@ -167,10 +167,10 @@ enum view_column {
 	COLUMN_NOW, /* health: two numbers, of which the headings say what they are, */
 	COLUMN_RUN,
 	COLUMN_SELF,
-	COLUMN_TREND, /* of self, of a tree's total, beside the last refresh: "+", "-", "" */
+	COLUMN_TREND, /* of self, of a tree's and a butterfly's total, beside the last refresh: "+", "-", "" */
 	COLUMN_TOTAL,
 	COLUMN_ERROR, /* of self, of a tree's total: what chance makes of it, in percentage points */
-	COLUMN_CHANGE, /* of self, of a tree's total, in percentage points; while there is a baseline */
+	COLUMN_CHANGE, /* of self, of a tree's and a butterfly's total, in percentage points; while there is a baseline */
 	COLUMN_SAMPLES, /* of self, of a tree's total: their number, "~12" if that is by weight */
 	COLUMN_ADDRESS, /* annotate: where the instruction is */
 	COLUMN_FUNCTION,
