@@ -138,7 +138,7 @@ static void show_progress(struct batch *b, const struct snapshot *snapshot, uint
 static int write_block(struct batch *b, const struct snapshot *snapshot)
 {
 	const struct options *o = b->config->options;
-	bool is_tree = view_is_tree(o->view);
+	bool opens = view_opens_in_text(o->view);
 	struct view_query query = {
 		.kind = o->view,
 		.sort = o->sort,
@@ -146,8 +146,8 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 		.columns = o->columns,
 		.ascii = b->config->ascii,
 		.limit = (uint32_t)o->limit,
-		.opens_all = is_tree,
-		.min_pct = is_tree ? o->min_pct : 0,
+		.opens_all = opens,
+		.min_pct = opens ? o->min_pct : 0,
 		.middle = b->function_key,
 	};
 	int r;

@@ -189,13 +189,13 @@ int bundle_add_samples(struct bundle *bundle, const struct snap_samples *samples
 
 static struct part part_of(const struct snapshot *snapshot, size_t file, double min_pct, bool ascii)
 {
-	bool is_tree = view_is_tree(files[file].view);
+	bool opens = view_opens_in_text(files[file].view);
 
 	return (struct part){
 		.snapshot = snapshot,
 		.query = {.kind = files[file].view,
-			  .opens_all = is_tree,
-			  .min_pct = is_tree ? min_pct : 0},
+			  .opens_all = opens,
+			  .min_pct = opens ? min_pct : 0},
 		.ascii = ascii,
 	};
 }

@@ -5,6 +5,7 @@
 # are made where that is allowed, below a name of this test's own, and removed.
 
 . "${top_srcdir:-.}/tests/lib.sh"
+. "$top_srcdir/tests/live_lib.sh"
 need jq
 need_sampling
 id=$$
@@ -31,7 +32,7 @@ leave_groups()
 	wait 2>/dev/null
 	# shellcheck disable=SC2086
 	[ -z "$made" ] || rmdir $made
-	cleanup
+	live_cleanup
 }
 trap leave_groups EXIT
 make_group "$v2/$unit" || skip "no group can be made below $v2"
@@ -79,6 +80,27 @@ text_shows()
 		why=$(head -n 12 "$tmp/text")
 }
 look 'the text has a column of containers' text_shows
+
+# The key @ on a row of processes.
+if command -v tmux >/dev/null; then
+	term_start 120x40 "$STACKTOP" -d 0.5
+	key 6
+	see "serve$id [0-9]+ .*\.service"
+	key /
+	key -l "query$id"
+	key Enter
+	key @
+	see "only c:$name: " && see_not "serve$id " && see "query$id " && pass '@ leaves the container of a process'
+	key BSpace
+	see "serve$id "
+	key /
+	key -l "serve$id"
+	key Enter
+	key @
+	see "only c:$unit: " && see_not "query$id " && pass 'and that of another'
+	key q
+	term_end '@ on a process' 0
+fi
 
 # only GROUP: nothing but what runs there, by the events of the group
 only()

@@ -375,7 +375,7 @@ static void threads_have_their_shares(void **state)
 	for (uint32_t t = 0; t < s->nr_threads; t++) {
 		const struct snap_thread *thread = &s->threads[t];
 		const struct snap_process *process = &s->processes[thread->process];
-		uint32_t weight = 0, k = 0;
+		uint32_t weight = 0, k = 0, nr_user_stacks = 0, nr_complete = 0;
 
 		while (threads[k].process != process->index ||
 		       (int32_t)threads[k].tid != thread->tid)
@@ -386,8 +386,12 @@ static void threads_have_their_shares(void **state)
 			if (s->shares[i].thread == t) {
 				assert_int_equal(s->shares[i].process, thread->process);
 				weight += (uint32_t)s->shares[i].weight;
+				nr_user_stacks += s->shares[i].nr_user_stacks;
+				nr_complete += s->shares[i].nr_complete;
 			}
 		assert_int_equal(weight, threads[k].nr);
+		assert_int_equal(nr_user_stacks, thread->nr_user_stacks);
+		assert_int_equal(nr_complete, thread->nr_complete);
 		assert_int_equal(thread->nr_user_stacks, threads[k].nr);
 		assert_int_equal(thread->nr_complete, thread->tid % 2 ? threads[k].nr : 0);
 	}

@@ -34,7 +34,12 @@ static struct snapshot *make_snapshot(void)
 	};
 	static const struct snap_share shares[] = {
 		{.process = 1, .thread = 1, .node = 2, .weight = 10},
-		{.process = 2, .thread = 2, .node = 4, .weight = 20},
+		{.process = 2,
+		 .thread = 2,
+		 .node = 4,
+		 .weight = 20,
+		 .nr_user_stacks = 20,
+		 .nr_complete = 18},
 		{.process = 0, .thread = 0, .node = 3, .weight = 30},
 		{.process = 0, .thread = 0, .node = 5, .weight = 5},
 		{.process = 3, .thread = 3, .node = 1, .weight = 35},
@@ -154,7 +159,8 @@ static void processes_have_their_samples(void **state)
 /* All four have one name: the number tells them apart. */
 static void one_process_is_left(void **state)
 {
-	static const char *const left[][4] = {{"100.0", "server 102", "docker:0123456789ab", ""}};
+	static const char *const left[][4] = {{"100.0", "server 102", "docker:0123456789ab",
+					       "90.00% of 20 user stacks complete"}};
 	struct narrow narrow = {
 		.nr = 1,
 		.steps = {{.kind = NARROW_ONLY, .process = 50 + 2 + 1, .text = "server 102"}}};
@@ -183,10 +189,15 @@ static struct snapshot *make_server(void)
 		{.process = 1, .tid = 200, .comm = "tool"},
 	};
 	static const struct snap_share shares[] = {
-		{.process = 0, .thread = 0, .node = 1, .weight = 10},
+		{.process = 0, .thread = 0, .node = 1, .weight = 10, .nr_user_stacks = 10},
 		{.process = 0, .thread = 1, .node = 1, .weight = 5},
-		{.process = 0, .thread = 2, .node = 1, .weight = 10},
-		{.process = 0, .thread = 2, .node = 0, .weight = 20},
+		{.process = 0, .thread = 2, .node = 1, .weight = 10, .nr_user_stacks = 1},
+		{.process = 0,
+		 .thread = 2,
+		 .node = 0,
+		 .weight = 20,
+		 .nr_user_stacks = 3,
+		 .nr_complete = 3},
 		{.process = 1, .thread = 3, .node = 1, .weight = 55},
 	};
 	struct snapshot *s = snapshot_new(1, 2, 16);
@@ -212,9 +223,11 @@ static struct snapshot *make_server(void)
 }
 
 /* Share, indent with name, number of threads and remark of each row, in lines. */
-static void tell_rows(const struct snapshot *s, bool opens_all, char *out, size_t size)
+static void tell_rows(const struct snapshot *s, double min_pct, bool opens_all, char *out,
+		      size_t size)
 {
-	struct view_query query = {.kind = VIEW_PROCESSES, .opens_all = opens_all};
+	struct view_query query = {
+		.kind = VIEW_PROCESSES, .min_pct = min_pct, .opens_all = opens_all};
 	char self[64], indent[64], name[64], threads[64], note[64];
 	struct view view = {0};
 	size_t len = 0;
@@ -247,24 +260,36 @@ static void threads_are_below_their_process(void **state)
 	char text[512];
 
 	(void)state;
-	tell_rows(s, false, text, sizeof(text));
+	tell_rows(s, 0, false, text, sizeof(text));
 	assert_string_equal(text, "55.00   tool 200 1, no user stacks\n"
 				  "45.00 + server 100 3, 0.00% of 14 user stacks complete\n");
-	tell_rows(s, true, text, sizeof(text));
+	tell_rows(s, 0, true, text, sizeof(text));
 	assert_string_equal(text, "55.00   tool 200 1, no user stacks\n"
 				  "45.00 - server 100 3, 0.00% of 14 user stacks complete\n"
 				  "30.00 |-  worker 101 , 75.00% of 4 user stacks complete\n"
 				  "10.00 |-  server 100 , 0.00% of 10 user stacks complete\n"
 				  "5.00 `-  logger 102 , no user stacks\n");
+	/* Threads with less than was asked for are left out, no process is. */
+	tell_rows(s, 50, true, text, sizeof(text));
+	assert_string_equal(text, "55.00   tool 200 1, no user stacks\n"
+				  "45.00   server 100 3, 0.00% of 14 user stacks complete\n");
+	tell_rows(s, 30, true, text, sizeof(text));
+	assert_string_equal(text, "55.00   tool 200 1, no user stacks\n"
+				  "45.00 - server 100 3, 0.00% of 14 user stacks complete\n"
+				  "30.00 `-  worker 101 , 75.00% of 4 user stacks complete\n");
 	/* Only one of them, or all others; the number alone does not make it. */
 	assert_int_equal(narrow_snapshot(s, &narrow), 0);
 	assert_string_equal(s->narrowed, "only thread worker 101");
-	tell_rows(s, true, text, sizeof(text));
-	assert_string_equal(text, "100.0 - server 100 , \n100.0 `-  worker 101 , \n");
+	tell_rows(s, 0, true, text, sizeof(text));
+	assert_string_equal(text, "100.0 - server 100 1, 75.00% of 4 user stacks complete\n"
+				  "100.0 `-  worker 101 , 75.00% of 4 user stacks complete\n");
 	snapshot_free(s);
 	narrow.steps[0].kind = NARROW_WITHOUT;
 	s = make_server();
 	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	tell_rows(s, 0, false, text, sizeof(text));
+	assert_string_equal(text, "78.57   tool 200 1, no user stacks\n"
+				  "21.43 + server 100 2, 0.00% of 10 user stacks complete\n");
 	assert_int_equal(s->total, 70);
 	assert_int_equal(s->funcs[0].nr_threads, 3);
 	assert_int_equal(s->funcs[0].nr_processes, 2);

@@ -68,7 +68,10 @@ static void add_share(struct snapshot *s, uint32_t process, uint32_t node, uint6
 
 	while (i < s->nr_shares && (s->shares[i].process != process || s->shares[i].node != node))
 		i++;
-	s->shares[i] = (struct snap_share){s->shares[i].weight + weight, process, process, node};
+	s->shares[i] = (struct snap_share){.weight = s->shares[i].weight + weight,
+					   .process = process,
+					   .thread = process,
+					   .node = node};
 	s->nr_shares = MAX(s->nr_shares, i + 1);
 }
 

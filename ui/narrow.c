@@ -61,14 +61,19 @@ static void add_container(struct ui *ui)
 	const struct snapshot *s = ui->snapshot;
 	const struct view_row *row = list_row(ui_list(ui));
 	struct narrow_step step;
+	const struct snap_process *process = NULL;
 	const char *name = "";
 
-	if (row && !ui->flame.is_shown)
-		name = view_container(&ui_list(ui)->view, s, row->func);
+	if (row && !ui->flame.is_shown) {
+		process = ui->here == VIEW_PROCESSES ? view_process(s, row) : NULL;
+		name = process ? snapshot_container(s, process)
+			       : view_container(&ui_list(ui)->view, s, row->func);
+	}
 	if (s->nr_containers == 0) {
 		ui_say(ui, false, "no process is in a container or systemd unit");
 	} else if (!*name || strcmp(name, VIEW_SEVERAL) == 0) {
-		ui_say(ui, false, "this function is in %s: type \\ and c:NAME, like c:%s",
+		ui_say(ui, false, "this %s is in %s: type \\ and c:NAME, like c:%s",
+		       process ? "process" : "function",
 		       *name ? "several containers" : "no container", s->containers[0].name);
 	} else {
 		step = (struct narrow_step){0};

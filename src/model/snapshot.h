@@ -94,6 +94,7 @@ struct snap_share {
 	uint32_t process; /* index into snapshot.processes */
 	uint32_t thread;  /* index into snapshot.threads */
 	uint32_t node;
+	uint32_t nr_user_stacks, nr_complete; /* as of processes */
 };
 
 /* What was running: settings as they are, not as they were asked for. */

@@ -642,22 +642,14 @@ static void put_annotation(struct json *json, const struct snapshot *s)
 	json_close(json, '}');
 }
 
-/* Of a process or thread: what is left of a narrowed snapshot's stacks is not known. */
-static void put_user_stacks(struct json *json, const struct snapshot *s, uint32_t nr_user_stacks,
-			    uint32_t nr_complete)
-{
-	json_u64_or_null(json, "user_stacks", !s->narrowed[0], nr_user_stacks);
-	json_u64_or_null(json, "complete", !s->narrowed[0], nr_complete);
-}
-
-static void put_thread(struct json *json, const struct snapshot *s,
-		       const struct snap_thread *thread, uint64_t self)
+static void put_thread(struct json *json, const struct snap_thread *thread, uint64_t self)
 {
 	json_open(json, NULL, '{');
 	json_string(json, "name", thread->comm);
 	json_u64_or_null(json, "tid", thread->tid > 0, (uint64_t)thread->tid);
 	json_u64(json, "self", self);
-	put_user_stacks(json, s, thread->nr_user_stacks, thread->nr_complete);
+	json_u64(json, "user_stacks", thread->nr_user_stacks);
+	json_u64(json, "complete", thread->nr_complete);
 	json_close(json, '}');
 }
 
@@ -669,7 +661,7 @@ static void put_first_thread(struct json *json, const struct snapshot *s,
 		const struct snap_thread *thread = &s->threads[process->first_thread + i];
 
 		if (thread->tid == process->pid)
-			put_thread(json, s, thread, self);
+			put_thread(json, thread, self);
 	}
 }
 
@@ -685,12 +677,13 @@ static void put_process(struct json *json, const struct snapshot *s, const struc
 	json_u64(json, "pid", (uint64_t)process->pid);
 	json_u64(json, "self", row->self);
 	json_string(json, "container", snapshot_container(s, process));
-	put_user_stacks(json, s, process->nr_user_stacks, process->nr_complete);
+	json_u64(json, "user_stacks", process->nr_user_stacks);
+	json_u64(json, "complete", process->nr_complete);
 	json_open(json, "threads", '[');
 	if (!row->has_children)
 		put_first_thread(json, s, process, row->self);
 	for (; *at < view->nr_rows && view->rows[*at].level > 0; (*at)++)
-		put_thread(json, s, view_thread(s, &view->rows[*at]), view->rows[*at].self);
+		put_thread(json, view_thread(s, &view->rows[*at]), view->rows[*at].self);
 	json_close(json, ']');
 	json_close(json, '}');
 }
@@ -704,6 +697,7 @@ static int put_processes(struct json *json, const struct snapshot *s,
 	int r;
 
 	all.limit = 0; /* of processes, not of their threads */
+	all.min_pct = 0;
 	all.fold = NULL;
 	all.opens_all = true;
 	r = view_build(&view, s, &all);

@@ -15,6 +15,7 @@ struct window_entry {
 	uint64_t weight;
 	uint32_t node; /* of the tree by address, since build_merge() of the tree by function */
 	uint32_t next; /* of the same thread, ENTRY_NONE: none */
+	uint32_t nr_user_stacks, nr_complete;
 };
 #define ENTRY_NONE UINT32_MAX
 

@@ -80,7 +80,12 @@ static int add_entry(struct builder *b, const struct thread_ids *ids, const stru
 	if (!thread)
 		return -ENOMEM;
 	b->entries[b->nr_entries] = (struct window_entry){
-		.weight = weight->weight, .node = weight->node, .next = thread->first};
+		.weight = weight->weight,
+		.node = weight->node,
+		.next = thread->first,
+		.nr_user_stacks = weight->nr_user_stacks,
+		.nr_complete = weight->nr_complete,
+	};
 	thread->first = (uint32_t)b->nr_entries++;
 	thread->nr_user_stacks += weight->nr_user_stacks;
 	thread->nr_complete += weight->nr_complete;
@@ -162,8 +167,9 @@ struct thread_walk {
 };
 
 static void add_share(struct builder *b, struct snapshot *s, const struct thread_walk *w,
-		      uint32_t node, uint64_t weight)
+		      const struct window_entry *entry)
 {
+	uint32_t node = entry->node;
 	uint32_t mark = b->nodes[node].mark, share = w->first_share + (mark - w->base - 1);
 
 	if (mark <= w->base) {
@@ -173,7 +179,9 @@ static void add_share(struct builder *b, struct snapshot *s, const struct thread
 		b->nodes[node].mark = w->base + 1 + (share - w->first_share);
 	}
 	assert(s->shares[share].thread == w->thread && s->shares[share].node == node);
-	s->shares[share].weight += weight;
+	s->shares[share].weight += entry->weight;
+	s->shares[share].nr_user_stacks += entry->nr_user_stacks;
+	s->shares[share].nr_complete += entry->nr_complete;
 }
 
 /* Count the functions of NODE and above that this thread has not been seen in. */
@@ -203,7 +211,7 @@ static void walk_thread(struct builder *b, struct snapshot *s, struct thread_wal
 
 		if (next != ENTRY_NONE) /* nothing of this is near the one before */
 			__builtin_prefetch(&b->nodes[b->entries[next].node]);
-		add_share(b, s, w, node, b->entries[i].weight);
+		add_share(b, s, w, &b->entries[i]);
 		walk_up(b, w, node, mark);
 	}
 	w->base += 1 + (s->nr_shares - w->first_share);

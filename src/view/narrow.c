@@ -431,6 +431,23 @@ static void count_processes(struct work *w)
 			count_up(w, thread, s->shares[i].node);
 }
 
+/* How many of the stacks of each thread and process are left. */
+static void count_stacks(struct snapshot *s)
+{
+	for (uint32_t i = 0; i < s->nr_processes; i++)
+		s->processes[i].nr_user_stacks = s->processes[i].nr_complete = 0;
+	for (uint32_t i = 0; i < s->nr_threads; i++)
+		s->threads[i].nr_user_stacks = s->threads[i].nr_complete = 0;
+	for (uint32_t i = 0; i < s->nr_shares; i++) {
+		const struct snap_share *share = &s->shares[i];
+
+		s->processes[share->process].nr_user_stacks += share->nr_user_stacks;
+		s->processes[share->process].nr_complete += share->nr_complete;
+		s->threads[share->thread].nr_user_stacks += share->nr_user_stacks;
+		s->threads[share->thread].nr_complete += share->nr_complete;
+	}
+}
+
 static void sum_containers(struct work *w)
 {
 	struct snapshot *s = w->s;
@@ -512,6 +529,7 @@ int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
 	sum_funcs(&w);
 	list_shares(&w);
 	count_processes(&w);
+	count_stacks(s);
 	sum_containers(&w);
 	compact_funcs(&w);
 	if (r == 0) {

@@ -42,6 +42,14 @@ static int add_weights(struct view_scratch *w)
 	return 0;
 }
 
+/* All processes have a row, threads as asked for: the process says how many there are. */
+static bool is_listed(const struct view_scratch *w, uint32_t item)
+{
+	bool is_thread = item >= w->snapshot->nr_processes;
+
+	return w->self[item] > 0 && (!is_thread || w->self[item] >= w->min_total);
+}
+
 /* Of a process whose only thread is its first one there is nothing to tell. */
 static bool has_threads(const struct view_scratch *w, uint32_t process)
 {
@@ -50,7 +58,7 @@ static bool has_threads(const struct view_scratch *w, uint32_t process)
 	uint32_t nr = 0;
 
 	for (uint32_t i = p->first_thread; i < p->first_thread + p->nr_threads; i++)
-		if (w->self[s->nr_processes + i] > 0)
+		if (is_listed(w, s->nr_processes + i))
 			nr += s->threads[i].tid == p->pid ? 1 : 2;
 	return nr > 1;
 }
@@ -59,7 +67,7 @@ static int add_item(struct view_scratch *w, uint64_t key, uint32_t item, bool ha
 {
 	uint64_t weight = w->self[item];
 
-	if (weight == 0 || weight < w->min_total)
+	if (!is_listed(w, item))
 		return 0;
 	return rows_add_sibling(w, (struct sibling){.key = key,
 						    .self = weight,
@@ -114,14 +122,10 @@ static void put_name(const struct snap_process *process, const struct snap_threa
 		rows_text("threads that are not told apart", out, size);
 }
 
-/* Of a snapshot that is narrowed it is not known how many of the stacks are left. */
-static void put_note(const struct snapshot *s, uint32_t nr_user_stacks, uint32_t nr_complete,
-		     char *out, size_t size)
+static void put_note(uint32_t nr_user_stacks, uint32_t nr_complete, char *out, size_t size)
 {
 	char share[16];
 
-	if (s->narrowed[0])
-		return;
 	if (nr_user_stacks == 0) {
 		rows_text("no user stacks", out, size);
 		return;
@@ -130,12 +134,15 @@ static void put_note(const struct snapshot *s, uint32_t nr_user_stacks, uint32_t
 	snprintf(out, size, "%s%% of %" PRIu32 " user stacks complete", share, nr_user_stacks);
 }
 
-/* How many threads of a process have samples; of a narrowed snapshot some may have none that are left. */
-static void put_threads(const struct snapshot *s, const struct snap_process *process, char *out,
-			size_t size)
+/* Of a narrowed snapshot some may have no samples that are left: they have no weight in the rows. */
+static uint32_t count_threads(const struct view_scratch *w, const struct snap_process *process)
 {
-	if (!s->narrowed[0])
-		snprintf(out, size, "%" PRIu32, process->nr_threads);
+	const uint64_t *weights = w->self + w->snapshot->nr_processes + process->first_thread;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < process->nr_threads; i++)
+		nr += weights[i] > 0;
+	return nr;
 }
 
 void processes_cell(const struct view *view, const struct snapshot *s, const struct view_row *row,
@@ -151,11 +158,11 @@ void processes_cell(const struct view *view, const struct snapshot *s, const str
 	else if (column == COLUMN_FUNCTION)
 		put_name(process, thread, out, size);
 	else if (column == COLUMN_NOTE && thread)
-		put_note(s, thread->nr_user_stacks, thread->nr_complete, out, size);
+		put_note(thread->nr_user_stacks, thread->nr_complete, out, size);
 	else if (column == COLUMN_NOTE)
-		put_note(s, process->nr_user_stacks, process->nr_complete, out, size);
+		put_note(process->nr_user_stacks, process->nr_complete, out, size);
 	else if (column == COLUMN_THREADS && !thread)
-		put_threads(s, process, out, size);
+		snprintf(out, size, "%" PRIu32, count_threads(view->scratch, process));
 	else if (column == COLUMN_CONTAINER && !thread)
 		rows_text(snapshot_container(s, process), out, size);
 }

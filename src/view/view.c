@@ -43,6 +43,11 @@ bool view_is_tree(enum view_kind kind)
 	return !view_specs[kind].totals_overlap && !view_specs[kind].in_order;
 }
 
+bool view_opens_in_text(enum view_kind kind)
+{
+	return view_is_tree(kind) || kind == VIEW_PROCESSES;
+}
+
 /* Down a call tree one looks for the heavy branches, whatever they do themselves. */
 enum view_sort view_first_sort(enum view_kind kind)
 {

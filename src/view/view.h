@@ -53,6 +53,8 @@ const char *view_name(int kind);
 const char *view_sort_name(int sort);
 /* Its rows have others below them, of stacks. */
 bool view_is_tree(enum view_kind kind);
+/* In text nobody opens rows: all of its rows are open, down to a share of all. */
+bool view_opens_in_text(enum view_kind kind);
 /* What its rows are sorted by at first. */
 enum view_sort view_first_sort(enum view_kind kind);
 /* Its rows can be sorted as is asked for. */
@@ -91,8 +93,8 @@ struct view_query {
 	struct baseline *before;   /* the same of the last refresh */
 	const struct fold *fold;   /* NULL: the default folding of the kind */
 	uint32_t limit;		   /* at most so many rows, 0: all */
-	double min_pct;		   /* leave out subtrees below this share, 0: none */
-	uint32_t columns;	   /* that are chosen, for who prints the rows; 0: the usual ones */
+	double min_pct;	  /* leave out subtrees, of processes threads, below this share, 0: none */
+	uint32_t columns; /* that are chosen, for who prints the rows; 0: the usual ones */
 	uint64_t
 		middle; /* butterfly: snap_func.key of its function, 0: the one with most self weight */
 	bool opens_all; /* what is not folded by FOLD is open, also where the kind folds it */
