@@ -29,10 +29,11 @@
 struct walk {
 	const struct debug_unit *unit;
 	struct reader r;
-	const uint8_t *start; /* of the unit */
-	uint64_t wanted;      /* the tags of entries that are looked for, a bit for each */
-	bool is_deep;	      /* children of others are walked over too */
-	unsigned int level;   /* how many of the entries around are open */
+	const uint8_t *start;	 /* of the unit */
+	uint64_t wanted;	 /* the tags of entries that are looked for, a bit for each */
+	bool is_deep;		 /* children of others are walked over too */
+	unsigned int level;	 /* how many of the entries around are open */
+	unsigned int skip_level; /* from here on all are passed; 0: not now */
 	uint32_t nr_entries;
 	/* the present entry: its offset in the unit, where its attributes are, what follows its children */
 	uint32_t off;
@@ -54,36 +55,48 @@ static bool is_wanted(const struct walk *w, const struct debug_abbrev *abbrev)
 	       (abbrev->has_code || abbrev->tag != DW_TAG_subprogram);
 }
 
-/* What follows the entry at P like ABBREV, and its children; NULL: that is not known so easily. */
-static const uint8_t *entry_end(const struct walk *w, const struct debug_abbrev *abbrev,
-				const uint8_t *p)
+/* Behind the attributes at P of an entry like ABBREV; NULL: they are damaged. *SIBLING as in debug_skip_attrs(). */
+static const uint8_t *attrs_end(const struct walk *w, const struct debug_abbrev *abbrev,
+				const uint8_t *p, uint64_t *sibling)
 {
-	uint32_t sibling;
+	struct reader r = {.p = p, .end = w->r.end, .swap = w->r.swap};
 
-	if (abbrev->fixed_bytes == DEBUG_NOT_FIXED || abbrev->fixed_bytes > w->r.end - p)
-		return NULL;
-	if (!abbrev->has_children)
-		return p + abbrev->fixed_bytes;
-	if (w->is_deep || w->r.swap || abbrev->sibling_at == DEBUG_NOT_FIXED)
-		return NULL;
-	memcpy(&sibling, p + abbrev->sibling_at, sizeof(sibling));
-	if (sibling < (uint64_t)(p - w->start) + abbrev->fixed_bytes ||
-	    sibling >= (uint64_t)(w->r.end - w->start))
-		return NULL;
-	return w->start + sibling;
+	debug_skip_attrs(w->unit->abbrevs, abbrev, &r, sibling);
+	return r.bad ? NULL : r.p;
+}
+
+/* What stands in the present entry is not wanted, up to where its children end. */
+static void walk_skip(struct walk *w)
+{
+	if (w->skip_level == 0)
+		w->skip_level = w->level;
+}
+
+/* The children of one entry are done. */
+static void walk_up(struct walk *w)
+{
+	if (--w->level < w->skip_level)
+		w->skip_level = 0;
+}
+
+/* Is SIBLING behind P, and in the unit? Only forward, so that there is an end. */
+static bool is_ahead(const struct walk *w, uint64_t sibling, const uint8_t *p)
+{
+	return sibling > (uint64_t)(p - w->start) && sibling < (uint64_t)(w->r.end - w->start);
 }
 
 /*
- * Over entries that are not looked for, with their children, as far as it is easy: most are, and there are hundreds of
- * thousands. True: it was enough for now.
+ * Over entries that are not looked for, with their children: most are, and there are hundreds of thousands. True: it was
+ * enough for now.
  */
 static bool walk_over(struct walk *w)
 {
 	const struct debug_abbrevs *abbrevs = w->unit->abbrevs;
-	const uint8_t *p = w->r.p, *after;
+	const uint8_t *p = w->r.p;
 
 	for (unsigned int i = 0; i < ENTRIES_PER_LOOK; i++) {
 		const struct debug_abbrev *abbrev;
+		uint64_t sibling;
 		uint32_t code;
 
 		w->r.p = p;
@@ -96,24 +109,32 @@ static bool walk_over(struct walk *w)
 				return false;
 		}
 		if (code == 0 && w->level > 1) {
-			w->level--;
+			walk_up(w);
 			continue;
 		}
 		if (code == 0 || code > abbrevs->nr)
 			return false;
 		abbrev = &abbrevs->all[code - 1];
-		if (abbrev->code != code || is_wanted(w, abbrev))
+		if (abbrev->code != code || (w->skip_level == 0 && is_wanted(w, abbrev)))
 			return false;
-		after = entry_end(w, abbrev, p);
-		if (!after)
+		p = attrs_end(w, abbrev, p, &sibling);
+		if (!p)
 			return false;
-		p = after;
+		if (!abbrev->has_children)
+			continue;
+		if (!w->is_deep && is_ahead(w, sibling, p)) {
+			p = w->start + sibling;
+			continue;
+		}
+		w->level++;
+		if (!w->is_deep)
+			walk_skip(w);
 	}
 	w->r.p = p;
 	return true;
 }
 
-/* The next entry, but for some that are not looked for. 1; 0: the first one and all in it are done; -EBADMSG, -ETIME. */
+/* The next entry, but for those that are not wanted. 1; 0: the first one and all in it are done; -EBADMSG, -ETIME. */
 static int walk_next(struct walk *w)
 {
 	while (w->level > 0 && !w->r.bad && walk_over(w))
@@ -133,7 +154,9 @@ static int walk_next(struct walk *w)
 			break;
 		}
 		/* The last child of one of them. */
-		if (w->level == 0 || --w->level == 0)
+		if (w->level > 0)
+			walk_up(w);
+		if (w->level == 0)
 			return 0;
 	}
 	if (!w->abbrev)
@@ -145,14 +168,17 @@ static int walk_next(struct walk *w)
 	return w->r.bad ? -EBADMSG : 1;
 }
 
-/* Go on behind the children of the present entry, if it says where that is. Only forward, so that there is an end. */
+/* Go on behind the children of the present entry: there is nothing of interest. */
 static void walk_jump(struct walk *w)
 {
-	if (!w->abbrev->has_children || w->sibling <= (uint64_t)(w->r.p - w->start) ||
-	    w->sibling >= (uint64_t)(w->r.end - w->start))
+	if (!w->abbrev->has_children)
 		return;
-	w->r.p = w->start + w->sibling;
-	w->level--;
+	if (is_ahead(w, w->sibling, w->r.p)) {
+		w->r.p = w->start + w->sibling;
+		w->level--;
+	} else {
+		walk_skip(w);
+	}
 }
 
 /* Where the code of the present entry is. */
@@ -196,8 +222,7 @@ static int func_add(struct debug_scopes *scopes, const struct walk *w,
 
 /*
  * Most functions stand at the top of their unit or in a namespace. Only if one is
- * not found there IS_DEEP looks into the others, and into types. Where there are no jumps
- * all of them are passed anyway.
+ * not found there IS_DEEP looks into the others, and into types.
  */
 static bool may_hold_funcs(const struct debug_abbrev *abbrev, bool is_deep)
 {
@@ -330,7 +355,6 @@ static int inlined_walk(struct debug_func *func, const struct debug_unit *unit,
 			const struct debug_text *text, const uint64_t *only)
 {
 	uint32_t depths[LEVELS_MAX + 1] = {0};
-	unsigned int skip_level = 0; /* nothing of interest is above it; 0: all is */
 	struct walk w;
 	int r = walk_begin(&w, unit, unit->off + func->die, INSIDE_TAGS);
 
@@ -343,13 +367,11 @@ static int inlined_walk(struct debug_func *func, const struct debug_unit *unit,
 		r = walk_next(&w);
 		if (r <= 0)
 			break;
-		/* It may have left some levels: its own is that of its parent, seen from its children. */
+		/* Its own is that of its parent, seen from its children. */
 		level = w.level - w.abbrev->has_children;
-		if (skip_level && level < skip_level)
-			skip_level = 0;
 		is_inlined = w.abbrev->tag == DW_TAG_inlined_subroutine;
 		is_inside = is_inlined || is_block(w.abbrev->tag);
-		if (skip_level || level > LEVELS_MAX)
+		if (w.skip_level || level > LEVELS_MAX)
 			continue;
 		if (is_inside) {
 			int error = inlined_take(&w, text, &func->inlined, depths[level - 1] + 1,
@@ -361,10 +383,8 @@ static int inlined_walk(struct debug_func *func, const struct debug_unit *unit,
 		if (!w.abbrev->has_children)
 			continue;
 		depths[level] = depths[level - 1] + is_inlined;
-		if (!is_inside || is_elsewhere) {
+		if (!is_inside || is_elsewhere)
 			walk_jump(&w);
-			skip_level = w.level > level ? w.level : 0;
-		}
 	}
 	return r < 0 ? r : 0;
 }
