@@ -374,11 +374,40 @@ static uint64_t sibling_read(struct reader *r, uint8_t form)
 	}
 }
 
+/*
+ * Do the steps from SKIP on, as long as they are easy: numbers and blocks with lengths of one or two bytes, far from the end.
+ * Returns the step where R is then.
+ */
+static const struct debug_skip *skip_easily(struct reader *r, const struct debug_skip *skip)
+{
+	for (const uint8_t *p = r->p; r->end - p >= skip->bytes + 2; r->p = p, skip++) {
+		uint32_t number;
+
+		if (skip->then != THEN_LEB && skip->then != THEN_BLOCK_LEB)
+			break;
+		p += skip->bytes;
+		number = *p++;
+		if (number >= 0x80) {
+			number = (number & 0x7f) | (uint32_t)*p << 7;
+			if (*p++ >= 0x80)
+				break;
+		}
+		if (skip->then == THEN_LEB)
+			continue;
+		if (number > r->end - p)
+			break;
+		p += number;
+	}
+	return skip;
+}
+
 void debug_skip_attrs_slowly(const struct debug_abbrevs *a, const struct debug_abbrev *abbrev,
 			     struct reader *r, uint64_t *sibling)
 {
+	const struct debug_skip *skip = skip_easily(r, &a->skips[abbrev->first_skip]);
+
 	*sibling = 0;
-	for (const struct debug_skip *skip = &a->skips[abbrev->first_skip];; skip++) {
+	for (;; skip++) {
 		reader_skip(r, skip->bytes);
 		if (skip->then == THEN_END || r->bad)
 			return;
