@@ -3,6 +3,7 @@
 SCRIPT_TESTS += \
 	tests/test_layers.sh \
 	tests/test_live_annotate.sh \
+	tests/test_live_vmlinux.sh \
 	tests/test_live_assembly.sh \
 	tests/test_live_builds.sh \
 	tests/test_live_chains.sh \

@@ -106,6 +106,7 @@ enum broker_file_kind {
 	BROKER_PATH, /* for a recording, which has DEBUG, DWZ, DEBUGLINK, SOURCE, SPLIT and KALLSYMS besides: the file PATH */
 	BROKER_SOURCE, /* the source file at PATH: root's or the user's own, which the user may read */
 	BROKER_SPLIT, /* the file with what was split off from a unit (.dwo) at PATH, by the same rules */
+	BROKER_VMLINUX, /* the running kernel's own file, at the place START of broker_vmlinux_path() */
 };
 
 struct broker_process { /* an element of BROKER_SCAN's answer */
@@ -132,7 +133,7 @@ struct broker_file_request {
 	uint64_t tag; /* comes back with the reply */
 	pid_t pid;
 	uint64_t start_time; /* 0: not checked; else the process must be the one started then */
-	uint64_t start, end; /* MAPPED, DEBUGLINK */
+	uint64_t start, end; /* MAPPED, DEBUGLINK; VMLINUX */
 	uint64_t ino;	     /* MAPPED, DEBUGLINK: the file must be this one ... */
 	uint32_t maj, min;   /* ... on this device */
 	uint8_t build_id[20];
@@ -161,11 +162,17 @@ struct broker_file_reply {
 	 */
 	int status;
 	int fd; /* owned by the receiver, or -1 */
-	/* of the opened file (MAPPED, DEBUG, DEBUGLINK, SOURCE, SPLIT): its identity */
+	/* of the opened file (MAPPED, DEBUG, DEBUGLINK, SOURCE, SPLIT, VMLINUX): its identity */
 	uint64_t dev, ino, bytes;
 	int64_t mtime_ns;
 	uint32_t uid; /* MAPPED: the process's user, or the file's owner when it is gone */
 };
+
+/*
+ * Where the file of the kernel of RELEASE (uname(2)) may be, at PLACE, into OUT: 0; -ERANGE: there are no more
+ * places; -EINVAL: RELEASE is no part of a path, or too long.
+ */
+int broker_vmlinux_path(uint32_t place, const char *release, char *out, size_t size);
 
 /* Queue a request; never waits. 0, -ENOMEM, or -EPIPE: gone, and nothing asked before gets an answer any more. */
 int broker_file_ask(struct broker *broker, const struct broker_file_request *request);

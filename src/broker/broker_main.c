@@ -132,6 +132,8 @@ static int open_file(struct broker_server *server, const struct broker_file_requ
 		return is_own(server, request->pid) ? -EACCES : jit_files_open_dump(request);
 	case BROKER_KALLSYMS:
 		return open_kallsyms();
+	case BROKER_VMLINUX:
+		return files_open_vmlinux(request);
 	default:
 		return -EINVAL;
 	}

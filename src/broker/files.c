@@ -32,6 +32,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -580,6 +581,42 @@ int files_open_recorded(int root, const struct broker_file_request *request)
 		return open_path_debuglink(root, request);
 	return request->kind == BROKER_PATH && has_path(request) ? open_path(root, request->path)
 								 : -EINVAL;
+}
+
+/* --- the kernel's own file --- */
+
+int broker_vmlinux_path(uint32_t place, const char *release, char *out, size_t size)
+{
+	static const struct {
+		const char *before, *after; /* the release */
+	} places[] = {
+		{"/boot/vmlinux-", ""},
+		{"/usr/lib/debug/boot/vmlinux-", ""},
+		{"/usr/lib/debug/lib/modules/", "/vmlinux"},
+		{"/lib/modules/", "/build/vmlinux"},
+	};
+	int n;
+
+	if (place >= ARRAY_SIZE(places))
+		return -ERANGE;
+	n = snprintf(out, size, "%s%s%s", places[place].before, release, places[place].after);
+	return files_is_component(release, size) && n < (int)size ? 0 : -EINVAL;
+}
+
+int files_open_vmlinux(const struct broker_file_request *request)
+{
+	AUTO_CLOSE int held = -1;
+	char path[PATH_MAX];
+	struct utsname uts;
+	int r = uname(&uts) < 0 ? -errno : 0;
+
+	if (r == 0)
+		r = broker_vmlinux_path((uint32_t)MIN(request->start, (uint64_t)UINT32_MAX),
+					uts.release, path, sizeof(path));
+	if (r < 0)
+		return r;
+	held = open(path, O_PATH | O_CLOEXEC);
+	return held < 0 ? -errno : open_held(held);
 }
 
 /* --- what debug information tells: source text, split units --- */

@@ -26,6 +26,9 @@ int files_open_left(const struct broker_file_request *request, const struct iden
 /* Answer BROKER_PATH, BROKER_DEBUG, BROKER_DWZ and BROKER_DEBUGLINK of a recording, below the folder ROOT (a descriptor). */
 int files_open_recorded(int root, const struct broker_file_request *request);
 
+/* Answer BROKER_VMLINUX. */
+int files_open_vmlinux(const struct broker_file_request *request);
+
 /*
  * Answer BROKER_SOURCE and BROKER_SPLIT: what is at the path, below ROOT (-1: in this machine's own root), if it is
  * a regular file that is called like source text (SPLIT: an ELF file called like a compiler's), root's or WHO's own, and WHO may read it; root itself (by no sudo) reads what

@@ -38,7 +38,10 @@ struct annotation {
 	struct profile_addresses addresses; /* of the last snapshot */
 };
 
+/* One may still come, and is asked for as long as this is so. */
 static const char no_vmlinux[] = "the code of that kernel is in no vmlinux that was found";
+static const char not_in_vmlinux[] =
+	"not in the kernel's vmlinux: code of a module, or made while it ran";
 
 void annotate_done(struct engine *engine)
 {
@@ -165,6 +168,17 @@ static bool is_answer(const struct annotation *a, const struct instructions *in)
 	return in->nr > 0 && in->all[0].off == a->func.off;
 }
 
+/* There are no instructions of FUNC. */
+static const char *why_no_code(const struct profile_func *func, enum loader_status status)
+{
+	if (status == LOADER_NO_CODE)
+		return "code of a machine that is not disassembled";
+	if (func->is_kernel && status == LOADER_FAILED)
+		return not_in_vmlinux;
+	return func->is_kernel && status == LOADER_NOT_ELF ? no_vmlinux
+							   : loader_status_text(status);
+}
+
 void annotate_take(struct engine *engine, uint32_t module, enum loader_status status,
 		   struct instructions *instructions)
 {
@@ -181,10 +195,7 @@ void annotate_take(struct engine *engine, uint32_t module, enum loader_status st
 		return;
 	}
 	if (status != LOADER_OK) {
-		a->why = status == LOADER_NO_CODE ? "code of a machine that is not disassembled"
-			 : status == LOADER_FAILED && a->func.is_kernel
-				 ? no_vmlinux
-				 : loader_status_text(status);
+		a->why = why_no_code(&a->func, status);
 		return;
 	}
 	a->instructions = *instructions;
@@ -201,9 +212,7 @@ static const char *why_not(const struct profile_func *func, int error)
 	case -ESTALE:
 		return "its file is gone";
 	case -ENOTSUP:
-		return func->is_kernel
-			       ? "code of the running kernel is not read"
-			       : "code that was made at run time, of which nothing is known";
+		return "code that was made at run time, of which nothing is known";
 	case -ENOMEM:
 		return "out of memory";
 	default:
@@ -239,7 +248,7 @@ static void ask(struct engine *engine, struct annotation *a)
 	uint64_t last;
 	int r;
 
-	if (a->is_there || a->is_asked || a->why)
+	if (a->is_there || a->is_asked || (a->why && a->why != no_vmlinux))
 		return;
 	if (!profile_find_func(engine->profile, a->key, &a->func)) {
 		a->why = "it is not in the profile any more";
@@ -254,8 +263,7 @@ static void ask(struct engine *engine, struct annotation *a)
 	last = a->addresses.nr && !made ? a->addresses.all[a->addresses.nr - 1].off : a->func.off;
 	r = resolve_ask_code(engine->resolver, a->func.module, a->func.off, MAX(last, a->func.off));
 	a->is_asked = r == 0;
-	if (r < 0 && r != -EAGAIN)
-		a->why = why_not(&a->func, r);
+	a->why = r < 0 && r != -EAGAIN ? why_not(&a->func, r) : NULL;
 }
 
 static struct snap_instruction snap_of(const struct annotation *a, const struct instruction *from)

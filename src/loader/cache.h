@@ -51,6 +51,7 @@ struct cache_entry {
 	/* of the kernel: one or the other */
 	struct kallsyms *kallsyms;
 	bool is_vmlinux;       /* its symbols are those of a file */
+	uint32_t vmlinux;      /* which debug file SYMBOLS are of, beside kallsyms */
 	uint64_t kernel_shift; /* of the addresses asked for against those */
 	/* of code made at run time */
 	struct jit_code *jit_code;

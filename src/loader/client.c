@@ -60,6 +60,7 @@ struct loader_client {
 	uint32_t starts_failed;
 	uint64_t output_max;
 	uint64_t kernel_text;
+	uint8_t kernel_build_id[20], kernel_build_id_bytes;
 
 	struct loader_stats stats;   /* with what former loaders used */
 	struct loader_stats present; /* what the present one uses */
@@ -160,6 +161,13 @@ int loader_add_jit(struct loader_client *c, uint32_t id, int fd, bool is_next)
 void loader_set_kernel_text(struct loader_client *c, uint64_t text)
 {
 	c->kernel_text = text;
+}
+
+void loader_set_kernel_build_id(struct loader_client *c, const uint8_t *build_id, uint8_t bytes)
+{
+	assert(bytes <= sizeof(c->kernel_build_id));
+	memcpy(c->kernel_build_id, build_id, bytes);
+	c->kernel_build_id_bytes = bytes;
 }
 
 int loader_add_debug(struct loader_client *c, uint32_t id, int fd)
@@ -627,6 +635,7 @@ static int request_send(struct loader_client *c, struct loader_module *module,
 		.cpu_max_ns = request->cpu_max_ns,
 		.output_max = c->output_max,
 		.kernel_text = c->kernel_text,
+		.kernel_build_id_bytes = c->kernel_build_id_bytes,
 	};
 	int r = attach(c, module, module->fd, PROTOCOL_ROLE_FILE);
 
@@ -637,6 +646,7 @@ static int request_send(struct loader_client *c, struct loader_module *module,
 			r = attach(c, module, module->debug[i], PROTOCOL_ROLE_DEBUG);
 	for (uint32_t i = 0; i < module->nr_splits && r == 0 && is_lines; i++)
 		r = attach(c, module, module->splits[i], PROTOCOL_ROLE_SPLIT);
+	memcpy(message.kernel_build_id, c->kernel_build_id, sizeof(message.kernel_build_id));
 	memcpy(message.offs, request->offs, request->nr_offs * sizeof(*request->offs));
 	if (r == 0)
 		r = (int)msg_send(c->sock, &message, sizeof(message), -1, MSG_DONTWAIT);

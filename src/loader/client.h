@@ -169,6 +169,12 @@ int loader_add_jit(struct loader_client *client, uint32_t module, int fd, bool i
  */
 void loader_set_kernel_text(struct loader_client *client, uint64_t text);
 /*
+ * LOADER_KERNEL is kallsyms, and its code is in that of its debug files which has this build-id, of at most 20
+ * bytes.
+ */
+void loader_set_kernel_build_id(struct loader_client *client, const uint8_t *build_id,
+				uint8_t bytes);
+/*
  * A debug file (by build-id or debuglink; verified by the loader) to take names
  * from as well. FD is owned by the client, also on failure. 0, -ENOENT, -ENOSPC (there are enough).
  */
@@ -205,7 +211,8 @@ int loader_request_names(struct loader_client *client, uint32_t module, const ui
 /*
  * The instructions of the function that begins at file offset OFF and has LAST in it, with their source lines
  * where these are known and have not brought a loader down. Of the kernel by addresses, out of a vmlinux. Statuses of its own:
- * LOADER_NO_CODE, a machine that is not disassembled here; LOADER_NOT_BUILT, there is no libcapstone.
+ * LOADER_NO_CODE, a machine that is not disassembled here; LOADER_NOT_BUILT, there is no libcapstone; LOADER_NOT_ELF,
+ * kallsyms has no debug file of its kernel.
  */
 int loader_request_code(struct loader_client *client, uint32_t module, uint64_t off, uint64_t last);
 

@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c3du /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c3eu /* changes with every struct below */
 
 /* What a full table's file must have: it cannot be changed any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -93,6 +93,10 @@ struct protocol_request {
 	uint64_t output_max; /* bytes of the memory file for the answer */
 	/* KERNEL_NAMES: where _text was, see loader_set_kernel_text(); 0: where it is */
 	uint64_t kernel_text;
+	/* KERNEL_CODE: of the kernel's own file, which is among the debug files of kallsyms */
+	uint8_t kernel_build_id[20];
+	uint8_t kernel_build_id_bytes;
+	uint8_t pad[3];
 	uint64_t offs[LOADER_NAMES_MAX]; /* JIT: the epoch */
 };
 
@@ -185,7 +189,7 @@ _Static_assert(sizeof(struct protocol_place) == 16, "place has padding");
 _Static_assert(sizeof(struct protocol_frame) == 20, "frame has padding");
 _Static_assert(sizeof(struct protocol_hello) == 8, "hello has padding");
 _Static_assert(sizeof(struct protocol_crash) == 8, "crash has padding");
-_Static_assert(sizeof(struct protocol_request) == 56 + 8 * LOADER_NAMES_MAX, "request has padding");
+_Static_assert(sizeof(struct protocol_request) == 80 + 8 * LOADER_NAMES_MAX, "request has padding");
 _Static_assert(sizeof(struct protocol_reply) == 64 + 48 + 256, "reply has padding");
 _Static_assert(sizeof(struct protocol_name) == 56, "name has padding");
 _Static_assert(sizeof(struct protocol_names) +

@@ -305,8 +305,31 @@ static int vmlinux_load(struct cache_entry *entry, const struct elf_file *file)
 	r = symbols_add(symbols, file, 0, file, NULL);
 	if (r == 0)
 		r = symbols_finish(symbols);
-	entry->is_vmlinux = r == 0;
 	return entry_take_symbols(entry, symbols, r, file);
+}
+
+/* Beside kallsyms, which has no code: that of the debug files which is the kernel's own. */
+static int vmlinux_find(struct loader_server *server, struct cache_entry *entry)
+{
+	const struct protocol_request *request = &server->request;
+	const struct attached *attached = &server->attached;
+	struct elf_file wanted = {.build_id_bytes = request->kernel_build_id_bytes}, file;
+	int r = -ENOEXEC;
+
+	if (entry->symbols)
+		return entry->vmlinux < attached->nr_debug ? 0 : -ENOEXEC;
+	if (request->kernel_build_id_bytes > sizeof(wanted.build_id) ||
+	    !kallsyms_image(entry->kallsyms))
+		return -ENOEXEC;
+	memcpy(wanted.build_id, request->kernel_build_id, sizeof(wanted.build_id));
+	for (uint32_t i = 0; i < attached->nr_debug && r == -ENOEXEC; i++) {
+		if (!elf_file_open_debug(attached->debug[i], &wanted, &file))
+			continue;
+		r = vmlinux_load(entry, &file);
+		elf_file_close(&file);
+		entry->vmlinux = i;
+	}
+	return r;
 }
 
 static int kernel_load(struct loader_server *server, struct cache_entry *entry)
@@ -319,6 +342,7 @@ static int kernel_load(struct loader_server *server, struct cache_entry *entry)
 		r = elf_file_open(server->attached.file, &file);
 		if (r == 0) {
 			r = vmlinux_load(entry, &file);
+			entry->is_vmlinux = r == 0;
 			elf_file_close(&file);
 		} else {
 			r = kallsyms_load(server->attached.file, &entry->kallsyms);
@@ -448,12 +472,12 @@ static int code_read(int fd, const struct elf_file *head, uint64_t len, struct c
 	return 0;
 }
 
-/* The listing of the function at file offset OFF that has LAST in it, by ENTRY. 0 or -errno. */
-static int code_list(struct loader_server *server, const struct cache_entry *entry, uint64_t off,
-		     uint64_t last, void **ret, size_t *ret_len)
+/* The listing of the function at file offset OFF that has LAST in it, by ENTRY, which is of FILES. 0 or -errno. */
+static int code_list(struct loader_server *server, const struct cache_entry *entry,
+		     const struct cache_files *files, uint64_t off, uint64_t last, void **ret,
+		     size_t *ret_len)
 {
 	const struct protocol_request *request = &server->request;
-	struct cache_files files = files_of(&server->attached);
 	struct code_bytes code = {.off = off};
 	AUTO_FREE uint8_t *bytes = malloc(LOADER_CODE_BYTES_MAX);
 	struct lines_file *lines = NULL;
@@ -461,13 +485,12 @@ static int code_list(struct loader_server *server, const struct cache_entry *ent
 
 	if (!bytes)
 		return -ENOMEM;
-	r = code_read(server->attached.file, &entry->head, code_length(entry, off, last), &code,
-		      bytes);
+	r = code_read(files->all[0], &entry->head, code_length(entry, off, last), &code, bytes);
 	if (r < 0)
 		return r;
 	if (request->offs[2])
-		lines = lines_get(&server->lines, request->file_key, &files);
-	return disassemble(&code, entry, &files, lines, ret, ret_len);
+		lines = lines_get(&server->lines, request->file_key, files);
+	return disassemble(&code, entry, files, lines, ret, ret_len);
 }
 
 static int serve_code(struct loader_server *server)
@@ -483,7 +506,7 @@ static int serve_code(struct loader_server *server)
 		return -EINVAL;
 	r = entry_need_symbols(server, entry, &files);
 	if (r == 0)
-		r = code_list(server, entry, off, last, &listing, &len);
+		r = code_list(server, entry, &files, off, last, &listing, &len);
 	return r < 0 ? r : output_fill(server, listing, len);
 }
 
@@ -504,10 +527,34 @@ static void listing_by_address(void *listing, const struct elf_file *head)
 	}
 }
 
-/* Out of the kernel's own file, with the addresses that it had when it ran. */
+/* The kernel's own file: in FILES, and by the addresses that it had when it ran in MOVED. */
+static int kernel_file(struct loader_server *server, struct cache_files *files,
+		       struct cache_entry *moved)
+{
+	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
+	uint64_t shift;
+	int r = kernel_load(server, entry);
+
+	if (r == 0 && !entry->is_vmlinux)
+		r = vmlinux_find(server, entry);
+	if (r < 0)
+		return r;
+	*files = (struct cache_files){.all = {server->attached.file}, .nr = 1};
+	shift = entry->kernel_shift;
+	if (!entry->is_vmlinux) {
+		files->all[0] = server->attached.debug[entry->vmlinux];
+		shift += kallsyms_image(entry->kallsyms) - entry->head.segments[0].vaddr;
+	}
+	*moved = (struct cache_entry){.head = entry->head, .symbols = entry->symbols};
+	for (size_t i = 0; i < moved->head.nr_segments; i++)
+		moved->head.segments[i].vaddr += shift;
+	return 0;
+}
+
 static int serve_kernel_code(struct loader_server *server)
 {
-	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key), moved;
+	struct cache_files files;
+	struct cache_entry moved;
 	uint64_t off, last;
 	AUTO_FREE void *listing = NULL;
 	size_t len = 0;
@@ -515,16 +562,13 @@ static int serve_kernel_code(struct loader_server *server)
 
 	if (server->request.nr_offs != 3)
 		return -EINVAL;
-	r = kernel_load(server, entry);
-	if (r < 0 || !entry->is_vmlinux)
-		return r < 0 ? r : -ENOENT;
-	moved = (struct cache_entry){.head = entry->head, .symbols = entry->symbols};
-	for (size_t i = 0; i < moved.head.nr_segments; i++)
-		moved.head.segments[i].vaddr += entry->kernel_shift;
+	r = kernel_file(server, &files, &moved);
+	if (r < 0)
+		return r;
 	if (!elf_file_off_of(&moved.head, server->request.offs[0], &off) ||
 	    !elf_file_off_of(&moved.head, server->request.offs[1], &last) || last < off)
 		return -EINVAL;
-	r = code_list(server, &moved, off, last, &listing, &len);
+	r = code_list(server, &moved, &files, off, last, &listing, &len);
 	if (r < 0)
 		return r;
 	listing_by_address(listing, &moved.head);

@@ -50,14 +50,21 @@ void resolve_fetch(struct resolver *s, uint32_t module)
 	s->fetch.nr_requested++;
 }
 
-void resolve_fetch_kernel(struct resolver *s, const uint8_t *build_id, uint8_t bytes)
+void resolve_fetch_kernel_id(struct resolver *s, const uint8_t *build_id, uint8_t bytes)
 {
 	struct fetch *f = &s->fetch;
 
 	assert(bytes <= sizeof(f->kernel_build_id));
 	memcpy(f->kernel_build_id, build_id, bytes);
 	f->kernel_build_id_bytes = bytes;
-	resolve_fetch(s, LOADER_KERNEL);
+}
+
+bool resolve_fetches(const struct resolver *s, uint32_t module)
+{
+	const struct fetch *f = &s->fetch;
+
+	return f->is_allowed && !f->is_gone &&
+	       (s->files[module].fetch_waits || (f->asked == module && !f->source));
 }
 
 /* --- source text --- */
@@ -290,12 +297,16 @@ static bool take_debug(struct resolver *s, struct fetcher_reply *reply)
 	}
 	if (reply->status < 0)
 		return false;
+	s->files[f->asked].has_fetched = true;
+	if (f->asked == LOADER_KERNEL && s->vmlinux.is_needed) {
+		s->vmlinux.is_there = loader_add_debug(s->loader, f->asked, reply->fd) == 0;
+		return s->vmlinux.is_there; /* the names stay what they are */
+	}
 	if (f->asked == LOADER_KERNEL)
 		f->kernel_fd = reply->fd;
 	else if (loader_add_debug(s->loader, f->asked, reply->fd) < 0)
 		return false;
 	f->came = f->asked;
-	s->files[f->came].has_fetched = true;
 	return true;
 }
 

@@ -12,7 +12,8 @@ libresolve_a_SOURCES = \
 	src/resolve/origin_recorded.c \
 	src/resolve/resolve.c src/resolve/resolve.h \
 	src/resolve/resolver.h \
-	src/resolve/vdso.c
+	src/resolve/vdso.c \
+	src/resolve/vmlinux.c
 
 UNIT_TESTS += tests/test_resolve_notice
 tests_test_resolve_notice_SOURCES = tests/test_resolve_notice.c

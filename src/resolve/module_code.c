@@ -57,10 +57,17 @@ void resolve_take_made_code(struct resolver *s, struct broker_file_reply *reply)
 					 &nothing);
 }
 
+/* Ask for code of the kernel. Its file has the names of a recorded one; beside kallsyms it is looked for now. */
+static int ask_kernel_code(struct resolver *s, uint64_t off, uint64_t last)
+{
+	int r = s->vmlinux.is_needed ? resolve_need_vmlinux(s) : 0;
+
+	return r < 0 ? r : loader_request_code(s->loader, LOADER_KERNEL, off, last);
+}
+
 int resolve_ask_code(struct resolver *s, uint32_t module, uint64_t off, uint64_t last)
 {
-	/* Of the kernel that runs there are names, and no file. */
-	bool is_kernel = module == PROC_MODULE_KERNEL && s->config.recording;
+	bool is_kernel = module == PROC_MODULE_KERNEL;
 	bool is_image = module == PROC_MODULE_VDSO || module == PROC_MODULE_VDSO32;
 	struct file *file = resolver_file(s, module);
 
@@ -73,8 +80,7 @@ int resolve_ask_code(struct resolver *s, uint32_t module, uint64_t off, uint64_t
 	if (proc_is_jit(module))
 		return file->state == FILE_DONE ? ask_made_code(s, module, off) : -EAGAIN;
 	if (is_kernel)
-		return file->state == FILE_DONE ? loader_request_code(s->loader, module, off, last)
-						: -EAGAIN;
+		return file->state == FILE_DONE ? ask_kernel_code(s, off, last) : -EAGAIN;
 	if (file->state != FILE_DONE) { /* what names ask for brings it there */
 		procs_module(s->procs, module)->unwind.needs_table = true;
 		s->has_requests = true;
@@ -94,6 +100,8 @@ void resolve_take_code(struct resolver *s, const struct loader_reply *reply)
 
 	if (r < 0)
 		status = r == -ENOMEM ? LOADER_NO_MEMORY : LOADER_FAILED;
+	if (reply->module == LOADER_KERNEL && status == LOADER_NOT_ELF)
+		resolve_vmlinux_is_wrong(s);
 	s->config.ops->code_came(s->config.context, reply->module, status, &instructions);
 	instructions_done(&instructions);
 }

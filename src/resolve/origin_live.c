@@ -198,6 +198,7 @@ static void take_kallsyms(struct resolver *s, struct broker_file_reply *reply)
 		return;
 	if (reply->status == 0 &&
 	    loader_add_module(s->loader, LOADER_KERNEL, steal_fd(&reply->fd)) == 0) {
+		s->vmlinux.is_needed = true;
 		resolve_file_done(s, LOADER_KERNEL);
 	} else {
 		s->kernel_trouble = reply->status < 0 ? reply->status : -ENOMEM;
@@ -217,6 +218,8 @@ static void live_take(struct resolver *s, struct broker_file_reply *reply)
 		take_scan(s, reply);
 	else if (reply->kind == BROKER_KALLSYMS)
 		take_kallsyms(s, reply);
+	else if (reply->kind == BROKER_DEBUG || reply->kind == BROKER_VMLINUX)
+		resolve_take_vmlinux(s, reply);
 }
 
 /* Why there are no kernel names, and what helps, where something does. */

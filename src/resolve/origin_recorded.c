@@ -11,16 +11,12 @@
 #include "src/base/io.h"
 #include "src/resolve/resolver.h"
 
-#include <elf.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#define NOTES_PATH	"/sys/kernel/notes"
-#define NOTES_BYTES_MAX 65536
 
 static const struct recording_build_id *build_id_of(const struct resolver *s, const char *path)
 {
@@ -60,46 +56,16 @@ static bool accepts_table(struct resolver *s, const struct loader_reply *reply)
 	return true;
 }
 
-/* The GNU build-id among ELF notes. False: there is none. */
-static bool build_id_of_notes(const uint8_t *data, size_t len, struct recording_build_id *ret)
-{
-	size_t at = 0;
-
-	while (len - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr head;
-		uint64_t name_at = at + sizeof(head), desc_at, end;
-
-		memcpy(&head, data + at, sizeof(head));
-		desc_at = name_at + align_up(head.n_namesz, 4);
-		end = desc_at + align_up(head.n_descsz, 4);
-		if (end > len)
-			return false;
-		if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 &&
-		    memcmp(data + name_at, "GNU", 4) == 0 &&
-		    head.n_descsz <= sizeof(ret->build_id)) {
-			memcpy(ret->build_id, data + desc_at, head.n_descsz);
-			ret->build_id_bytes = (uint8_t)head.n_descsz;
-			return true;
-		}
-		at = end;
-	}
-	return false;
-}
-
 /* The kernel that runs here is the one of the recording. */
 static bool is_own_kernel(const struct resolver *s)
 {
 	const struct recording_build_id *recorded = build_id_of(s, NULL);
 	const struct recording_info *info = s->config.recording->info;
-	AUTO_CLOSE int fd = open(NOTES_PATH, O_RDONLY | O_CLOEXEC);
-	AUTO_FREE char *notes = NULL;
-	struct recording_build_id own = {0};
+	struct recording_build_id own;
 	struct utsname uts;
-	size_t len = 0;
 
 	if (recorded)
-		return fd >= 0 && read_all(fd, NOTES_BYTES_MAX, &notes, &len) == 0 &&
-		       build_id_of_notes((const uint8_t *)notes, len, &own) &&
+		return resolve_own_kernel(&own) &&
 		       is_build(recorded, own.build_id, own.build_id_bytes);
 	return info->release[0] && info->hostname[0] && uname(&uts) == 0 &&
 	       strcmp(info->release, uts.release) == 0 && strcmp(info->hostname, uts.nodename) == 0;
@@ -139,43 +105,30 @@ static void open_vdso(struct resolver *s, uint32_t id)
 enum kernel_try {
 	KERNEL_KALLSYMS, /* of the kernel that runs, if it is the recorded one */
 	KERNEL_BUILD_ID,
-	KERNEL_PATHS, /* and then vmlinux_paths */
+	KERNEL_PATHS, /* by its release, and then the other places */
 };
 
-static const struct {
-	const char *before, *after; /* the release */
-} vmlinux_paths[] = {
-	{"/boot/vmlinux-", ""},
-	{"/usr/lib/debug/boot/vmlinux-", ""},
-	{"/usr/lib/debug/lib/modules/", "/vmlinux"},
-	{"/lib/modules/", "/build/vmlinux"},
-};
-
-/* What to ask for at the TRY; false: nothing. */
-static bool kernel_request(const struct resolver *s, uint32_t try, struct broker_file_request *ret)
+/* What to ask for at the TRY: 0; -ENOENT: nothing; -ERANGE: nothing, and at none after it. */
+static int kernel_request(const struct resolver *s, uint32_t try, struct broker_file_request *ret)
 {
 	const struct recording_build_id *recorded = build_id_of(s, NULL);
-	const char *release = s->config.recording->info->release;
-	int n;
 
 	*ret = (struct broker_file_request){.tag = LOADER_KERNEL};
 	switch (try) {
 	case KERNEL_KALLSYMS:
 		ret->kind = BROKER_KALLSYMS;
-		return is_own_kernel(s);
+		return is_own_kernel(s) ? 0 : -ENOENT;
 	case KERNEL_BUILD_ID:
 		if (!recorded)
-			return false;
+			return -ENOENT;
 		ret->kind = BROKER_DEBUG;
 		memcpy(ret->build_id, recorded->build_id, sizeof(ret->build_id));
 		ret->build_id_bytes = recorded->build_id_bytes;
-		return true;
+		return 0;
 	default:
 		ret->kind = BROKER_PATH;
-		n = snprintf(ret->path, sizeof(ret->path), "%s%s%s",
-			     vmlinux_paths[try - KERNEL_PATHS].before, release,
-			     vmlinux_paths[try - KERNEL_PATHS].after);
-		return release[0] && n < (int)sizeof(ret->path);
+		return broker_vmlinux_path(try - KERNEL_PATHS, s->config.recording->info->release,
+					   ret->path, sizeof(ret->path));
 	}
 }
 
@@ -184,25 +137,33 @@ static void open_kernel(struct resolver *s)
 {
 	const struct recording_build_id *recorded = build_id_of(s, NULL);
 	struct file *file = &s->files[LOADER_KERNEL];
+	struct broker_file_request request;
+	int r;
 
-	while (s->kernel_try < KERNEL_PATHS + ARRAY_SIZE(vmlinux_paths)) {
-		struct broker_file_request request;
-
-		if (kernel_request(s, s->kernel_try++, &request) && resolve_ask(s, &request) == 0) {
+	while ((r = kernel_request(s, s->kernel_try, &request)) != -ERANGE) {
+		s->kernel_try++;
+		if (r == 0 && resolve_ask(s, &request) == 0) {
 			file->state = FILE_OPENING;
 			file->asked_ns = s->now_ns;
 			return;
 		}
 	}
 	resolve_settle(s, LOADER_KERNEL, FILE_FAILED);
-	if (recorded)
-		resolve_fetch_kernel(s, recorded->build_id, recorded->build_id_bytes);
+	if (recorded) {
+		resolve_fetch_kernel_id(s, recorded->build_id, recorded->build_id_bytes);
+		resolve_fetch(s, LOADER_KERNEL);
+	}
 }
 
 static void recorded_take(struct resolver *s, struct broker_file_reply *reply)
 {
-	if (reply->tag != LOADER_KERNEL || s->files[LOADER_KERNEL].state != FILE_OPENING)
+	if (reply->tag != LOADER_KERNEL)
 		return;
+	if (s->files[LOADER_KERNEL].state != FILE_OPENING) {
+		resolve_take_vmlinux(s, reply);
+		return;
+	}
+	s->vmlinux.is_needed = reply->kind == BROKER_KALLSYMS;
 	loader_set_kernel_text(s->loader, *s->config.recording->kernel_text);
 	if (reply->status == 0 &&
 	    loader_add_module(s->loader, LOADER_KERNEL, steal_fd(&reply->fd)) == 0)

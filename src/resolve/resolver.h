@@ -5,6 +5,7 @@
  *
  *	fetch.c            debug files from the network
  *	module_files.c     what is asked of the broker, and how far each file has come
+ *	vmlinux.c          the file of the kernel that runs here
  *	vdso.c             the images that are no files
  *	open_files.c       which files stay open
  *	module_tables.c    from an open file to its table and return addresses
@@ -119,6 +120,15 @@ struct fetch {
 	uint64_t cpu_ns, rss_bytes;
 };
 
+/* The file of the kernel that runs here: see vmlinux.c. */
+struct vmlinux {
+	bool is_needed; /* names are from kallsyms */
+	bool is_asked;	/* the broker, for all places, of which NR_AWAITED have not been answered */
+	bool is_there;	/* files are with the loader's client, and none is known to be wrong */
+	uint32_t nr_awaited, nr_files;
+	uint64_t asked_ns;
+};
+
 /* A file with a split unit (.dwo) that the loader lacked. */
 struct split {
 	uint64_t hash; /* of its module and path */
@@ -205,6 +215,7 @@ struct resolver {
 	uint64_t next_names_ns;
 	uint64_t table_rows;
 	struct fetch fetch;
+	struct vmlinux vmlinux;
 	struct jits jits;
 	struct split *splits;
 	size_t nr_splits, cap_splits;
@@ -227,8 +238,10 @@ struct resolver {
 
 /* No debug file of MODULE is on this machine: fetch one, if that is allowed. */
 void resolve_fetch(struct resolver *s, uint32_t module);
-/* The file of the kernel with this build-id is wanted, in the same way; it is at most 20 bytes long. */
-void resolve_fetch_kernel(struct resolver *s, const uint8_t *build_id, uint8_t bytes);
+/* The kernel whose file, or source, may be wanted in the same way has this build-id, of at most 20 bytes. */
+void resolve_fetch_kernel_id(struct resolver *s, const uint8_t *build_id, uint8_t bytes);
+/* Is the debug file of MODULE asked for, or to be asked for as soon as it has its turn? */
+bool resolve_fetches(const struct resolver *s, uint32_t module);
 /* One step: ask for the next, take what has come. Never waits. */
 void resolve_fetch_step(struct resolver *s);
 void resolve_fetch_notice(const struct resolver *s, char *out, size_t size);
@@ -263,6 +276,17 @@ bool resolve_is_jitdump(const char *name);
 /* Files that cannot be read, or are expensive, as a short list. Returns how many. */
 uint32_t resolve_list_files(const struct resolver *s, enum resolve_notice which,
 			    bool is_broker_well, char *out, size_t size);
+
+/* --- vmlinux.c --- */
+
+/* The build-id of the kernel that runs here. False: it cannot be told. */
+bool resolve_own_kernel(struct recording_build_id *ret);
+/* 0: code can be asked for; -EAGAIN: its file is on its way; -ENOENT: it is nowhere. */
+int resolve_need_vmlinux(struct resolver *s);
+/* The broker's answer about one of the places where it may be. */
+void resolve_take_vmlinux(struct resolver *s, struct broker_file_reply *reply);
+/* None of the files that were found is it: the loader says so. */
+void resolve_vmlinux_is_wrong(struct resolver *s);
 
 /* --- jit.c --- */
 

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Code of the running kernel, from a file with its build-id: of this machine or of a debug server, where the kernel
+# was put when it started. One with another build-id is not believed.
+
+. "${top_srcdir:-.}/tests/lib.sh"
+. "$top_srcdir/tests/live_lib.sh"
+need jq tmux python3 unshare mount
+"$STACKTOP" -b --annotate=x --format=folded 2>&1 | grep -q libcapstone && skip 'built without libcapstone'
+need_sampling
+[ "$(uname -m)" = x86_64 ] || skip 'made for x86-64'
+image=$(awk '$3 == "_text" { print $1; exit }' /proc/kallsyms)
+((16#${image:-0} != 0)) || skip 'addresses of the kernel are hidden'
+build_id=$(python3 - <<-'EOP'
+	import struct
+	data = open("/sys/kernel/notes", "rb").read()
+	while len(data) >= 12:
+	    name, desc, kind = struct.unpack_from("<III", data)
+	    at = 12 + (name + 3) // 4 * 4
+	    if kind == 3 and data[12:16] == b"GNU\0":
+	        print(data[at:at + desc].hex())
+	        break
+	    data = data[at + (desc + 3) // 4 * 4:]
+EOP
+)
+[ -n "$build_id" ] || skip 'the build-id of the kernel cannot be told'
+
+# A process that is nearly always in the kernel, and the function there that is hottest.
+start dd if=/dev/zero of=/dev/null bs=1M
+dd_pid=$last_pid
+hottest()
+{
+	"$STACKTOP" -b -n 1 -d 1 -p "$dd_pid" --format=json 2>"$tmp/err" |
+		jq -r '[.functions[] | select(.object == "[kernel]" and .self > 0)] | max_by(.self) | .name' >"$tmp/out"
+	name=$(cat "$tmp/out")
+	addr=$(awk -v name="$name" '$3 == name && NF == 3 { print $1 }' /proc/kallsyms)
+	[ "$(wc -w <<<"$addr")" = 1 ] || why="$name is at '$addr': $(cat "$tmp/err")"
+}
+look 'no hot function of the kernel' hottest || finish
+next=$(awk '{ print $1 }' /proc/kallsyms | sort -u | awk -v addr="$addr" '$1 > addr { print; exit }')
+
+# The same place in a kernel that is linked elsewhere: an instruction that is known again, and others up to its end.
+offset=$((16#$addr - 16#$image))
+cat >"$tmp/kernel.S" <<EOS
+	.text
+	.globl _text
+	_text: ret
+	.org $offset
+	.globl $name
+	.type $name, @function
+	$name: movl \$0x5eed1, %eax
+	.fill $((16#$next - 16#$addr - 5)), 1, 0x90
+	.size $name, $((16#$next - 16#$addr))
+	.org $((offset + 0x100000))
+	ret
+EOS
+vmlinux=vmlinux-$(uname -r)
+for file in "/boot/$vmlinux" "/lib/modules/$(uname -r)/build/vmlinux"; do
+	[ ! -e "$file" ] || skip "the kernel's file is here: $file"
+done
+# link_kernel BUILD-ID FILE
+link_kernel()
+{
+	(cd "$tmp" && "$CC" -g -nostdlib -static -no-pie -Wl,-e,0 -Wl,-Ttext=0xffffffff90000000 "-Wl,--build-id=0x$1" \
+		-o "$2" kernel.S) 2>"$tmp/err"
+}
+link_kernel "$build_id" "$tmp/own" || skip "cannot link a kernel here: $(cat "$tmp/err")"
+link_kernel "${build_id%??}00" "$tmp/other"
+marked=$(grep -n 5eed1 "$tmp/kernel.S" | cut -d : -f 1)
+
+# with FILE|'' OPTION...: the listing in $tmp/out, while FILE is the kernel's in a folder of debug files
+with()
+{
+	local file=$1
+	shift
+	unshare -m bash -c '
+		mount -t tmpfs none /usr/lib/debug && mkdir /usr/lib/debug/boot || exit 99
+		[ -z "$1" ] || cp "$1" "/usr/lib/debug/boot/$2" || exit 99
+		shift 2
+		exec "$@"' - "$file" "$vmlinux" env -u XDG_CACHE_HOME -u DEBUGINFOD_URLS "$STACKTOP" -b -n 1 -d 1 \
+		-p "$dd_pid" "--annotate=$name" "$@" >"$tmp/out" 2>"$tmp/err"
+}
+unshare -m mount -t tmpfs none /usr/lib/debug 2>/dev/null || skip 'nothing can be mounted here'
+
+# Where it is, its code and its line, and the samples in it.
+is_listed()
+{
+	grep -qE "^ *[0-9.]+ .*${addr} +movl? \\\$0x5eed1, %eax" "$tmp/out" &&
+		grep -qE " kernel.S:$marked( |\$)" "$tmp/out" &&
+		grep -qE '[1-9] +[0-9a-f]+ +nop .*<-- hottest$' "$tmp/out" || why="$(cat "$tmp/err") $(head -n 12 "$tmp/out")"
+}
+of_this_machine() { with "$tmp/own" && is_listed || why=${why:-$(cat "$tmp/err")}; }
+look "code of the kernel's file" of_this_machine && pass "code of the kernel's file"
+
+with "$tmp/other"
+grep -q 5eed1 "$tmp/out" && fail 'code of another kernel'
+check "that there is none is said" grep -q 'in no vmlinux that was found' "$tmp/err" "$tmp/out"
+
+if "$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1; then
+	serve
+	serve_debug "$build_id" "$tmp/own"
+	with ''
+	check 'nobody is asked unless that is allowed' test ! -s "$tmp/asked"
+	# Also where another kernel's file lies about.
+	of_a_server() { with "$tmp/other" "--debuginfod=$url" && is_listed || why=${why:-$(cat "$tmp/err")}; }
+	look "code from a server" of_a_server && pass "code from a server"
+	of_elfutils() { with '' "--debuginfod=http://127.0.0.1:$port" && is_listed || why=${why:-$(cat "$tmp/err")}; }
+	if command -v debuginfod >/dev/null; then
+		mkdir "$tmp/real" && cp "$tmp/own" "$tmp/real/vmlinux"
+		port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+		start env -u DEBUGINFOD_URLS debuginfod -p "$port" -d :memory: -F "$tmp/real" >"$tmp/log" 2>&1
+		served() { python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1])' "$1" 2>/dev/null; }
+		if wait_for 20 served "http://127.0.0.1:$port/buildid/$build_id/debuginfo"; then
+			look "code from elfutils' server" of_elfutils && pass "code from elfutils' server"
+		else
+			echo "not tested: elfutils' server: $(tail -n 1 "$tmp/log")"
+		fi
+	fi
+
+	# On the screen it comes where the function is looked at, when the key has allowed it.
+	: >"$tmp/asked"
+	term_start 100x30 unshare -m sh -c 'mount -t tmpfs none /usr/lib/debug && exec "$@"' - env -u XDG_CACHE_HOME "DEBUGINFOD_URLS=$url" "$STACKTOP" -p "$dd_pid" -d 0.3
+	see "[0-9] $name "
+	key /
+	key -l "$name"
+	key Enter A
+	see 'in no vmlinux that was found'
+	check 'nobody is asked before the key' test ! -s "$tmp/asked"
+	key D
+	see '<-- hottest' && key Home
+	see '5eed1' && pass 'code comes while its function is looked at'
+	key q
+	term_end 'code of the kernel' 0
+fi
+finish
