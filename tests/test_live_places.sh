@@ -123,6 +123,33 @@ named()
 }
 look 'every place has its name' named && pass "names in:$expected"
 
+# What was split off from its unit is where the program in a chroot has it, and root's or its owner's.
+cat >"$tmp/split.c" <<-'EOC'
+	#include <unistd.h>
+	static inline __attribute__((always_inline)) void within(void) { for (volatile unsigned n = 0; n < 500000; n++) ; }
+	__attribute__((noinline)) void around(void) { within(); }
+	int main(void) { for (;;) { around(); usleep(10000); } }
+EOC
+mkdir "$tmp/split-root"
+split_shows()
+{
+	"$STACKTOP" -b -n 1 -d 1 --inline -p "$split" >"$tmp/out" 2>"$tmp/err"
+	grep -q 'around' "$tmp/out" || why="no samples: $(cat "$tmp/err" "$tmp/out")"
+	grep -q 'within (inlined)' "$tmp/out"
+}
+has_split() { split_shows || why="$why not inlined: $(cat "$tmp/err" "$tmp/out")"; }
+has_no_split() { ! split_shows || why="$why inlined: $(cat "$tmp/out")"; }
+if (cd "$tmp/split-root" && "$CC" -O2 -g -gsplit-dwarf -static "-fdebug-prefix-map=$tmp/split-root=/" -c "$tmp/split.c" &&
+	"$CC" -static -o "s$id" split.o && test -f split.dwo) 2>"$tmp/err"; then
+	start chroot "$tmp/split-root" "/s$id"
+	split=$last_pid
+	look 'split units in a chroot' has_split && pass 'split units in a chroot'
+	chown 65534 "$tmp/split-root/split.dwo"
+	look "another user's split units" has_no_split && pass "another user's split units"
+else
+	echo "not tested: split units: $(cat "$tmp/err")"
+fi
+
 # A program in the kernel that was there before, and one that comes while stacktop runs.
 "$CC" -O1 -o "$tmp/bpf" "$top_srcdir/tests/targets/bpf.c" || skip 'no compiler'
 start "$tmp/bpf" "old_$id" >"$tmp/refused"

@@ -105,7 +105,11 @@ enum broker_file_kind {
 	BROKER_KALLSYMS, /* /proc/kallsyms, open */
 	BROKER_PATH, /* for a recording, which has DEBUG, DWZ, DEBUGLINK, SOURCE, SPLIT and KALLSYMS besides: the file PATH */
 	BROKER_SOURCE, /* the source file at PATH: root's or the user's own, which the user may read */
-	BROKER_SPLIT, /* the file with what was split off from a unit (.dwo) at PATH, by the same rules */
+	/*
+	 * the file with what was split off from a unit (.dwo) of the file that PID has mapped in [start, end): at PATH in
+	 * PID's own root, by the rules of DEBUGLINK; else in this machine's, by those of SOURCE
+	 */
+	BROKER_SPLIT,
 	BROKER_VMLINUX, /* the running kernel's own file, at the place START of broker_vmlinux_path() */
 };
 
@@ -133,8 +137,8 @@ struct broker_file_request {
 	uint64_t tag; /* comes back with the reply */
 	pid_t pid;
 	uint64_t start_time; /* 0: not checked; else the process must be the one started then */
-	uint64_t start, end; /* MAPPED, DEBUGLINK; VMLINUX */
-	uint64_t ino;	     /* MAPPED, DEBUGLINK: the file must be this one ... */
+	uint64_t start, end; /* MAPPED, DEBUGLINK, SPLIT; VMLINUX */
+	uint64_t ino;	     /* MAPPED, DEBUGLINK, SPLIT: the file must be this one ... */
 	uint32_t maj, min;   /* ... on this device */
 	uint8_t build_id[20];
 	uint8_t build_id_bytes; /* DEBUG, DWZ */

@@ -98,11 +98,21 @@ static int open_mapped(struct broker_server *server, const struct broker_file_re
 	return left < 0 ? fd : left;
 }
 
+/* Of a program in a container as it sees it, first. */
+static int open_told(struct broker_server *server, const struct broker_file_request *request)
+{
+	bool is_recorded = server->config.is_recorded;
+	int fd = is_recorded || request->kind != BROKER_SPLIT ? -ENOENT : files_open_split(request);
+
+	return fd >= 0 ? fd
+		       : files_open_told(is_recorded ? server->config.root_fd : -1, request,
+					 &server->config.workers);
+}
+
 static int open_file(struct broker_server *server, const struct broker_file_request *request)
 {
 	if (request->kind == BROKER_SOURCE || request->kind == BROKER_SPLIT)
-		return files_open_told(server->config.is_recorded ? server->config.root_fd : -1,
-				       request, &server->config.workers);
+		return open_told(server, request);
 	if (server->config.is_recorded && request->kind != BROKER_KALLSYMS)
 		return files_open_recorded(server->config.root_fd, request);
 	switch (request->kind) {

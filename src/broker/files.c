@@ -677,6 +677,23 @@ static int open_told(int root, const struct broker_file_request *request, uid_t 
 	return is_source ? open_regular(held) : open_held(held);
 }
 
+int files_open_split(const struct broker_file_request *request)
+{
+	AUTO_CLOSE int root = -1;
+	struct stat self, theirs, ours;
+
+	if (!has_path(request) || !is_called_like_split(request->path))
+		return -EINVAL;
+	root = open_view(request, &self);
+	if (root < 0)
+		return root;
+	if (fstat(root, &theirs) < 0 || stat("/", &ours) < 0)
+		return -errno;
+	if (theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
+		return -ENOENT;
+	return open_candidate(root, request->path, &self);
+}
+
 int files_open_told(int root, const struct broker_file_request *request, const struct identity *who)
 {
 	bool is_root_itself = who->was_root && !who->by_sudo;

@@ -37,6 +37,12 @@ int files_open_vmlinux(const struct broker_file_request *request);
 int files_open_told(int root, const struct broker_file_request *request,
 		    const struct identity *who);
 
+/*
+ * Answer BROKER_SPLIT of a file that is mapped by a process whose root is another one than this machine's: from there,
+ * if it is root's or of the mapped file's owner.
+ */
+int files_open_split(const struct broker_file_request *request);
+
 /* --- for tests too --- */
 
 /*

@@ -137,14 +137,16 @@ static struct split *split_of(struct resolver *s, uint32_t module, const char *p
 /* Ask the broker for it: a loader that is new, or had no room, is given it again. False: it does not come. */
 static bool waits_for_split(struct resolver *s, uint32_t module, const char *path)
 {
-	struct broker_file_request request = {.kind = BROKER_SPLIT};
 	struct split *split = split_of(s, module, path);
+	struct broker_file_request request;
 
 	if (!split || split->is_asked || split->nr_tries == SPLIT_TRIES_MAX)
 		return split && split->is_asked;
 	/* With the next answer. */
 	if (s->nr_splits_asked == LOADER_SPLITS_MAX)
 		return true;
+	procs_find_mapper(s->procs, &s->files[module].where);
+	request = resolve_request_of(s, module, BROKER_SPLIT);
 	request.tag = module | RESOLVE_TAG_SPLIT |
 		      (uint64_t)(split - s->splits) << RESOLVE_TAG_SPLIT_SHIFT;
 	snprintf(request.path, sizeof(request.path), "%s", path);
