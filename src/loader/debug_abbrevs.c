@@ -341,21 +341,26 @@ static inline void skip_then(struct reader *r, const struct debug_skip *skip, en
 	}
 }
 
-/* The form stands before the value. */
-static void skip_indirect(struct reader *r, const struct debug_skip *skip)
+void debug_form_skip(struct reader *r, const struct debug_shape *shape, uint64_t form)
 {
-	/* The version counts for one form only, which stands for the address of a unit in version 2. */
-	const struct debug_shape shape = {
-		.version = 5, .addr_bytes = skip->addr_bytes, .offset_bytes = skip->offset_bytes};
-	uint64_t form = reader_uleb(r);
-	int fixed = form_bytes(form, &shape);
+	int fixed = form_bytes(form, shape);
 
 	if (form == DW_FORM_indirect || form == DW_FORM_implicit_const)
 		r->bad = true;
 	else if (fixed >= 0)
 		reader_skip(r, (size_t)fixed);
 	else
-		skip_then(r, skip, then_of(form));
+		skip_then(r, NULL, then_of(form));
+}
+
+/* The form stands before the value. */
+static void skip_indirect(struct reader *r, const struct debug_skip *skip)
+{
+	/* The version counts for one form only, which stands for the address of a unit in version 2. */
+	const struct debug_shape shape = {
+		.version = 5, .addr_bytes = skip->addr_bytes, .offset_bytes = skip->offset_bytes};
+
+	debug_form_skip(r, &shape, reader_uleb(r));
 }
 
 static uint64_t sibling_read(struct reader *r, uint8_t form)

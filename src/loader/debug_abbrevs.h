@@ -68,6 +68,11 @@ const struct debug_abbrev *debug_abbrevs_find(const struct debug_abbrevs *abbrev
 void debug_skip_attrs_slowly(const struct debug_abbrevs *abbrevs, const struct debug_abbrev *abbrev,
 			     struct reader *r, uint64_t *sibling);
 /*
+ * Move R past a value of FORM. It is bad then, if the value is cut off or FORM is none that says how long it is:
+ * not known, or one that stands elsewhere (indirect, implicit_const).
+ */
+void debug_form_skip(struct reader *r, const struct debug_shape *shape, uint64_t form);
+/*
  * Move R from the attributes of an entry like ABBREV to what follows it: its children, if it has any. *SIBLING
  * is what follows those, as an offset in the unit; 0: it does not say. R is bad if the entry is cut off.
  */

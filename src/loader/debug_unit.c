@@ -102,30 +102,6 @@ static uint64_t read_3(struct reader *r)
 		       : (uint64_t)p[2] << 16 | (uint64_t)p[1] << 8 | p[0];
 }
 
-static void block_skip(struct reader *r, uint16_t form)
-{
-	switch (form) {
-	case DW_FORM_block1:
-		reader_skip(r, reader_u8(r));
-		break;
-	case DW_FORM_block2:
-		reader_skip(r, reader_u16(r));
-		break;
-	case DW_FORM_block4:
-		reader_skip(r, reader_u32(r));
-		break;
-	case DW_FORM_block:
-	case DW_FORM_exprloc:
-		reader_skip(r, reader_uleb(r));
-		break;
-	case DW_FORM_data16:
-		reader_skip(r, 16);
-		break;
-	default:
-		r->bad = true;
-	}
-}
-
 static uint64_t number_read(struct reader *r, const struct debug_shape *shape, uint16_t form)
 {
 	switch (form) {
@@ -179,7 +155,7 @@ static uint64_t number_read(struct reader *r, const struct debug_shape *shape, u
 	case DW_FORM_GNU_str_index:
 		return reader_uleb(r);
 	default:
-		block_skip(r, form);
+		debug_form_skip(r, shape, form);
 		return 0;
 	}
 }
