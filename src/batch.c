@@ -38,6 +38,9 @@
 #define SETTLE_STEP_NS (20 * NS_PER_MSEC)
 /* A block without the function that is asked for is worth nothing: its wait is longer. */
 #define CODE_MAX_NS (10 * NS_PER_SEC)
+/* Of a recording debug files of servers are waited for, each of which may take two minutes. */
+#define FETCH_MAX_NS  (300 * NS_PER_SEC)
+#define FETCH_STEP_NS (200 * NS_PER_MSEC)
 /* Between looks for the instructions of a function. */
 #define CODE_STEP_NS (100 * NS_PER_MSEC)
 #define FEW	     20 /* one part in so many is few */
@@ -69,15 +72,16 @@ struct batch {
 	bool is_last_asked;  /* and was asked for when closing had begun */
 	bool takes_unnamed;  /* samples shall not wait for names any more */
 	bool is_done;
-	int signal;		      /* that ends us, 0: none */
-	uint64_t lost, dropped;	      /* so far */
-	struct err function_err;      /* why there is nothing to show of the function so far */
-	uint64_t function_key;	      /* that --butterfly means */
-	uint64_t code_until_ns;	      /* they are waited for, 0: not yet */
-	bool has_block;		      /* one was written */
-	bool is_code_late;	      /* instructions of the function may still come */
-	bool is_name_late;	      /* its name may still come */
-	bool has_stacks;	      /* something was there to be written */
+	int signal;		 /* that ends us, 0: none */
+	uint64_t lost, dropped;	 /* so far */
+	struct err function_err; /* why there is nothing to show of the function so far */
+	uint64_t function_key;	 /* that --butterfly means */
+	uint64_t code_until_ns;	 /* they are waited for, 0: not yet */
+	uint64_t fetch_until_ns; /* the same for files of servers; from then on for names in them */
+	bool has_block;		 /* one was written */
+	bool is_code_late;	 /* instructions of the function may still come */
+	bool is_name_late;	 /* its name may still come */
+	bool has_stacks;	 /* something was there to be written */
 	char not_shown[ERR_TEXT_MAX]; /* of a recording */
 	int error;		      /* of the stream */
 	bool is_short;		      /* of memory: a snapshot could not be made */
@@ -365,18 +369,43 @@ static void choose_function(struct batch *b, const struct snapshot *snapshot, ui
 		b->check_ns = MIN(b->check_ns, time_ns + CODE_STEP_NS);
 }
 
-/*
- * All of a recording is read: the function that is meant is known only now, and so is what is asked about inlined
- * ones. Are their answers worth a wait?
- */
-static bool waits_for_code(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
+/* Debug files are on their way: what is waited for beside them comes after the last of them. */
+static bool waits_for_files(struct batch *b, const struct health *health, uint64_t time_ns)
 {
-	if (!b->is_code_late && snapshot->health.inlines_pending == 0)
+	char text[256];
+
+	if (!health->fetch_is_busy || (b->fetch_until_ns && time_ns >= b->fetch_until_ns))
+		return false;
+	if (!b->fetch_until_ns)
+		b->fetch_until_ns = time_ns + FETCH_MAX_NS;
+	b->code_until_ns = 0;
+	b->check_ns = time_ns + FETCH_STEP_NS;
+	if (b->config->show) {
+		snprintf(text, sizeof(text), "%s: %" PRIu64 " debug files to come  Ctrl-C:stop",
+			 health->fetch_hosts, health->fetch_pending);
+		b->shown_ns = time_ns;
+		b->config->show(text);
+	}
+	return true;
+}
+
+/*
+ * All of a recording is read: the function that is meant is known only now, and so are the files that servers may have and what is
+ * asked about inlined functions. Are their answers worth a wait?
+ */
+static bool waits_for_rest(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
+{
+	const struct health *health = &snapshot->health;
+
+	b->is_settling = true;
+	b->check_ns = time_ns + SETTLE_STEP_NS;
+	if (waits_for_files(b, health, time_ns))
+		return true;
+	if (!b->is_code_late && health->inlines_pending == 0 &&
+	    (!b->fetch_until_ns || health->names_pending == 0))
 		return false;
 	if (!b->code_until_ns)
 		b->code_until_ns = time_ns + CODE_MAX_NS;
-	b->is_settling = true;
-	b->check_ns = time_ns + SETTLE_STEP_NS;
 	return time_ns < b->code_until_ns;
 }
 
@@ -448,8 +477,8 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 	} else if (b->closing_ns) {
 		take_last(b, snapshot, time_ns);
 	} else if (is_over(snapshot) && snapshot->recording.is_recording) {
-		/* All of it: nothing can come any more, but what is asked of the loader. */
-		if (waits_for_code(b, snapshot, time_ns)) {
+		/* All of it: nothing can come any more, but what is asked of the loader and of servers. */
+		if (waits_for_rest(b, snapshot, time_ns)) {
 			snapshot_free(snapshot);
 			return;
 		}

@@ -148,6 +148,10 @@ elif "$CC" -nostdlib -static -no-pie -Wl,-e,0 -Wl,-Ttext=0xffffffff81000000 "-Wl
 	see '[0-9] recorded_place +\[kernel\]' && pass 'a recorded kernel from a server'
 	key q
 	term_end 'a recorded kernel' 0
+	# A batch run waits for it, however slow it is.
+	env -u XDG_CACHE_HOME "$STACKTOP" -b -i "$recording" --symfs "$tmp/nothing" "--debuginfod=$url/slowly" --format=folded \
+		>"$tmp/out" 2>"$tmp/err"
+	check 'a batch run waits for a recorded kernel' grep -q recorded_place "$tmp/out"
 else
 	echo "not tested: cannot link a kernel here: $(cat "$tmp/err")"
 fi

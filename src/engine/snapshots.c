@@ -310,6 +310,8 @@ static void fill_downloads(const struct engine *engine, const struct resolve_sta
 	ret->fetch_failed = resolve->fetch_failed;
 	ret->fetch_pending = resolve->fetch_pending;
 	ret->fetch_bytes = resolve->fetch_bytes;
+	ret->fetch_is_busy = resolve->fetch_is_allowed && resolve->fetch_pending > 0 &&
+			     !resolve->fetch_is_full && resolve->fetch_pause_ns == 0;
 	ret->fetch_pause_s = (resolve->fetch_pause_ns + NS_PER_SEC - 1) / NS_PER_SEC;
 	ret->nr_downloads = resolve_downloads(engine->resolver, all, HEALTH_DOWNLOADS_MAX);
 	for (uint32_t i = 0; i < ret->nr_downloads; i++) {

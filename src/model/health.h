@@ -227,6 +227,7 @@ struct health {
 	char fetch_hosts[HEALTH_HOSTS_MAX]; /* whom to ask; "": nobody */
 	const char *fetch_state;	    /* static text */
 	bool fetch_is_allowed;
+	bool fetch_is_busy; /* files come, or are asked for as soon as others have come */
 	struct health_download downloads[HEALTH_DOWNLOADS_MAX]; /* the newest first */
 	uint32_t nr_downloads;
 	uint64_t names_pending; /* frames that wait for their name now */

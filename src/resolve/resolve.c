@@ -241,7 +241,8 @@ void resolve_stats(const struct resolver *s, struct resolve_stats *ret)
 		.fetched = fetch->nr_fetched,
 		.fetch_missing = fetch->nr_missing,
 		.fetch_failed = fetch->nr_failed,
-		.fetch_pending = fetch->nr_requested + (fetch->asked != FETCH_NONE),
+		.fetch_pending = fetch->nr_requested + (fetch->asked != FETCH_NONE) +
+				 (fetch->came != FETCH_NONE),
 		.fetch_bytes = fetch->all_bytes,
 		.fetch_is_allowed = fetch->is_allowed && !fetch->is_gone,
 		.fetch_is_full = fetch->all_bytes >= RESOLVE_FETCH_BYTES_MAX,
