@@ -313,7 +313,7 @@ const char *debug_lines_path(const struct debug_lines *lines, const struct debug
  */
 static const uint8_t *end_find(const uint8_t *p, const uint8_t *end)
 {
-	/* Zeros are rarer than ones, and memchr() is faster than memmem() for so few bytes. */
+	/* Zeros are rarer than ones, and memchr() finds them faster than a loop here does. */
 	while (end - p >= END_BYTES) {
 		p = memchr(p, 0, (size_t)(end - p) - (END_BYTES - 1));
 		if (!p)
