@@ -310,9 +310,7 @@ const struct debug_abbrev *debug_abbrevs_find(const struct debug_abbrevs *a, uin
 	return at < a->nr && a->all[at].code == code ? &a->all[at] : NULL;
 }
 
-static void skip_indirect(struct reader *r, const struct debug_skip *skip);
-
-static inline void skip_then(struct reader *r, const struct debug_skip *skip, enum skip_then then)
+static inline void skip_then(struct reader *r, enum skip_then then)
 {
 	switch (then) {
 	case THEN_LEB:
@@ -333,9 +331,6 @@ static inline void skip_then(struct reader *r, const struct debug_skip *skip, en
 	case THEN_BLOCK4:
 		reader_skip(r, reader_u32(r));
 		break;
-	case THEN_INDIRECT:
-		skip_indirect(r, skip);
-		break;
 	default:
 		r->bad = true;
 	}
@@ -350,7 +345,7 @@ void debug_form_skip(struct reader *r, const struct debug_shape *shape, uint64_t
 	else if (fixed >= 0)
 		reader_skip(r, (size_t)fixed);
 	else
-		skip_then(r, NULL, then_of(form));
+		skip_then(r, then_of(form));
 }
 
 /* The form stands before the value. */
@@ -418,7 +413,9 @@ void debug_skip_attrs_slowly(const struct debug_abbrevs *a, const struct debug_a
 			return;
 		if (skip->then == THEN_SIBLING)
 			*sibling = sibling_read(r, skip->form);
+		else if (skip->then == THEN_INDIRECT)
+			skip_indirect(r, skip);
 		else
-			skip_then(r, skip, skip->then);
+			skip_then(r, skip->then);
 	}
 }
