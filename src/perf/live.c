@@ -263,7 +263,8 @@ static void update_effective(struct live *live)
 	effective->cpus_sampled = (uint32_t)live->samples.nr_rings;
 	effective->rings_bytes =
 		event_list_ring_bytes(&live->samples) + event_list_ring_bytes(&live->sideband);
-	event_config_notice(&live->config, config, rings_wanted_kb(live), live->samples.nr_refused,
+	/* Later lists are opened on those tasks only that the sideband was allowed to have. */
+	event_config_notice(&live->config, config, rings_wanted_kb(live), live->sideband.nr_refused,
 			    effective->notice, sizeof(effective->notice));
 }
 
