@@ -120,7 +120,7 @@ if "$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1; then
 
 	# On the screen it comes where the function is looked at, when the key has allowed it.
 	: >"$tmp/asked"
-	term_start 100x30 unshare -m sh -c 'mount -t tmpfs none /usr/lib/debug && exec "$@"' - env -u XDG_CACHE_HOME "DEBUGINFOD_URLS=$url" "$STACKTOP" -p "$dd_pid" -d 0.3
+	term_start 110x30 unshare -m sh -c 'mount -t tmpfs none /usr/lib/debug && exec "$@"' - env -u XDG_CACHE_HOME "DEBUGINFOD_URLS=$url" "$STACKTOP" -p "$dd_pid" -d 0.3
 	see "[0-9] $name "
 	key /
 	key -l "$name"
@@ -129,7 +129,7 @@ if "$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1; then
 	check 'nobody is asked before the key' test ! -s "$tmp/asked"
 	key D
 	see ' nop$' && key Home
-	see '5eed1' && pass 'code comes while its function is looked at'
+	see "$addr .*5eed1" && pass 'code comes while its function is looked at'
 	key q
 	term_end 'code of the kernel' 0
 fi

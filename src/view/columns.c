@@ -48,7 +48,7 @@ const struct view_column_spec view_columns[COLUMN_COUNT] = {
 			    .width = 7,
 			    .priority = 3,
 			    .right_aligned = true},
-	[COLUMN_ADDRESS] = {.title = "address", .width = 12, .priority = 2, .right_aligned = true},
+	[COLUMN_ADDRESS] = {.title = "address", .width = 16, .priority = 2, .right_aligned = true},
 	[COLUMN_FUNCTION] = {.title = "function", .width = 0, .priority = 0},
 	[COLUMN_OBJECT] = {.name = "object", .title = "object", .width = 18, .priority = 3},
 	[COLUMN_LINE] = {.name = "line", .title = "line", .width = 16, .priority = 2},
