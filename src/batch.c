@@ -169,7 +169,8 @@ static int write_block(struct batch *b, const struct snapshot *snapshot)
 		return out_pprof(b->config->output->stream, snapshot);
 	if (b->before_rows && baseline_fits(b->before_rows, snapshot))
 		query.before = b->before_rows;
-	if (!query.middle) /* the hottest of this block, of the one before too */
+	/* The hottest of this block, of the one before too. */
+	if (o->view == VIEW_BUTTERFLY && !query.middle)
 		query.middle = butterfly_hottest(snapshot, false);
 	r = baseline_prepare(query.before, &query);
 	if (r == 0)

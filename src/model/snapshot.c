@@ -13,8 +13,8 @@
 
 /*
  * The block of a snapshot is megabytes, and there is a new one with each refresh:
- * the last that was freed is kept for the next, or most of the time would go
- * into page faults.
+ * the last that was freed is kept for the next, or each of its pages is a fault
+ * again.
  */
 #define SPARE_BYTES_MAX (16u << 20)
 #define ROOM_PART	8 /* a block has room for one part in so many more: trees grow */

@@ -167,7 +167,7 @@ int drain_rings(struct drain *drain, struct event_list *list, uint64_t horizon_n
 void drain_release(struct event_list *list)
 {
 	for (size_t i = 0; i < list->nr_rings; i++)
-		ring_release(&list->rings[i].ring, list->rings[i].ring.tail);
+		ring_release(&list->rings[i].ring);
 }
 
 int drain_rings_out(struct drain *drain, struct event_list *list)

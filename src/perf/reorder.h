@@ -88,9 +88,12 @@ void reorder_index_forget(struct reorder_index *index);
 
 struct reorder;
 
-struct reordered { /* a record in the buffer */
-	const void *
-		raw; /* 8-aligned, until the next reorder_begin; in place: as long as it lies there */
+/*
+ * A record in the buffer. RAW is 8-aligned, and there until the next reorder_begin; of one in place, as
+ * long as it lies there.
+ */
+struct reordered {
+	const void *raw;
 	uint32_t bytes;
 	uint8_t format;
 };

@@ -46,9 +46,9 @@ uint64_t ring_head(const struct ring *ring)
 	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 }
 
-void ring_release(struct ring *ring, uint64_t pos)
+void ring_release(const struct ring *ring)
 {
-	__atomic_store_n(&ring->page->data_tail, pos, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
 }
 
 const uint8_t *ring_in_place(const struct ring *ring, uint64_t pos, size_t bytes)

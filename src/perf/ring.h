@@ -27,8 +27,8 @@ void ring_unmap(struct ring *ring);
 
 /* How far the kernel has written: everything before may be read. */
 uint64_t ring_head(const struct ring *ring);
-/* Give the space before POS back to the kernel. */
-void ring_release(struct ring *ring, uint64_t pos);
+/* Give the space before its tail back to the kernel. */
+void ring_release(const struct ring *ring);
 
 /* BYTES at POS where they lie, until that space is given back; NULL: they wrap, and have to be copied. */
 const uint8_t *ring_in_place(const struct ring *ring, uint64_t pos, size_t bytes);
