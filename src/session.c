@@ -538,6 +538,7 @@ static bool is_ascii(void)
 struct making {
 	struct snapshot *holder, snapshot;
 	struct view_query query;
+	struct view view; /* for text */
 	char *name;
 };
 
@@ -548,7 +549,9 @@ static int make_report(FILE *stream, void *context)
 	if (bundle_is_archive(making->name))
 		return bundle_archive(stream, &making->snapshot, making->name, ARCHIVE_MIN_PCT,
 				      is_ascii());
-	return out_by_name(stream, &making->snapshot, &making->query, making->name);
+	if (out_has_format(making->name))
+		return out_by_name(stream, &making->snapshot, &making->query, making->name);
+	return out_report(stream, &making->snapshot, &making->view, &making->query, is_ascii());
 }
 
 static void free_making(void *context)
@@ -556,23 +559,25 @@ static void free_making(void *context)
 	struct making *making = context;
 
 	snapshot_free(making->holder);
+	view_done(&making->view);
 	free(making->name);
 	free(making);
 }
 
-static int save_as(void *context, const char *name, struct snapshot *snapshot,
-		   const struct view_query *query, struct err *err)
+static int save(void *context, const char *name, struct snapshot *snapshot,
+		const struct view_query *query, struct view *view, struct err *err)
 {
-	struct making *making;
+	struct making *making = calloc(1, sizeof(*making));
 
-	if (!bundle_is_archive(name) && !out_has_format(name))
-		return -ENOENT;
-	making = malloc(sizeof(*making));
 	if (!making)
 		return err_set(err, -ENOMEM, "no memory for the report");
 	making->holder = snapshot_hold(snapshot);
 	making->snapshot = *snapshot;
 	making->query = *query;
+	if (view) {
+		making->view = *view;
+		*view = (struct view){0};
+	}
 	making->name = strdup(name);
 	if (!making->name) {
 		free_making(making);
@@ -583,11 +588,6 @@ static int save_as(void *context, const char *name, struct snapshot *snapshot,
 							  .done = free_making,
 							  .context = making},
 				  err);
-}
-
-static int save(void *context, const char *name, const void *data, size_t len, struct err *err)
-{
-	return report_writer_save(context, name, data, len, err);
 }
 
 static int save_settings(void *context, const char *lines, struct err *err)
@@ -659,10 +659,8 @@ static int run_screen(struct session *s, struct err *err)
 		.theme = s->options->theme,
 		.no_color = s->options->no_color,
 		.max_bytes_per_s = s->options->max_bytes_per_s,
-		.render = out_report,
 		.report_name = report_name,
 		.save = save,
-		.save_as = save_as,
 		.save_poll = save_poll,
 		.save_stop = save_stop,
 		.save_done_bytes = save_done_bytes,

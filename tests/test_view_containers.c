@@ -120,6 +120,38 @@ static void functions_have_their_container(void **state)
 	snapshot_free(s);
 }
 
+/* A report is made of rows that the screen has left long ago. */
+static void copied_rows_stay_as_they_were(void **state)
+{
+	static const enum view_column columns[] = {COLUMN_SELF, COLUMN_TOTAL, COLUMN_FUNCTION,
+						   COLUMN_CONTAINER};
+	struct snapshot *s = make_snapshot();
+	struct view view = {0}, copy = {0};
+	char wanted[FUNCS][ARRAY_SIZE(columns)][64], text[64];
+
+	(void)state;
+	assert_int_equal(view_build(&view, s, &(struct view_query){.kind = VIEW_FUNCTIONS}), 0);
+	assert_int_equal(view.nr_rows, FUNCS);
+	for (size_t i = 0; i < FUNCS; i++)
+		for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
+			view_cell(&view, s, &view.rows[i], columns[c], wanted[i][c], 64);
+	assert_int_equal(view_copy(&copy, &view, s), 0);
+	assert_int_equal(view_build(&view, s, &(struct view_query){.kind = VIEW_HEALTH}), 0);
+	view_done(&view);
+	assert_int_equal(copy.nr_rows, FUNCS);
+	for (size_t i = 0; i < FUNCS; i++)
+		for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
+			assert_string_equal(
+				view_cell(&copy, s, &copy.rows[i], columns[c], text, sizeof(text)),
+				wanted[i][c]);
+	view_done(&copy);
+	/* A view that has never been built has none. */
+	assert_int_equal(view_copy(&copy, &view, s), 0);
+	assert_int_equal(copy.nr_rows, 0);
+	view_done(&copy);
+	snapshot_free(s);
+}
+
 /* Rows of the view of processes are CELLS: share, name, container and remark of each. */
 static void check_processes(const struct snapshot *s, size_t nr, const char *const cells[][4])
 {
@@ -361,6 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_have_their_container),
+		cmocka_unit_test(copied_rows_stay_as_they_were),
 		cmocka_unit_test(processes_have_their_samples),
 		cmocka_unit_test(one_process_is_left),
 		cmocka_unit_test(threads_are_below_their_process),

@@ -15,6 +15,7 @@
  */
 #include "config.h"
 
+#include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
@@ -529,11 +530,18 @@ static int save_now(const char *name, const void *data, size_t len, struct err *
 }
 
 /* A name that begins with "slow" is written after some polls. */
-static int save(void *context, const char *name, const void *data, size_t len, struct err *err)
+static int save_text(struct fake *fake, const char *name, const struct snapshot *snapshot,
+		     const struct view_query *query, const struct view *view, struct err *err)
 {
-	struct fake *fake = context;
-	int ret = save_now(name, data, len, err);
+	AUTO_FREE char *data = NULL;
+	size_t len = 0;
+	FILE *stream = open_memstream(&data, &len);
+	int ret = stream ? render(stream, snapshot, view, query, view->ascii) : -ENOMEM;
 
+	if (stream && fclose(stream) != 0 && ret == 0)
+		ret = -ENOMEM;
+	if (ret == 0)
+		ret = save_now(name, data, len, err);
 	if (ret < 0 || strncmp(name, "slow", 4) != 0)
 		return ret;
 	fake->slow_polls = 10;
@@ -544,8 +552,8 @@ static int save(void *context, const char *name, const void *data, size_t len, s
  * Names that end in .kept: what was on the screen when the key was pressed. In .endless: half of something that
  * takes until it is stopped.
  */
-static int save_as(void *context, const char *name, struct snapshot *snapshot,
-		   const struct view_query *query, struct err *err)
+static int save(void *context, const char *name, struct snapshot *snapshot,
+		const struct view_query *query, struct view *view, struct err *err)
 {
 	const char *ending = strrchr(name, '.');
 	struct fake *fake = context;
@@ -555,7 +563,7 @@ static int save_as(void *context, const char *name, struct snapshot *snapshot,
 	if (fake->is_endless)
 		return -EINPROGRESS;
 	if (!ending || strcmp(ending, ".kept") != 0)
-		return -ENOENT;
+		return save_text(fake, name, snapshot, query, view, err);
 	snprintf(text, sizeof(text), "kept %s %llu %s\n", view_name(query->kind),
 		 (unsigned long long)snapshot->total, snapshot->processes[0].comm);
 	return save_now(name, text, strlen(text), err);
@@ -647,8 +655,6 @@ static int run(struct fake *fake)
 		.theme = fake->theme,
 		.no_color = fake->no_color,
 		.max_bytes_per_s = fake->max_bytes_per_s,
-		.render = render,
-		.save_as = save_as,
 		.save_stop = save_stop,
 		.save_done_bytes = save_done_bytes,
 		.report_name = report_name,

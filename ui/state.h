@@ -34,9 +34,8 @@ struct message {
 
 /* What was on the screen when the key was pressed, on its way to a file. */
 struct report {
-	char *data; /* the view as text */
-	size_t len;
-	struct snapshot *snapshot; /* for other formats; perhaps that of the screen still */
+	struct view view;	   /* its rows */
+	struct snapshot *snapshot; /* perhaps that of the screen still */
 	struct view_query query;
 	char name[PROMPT_TEXT_MAX];
 	char why[WHEN_TEXT_MAX];    /* of what is written by itself: the condition; else "" */

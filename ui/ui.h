@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct ui_config {
 	enum view_kind view;
@@ -29,24 +28,20 @@ struct ui_config {
 
 	/*
 	 * The write key. Any of these may be NULL: then the key says that reports are not to be
-	 * had. They are called on the thread of ui_run and must not wait for a disk.
+	 * had. They are called on the thread of ui_run and must not wait for a disk, nor make a report.
 	 *
-	 * render: print settings, health and the rows of VIEW as text; 0 or -errno of the stream.
 	 * report_name: the name that is offered ("stacktop-HOST-TIME.txt", of a bundle .tar).
-	 * save: write a report of LEN bytes (copied) to NAME, as typed or the offered one. 0 when
-	 * done, -errno with a message, -EINPROGRESS: save_poll will tell, in the same way.
-	 * save_as: the same in the format that the ending of NAME asks for, which is made meanwhile from SNAPSHOT
-	 * (held as long); -ENOENT: that is text.
+	 * save: write a report to NAME, as typed or the offered one, in the format that its ending asks for, made of SNAPSHOT
+	 * (held as long); or as text with the rows of VIEW, which is taken (left empty) if it is needed for longer. VIEW is NULL for
+	 * bundles that are not asked for by a person. 0 when done, -errno with a message, -EINPROGRESS: save_poll will
+	 * tell, in the same way.
 	 * save_stop: give up what is being written, so that nothing of it stays; save_poll tells.
 	 * save_done_bytes: how much of it is made (total 0: how much that will be is not known) or written.
 	 */
-	int (*render)(FILE *stream, const struct snapshot *snapshot, const struct view *view,
-		      const struct view_query *query, bool ascii);
 	void (*report_name)(const struct snapshot *snapshot, bool is_bundle, char *out,
 			    size_t size);
-	int (*save)(void *context, const char *name, const void *data, size_t len, struct err *err);
-	int (*save_as)(void *context, const char *name, struct snapshot *snapshot,
-		       const struct view_query *query, struct err *err);
+	int (*save)(void *context, const char *name, struct snapshot *snapshot,
+		    const struct view_query *query, struct view *view, struct err *err);
 	int (*save_poll)(void *context, struct err *err);
 	void (*save_stop)(void *context);
 	uint64_t (*save_done_bytes)(void *context, uint64_t *ret_total_bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What goes to the disk. The write key: the rows as they are when it is pressed become text at once,
- * and their snapshot is kept for the other formats, which are made in another thread; then a name is asked for,
- * whose ending chooses the format. Who may write where is the business of the
- * writer that main gave us. And the key that makes what is chosen the settings of the next start.
+ * What goes to the disk. The write key: the rows as they are when it is pressed are kept, with their snapshot; then a
+ * name is asked for, whose ending chooses the format. The report is made in another thread: that of a large tree
+ * takes long. Who may write where is the business of the writer that main gave us. And the key
+ * that makes what is chosen the settings of the next start.
  */
 #include "config.h"
 
@@ -23,45 +23,17 @@ void write_forget(struct ui *ui)
 {
 	struct snapshot *snapshot = ui->report.snapshot;
 
-	free(ui->report.data);
-	ui->report.data = NULL;
-	ui->report.len = 0;
+	view_done(&ui->report.view);
 	ui->report.snapshot = NULL;
 	ui_let_go(ui, snapshot);
-}
-
-/* What is on the screen as text. */
-static int render(struct ui *ui)
-{
-	struct report *report = &ui->report;
-	char *data = NULL;
-	size_t len = 0;
-	FILE *stream = open_memstream(&data, &len);
-	int ret;
-
-	if (!stream)
-		return -errno;
-	ret = ui->config->render(stream, ui->snapshot, &ui_list(ui)->view, &report->query,
-				 ui->screen.ascii);
-	if (fclose(stream) != 0 && ret == 0)
-		ret = -errno;
-	if (ret < 0) {
-		free(data);
-		return ret;
-	}
-	free(report->data);
-	report->data = data;
-	report->len = len;
-	return 0;
 }
 
 void write_begin(struct ui *ui, bool is_bundle)
 {
 	const struct ui_config *config = ui->config;
 	char name[PROMPT_TEXT_MAX] = "stacktop.txt";
-	int ret;
 
-	if (!config->render || !config->save) {
+	if (!config->save) {
 		ui_say(ui, true, "reports cannot be written here");
 		return;
 	}
@@ -74,15 +46,13 @@ void write_begin(struct ui *ui, bool is_bundle)
 		return;
 	}
 	write_forget(ui);
+	if (view_copy(&ui->report.view, &ui_list(ui)->view, ui->snapshot) < 0) {
+		ui_say(ui, true, "no memory for the report");
+		return;
+	}
 	ui->report.snapshot = ui->snapshot;
 	ui->report.query = ui_query(ui, NULL);
 	ui->report.query.before = NULL; /* it does not stay */
-	/* A bundle is made later: the text of a large tree would keep the key waiting for nothing. */
-	ret = is_bundle ? 0 : render(ui);
-	if (ret < 0) {
-		ui_say(ui, true, "cannot make the report: %s", strerror(-ret));
-		return;
-	}
 	if (config->report_name)
 		config->report_name(ui->snapshot, is_bundle, name, sizeof(name));
 	prompt_open(&ui->prompt, PROMPT_SAVE, name);
@@ -121,7 +91,7 @@ bool write_watch(struct ui *ui, struct snapshot *snapshot)
 		return false;
 	memcpy(report->why, config->trigger->why, sizeof(report->why));
 	config->report_name(snapshot, true, report->name, sizeof(report->name));
-	tell(ui, config->save_as(config->context, report->name, snapshot, &query, &err), &err);
+	tell(ui, config->save(config->context, report->name, snapshot, &query, NULL, &err), &err);
 	return true;
 }
 
@@ -215,7 +185,6 @@ void write_accept(struct ui *ui, const char *name)
 	struct report *report = &ui->report;
 	struct view_query query = report->query;
 	struct err err = {0};
-	int ret = -ENOENT;
 
 	query.baseline = NULL; /* it may be gone before the report is made */
 	if (query.sort == VIEW_SORT_CHANGE)
@@ -225,14 +194,10 @@ void write_accept(struct ui *ui, const char *name)
 	} else {
 		report->why[0] = '\0';
 		snprintf(report->name, sizeof(report->name), "%s", name);
-		if (config->save_as)
-			ret = config->save_as(config->context, name, report->snapshot, &query,
-					      &err);
-		if (ret == -ENOENT && !report->data && render(ui) < 0)
-			ret = err_set(&err, -ENOMEM, "no memory for the report");
-		if (ret == -ENOENT)
-			ret = config->save(config->context, name, report->data, report->len, &err);
-		tell(ui, ret, &err);
+		tell(ui,
+		     config->save(config->context, name, report->snapshot, &query, &report->view,
+				  &err),
+		     &err);
 	}
 	write_forget(ui);
 }

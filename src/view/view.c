@@ -377,6 +377,28 @@ int view_build(struct view *view, const struct snapshot *snapshot, const struct 
 	return 0;
 }
 
+int view_copy(struct view *ret, const struct view *view, const struct snapshot *snapshot)
+{
+	size_t nr_in = view->scratch && snapshot->nr_containers ? snapshot->nr_funcs : 0;
+	struct view_scratch *w = calloc(1, sizeof(*w));
+
+	*ret = *view;
+	ret->scratch = w;
+	ret->cap_rows = view->nr_rows;
+	ret->rows = malloc((view->nr_rows + 1ul) * sizeof(*ret->rows));
+	if (w && ret->rows)
+		w->in_funcs = malloc((nr_in + 1) * sizeof(*w->in_funcs));
+	if (!w || !w->in_funcs) {
+		view_done(ret);
+		return -ENOMEM;
+	}
+	if (view->nr_rows)
+		memcpy(ret->rows, view->rows, view->nr_rows * sizeof(*ret->rows));
+	if (nr_in)
+		memcpy(w->in_funcs, view->scratch->in_funcs, nr_in * sizeof(*w->in_funcs));
+	return 0;
+}
+
 void view_done(struct view *view)
 {
 	struct view_scratch *w = view->scratch;

@@ -149,6 +149,11 @@ uint64_t butterfly_hottest(const struct snapshot *snapshot, bool hide_kernel);
 uint64_t view_min_total(const struct snapshot *snapshot, const struct view_query *query);
 /* Build the rows into VIEW (reusing its memory; zeroed at first). 0 or -ENOMEM. */
 int view_build(struct view *view, const struct snapshot *snapshot, const struct view_query *query);
+/*
+ * The rows of VIEW, which were built of SNAPSHOT, with all that view_cell() needs beside that: they stay while VIEW
+ * is built anew, and another thread may use them. 0, or -ENOMEM: RET is empty.
+ */
+int view_copy(struct view *ret, const struct view *view, const struct snapshot *snapshot);
 void view_done(struct view *view);
 
 /* The row with KEY, or -1. */

@@ -3,21 +3,23 @@
  * How long the screen takes to answer each key of its table, with a large tree on it: from the key's bytes into a pty to
  * the last byte of the picture that it leads to, an engine's answer included where it asks for one.
  *
- *   screen NODES ROUNDS COLUMNS LINES
+ *   screen NODES ROUNDS COLUMNS LINES [STATE]
  *
- * A line for each key in each view: the key, the view, and milliseconds: the middle and the most of ROUNDS, and the
- * middle of the CPU time of the screen's thread in that, which others on the machine do not change.
+ * In each state of the screen, or in STATE alone: as it begins, with the column of the trend, with a baseline, narrowed ...
+ * A line for each key in each view: the key, the view, the state, and milliseconds: the middle and the most of ROUNDS (a third of
+ * them but as it begins), and the middle of the CPU time of the screen's thread in that, which others on the machine
+ * do not change.
  */
 #include "config.h"
 
 #include "src/base/io.h"
 #include "src/base/util.h"
-#include "src/out/out.h"
 #include "tests/bench/made_up.h"
 #include "ui/keys.h"
 #include "ui/ui.h"
 
 #include <curses.h>
+#include <dirent.h>
 #include <errno.h>
 #include <locale.h>
 #include <poll.h>
@@ -31,22 +33,30 @@
 #include <unistd.h>
 
 #define ROUNDS_MAX 100
-#define QUIET_MS   60  /* without a byte what was typed to get there is done */
-#define DRAIN_MS   250 /* and so long a picture is whole: an engine may answer late */
+#define ESCAPE_MS  60	 /* after Esc the screen waits for what may belong to it */
+#define LOOK_MS	   3	 /* between looks whether all is done */
+#define NR_LOOKS   3	 /* so many in a row that say so */
+#define FIRST_MS   3000	 /* the first pictures come by themselves */
+#define LOST_MS	   30000 /* then it will not end */
 
 /* --- the program: the screen on top of an engine that has its next snapshot ready --- */
+
+#define DELAY_NS (1000 * NS_PER_SEC) /* of refreshes: a picture comes of a key alone */
 
 struct engine {
 	struct channel *channel;
 	uint32_t nr_nodes;
+	uint64_t nr_made;
 };
 
-static struct snapshot *make(const struct engine *engine)
+/* Each window ends a whole delay after the last one: then it is a refresh, which the trend is about. */
+static struct snapshot *make(struct engine *engine)
 {
 	struct snapshot *s = made_up_snapshot(engine->nr_nodes);
 
 	if (s) {
-		s->time_ns = s->window_end_ns = now_ns();
+		s->time_ns = now_ns();
+		s->window_end_ns = s->time_ns + engine->nr_made++ * DELAY_NS;
 		s->window_start_ns = s->window_end_ns - 10 * NS_PER_SEC;
 		s->settings.window_s = 10;
 		s->settings.mode = STACK_MODE_DWARF;
@@ -59,7 +69,7 @@ static struct snapshot *make(const struct engine *engine)
 
 static void *run_engine(void *context)
 {
-	const struct engine *engine = context;
+	struct engine *engine = context;
 	struct pollfd fd = {.fd = channel_engine_fd(engine->channel), .events = POLLIN};
 	struct snapshot *next = make(engine);
 	struct command command;
@@ -87,12 +97,14 @@ static void report_name(const struct snapshot *snapshot, bool is_bundle, char *o
 	snprintf(out, size, "report%s", is_bundle ? ".tar" : ".txt");
 }
 
-static int save(void *context, const char *name, const void *data, size_t len, struct err *err)
+static int save(void *context, const char *name, struct snapshot *snapshot,
+		const struct view_query *query, struct view *view, struct err *err)
 {
 	(void)context;
 	(void)name;
-	(void)data;
-	(void)len;
+	(void)snapshot;
+	(void)query;
+	(void)view;
 	(void)err;
 	return 0;
 }
@@ -101,13 +113,12 @@ static int run_screen(uint32_t nr_nodes)
 {
 	struct ui_config config = {
 		.view = VIEW_FUNCTIONS,
-		.delay_ns = 1000 * NS_PER_SEC, /* a picture comes of a key alone */
+		.delay_ns = DELAY_NS,
 		.window_ns = 10 * NS_PER_SEC,
-		.render = out_report,
 		.report_name = report_name,
 		.save = save,
 	};
-	struct engine engine = {channel_new(), nr_nodes};
+	struct engine engine = {.channel = channel_new(), .nr_nodes = nr_nodes};
 	struct err err = {0};
 	pthread_t thread;
 	int status;
@@ -125,15 +136,56 @@ static int run_screen(uint32_t nr_nodes)
 
 /* --- who types --- */
 
-/* Read until nothing has come for QUIET_MS; when the last byte has come, 0: none has. */
-static uint64_t last_byte_ns(int pty, int quiet_ms)
+static pid_t child; /* the screen */
+
+/* One of the screen's threads or the engine's works, or is about to. */
+static bool is_at_work(void)
+{
+	char path[320], state = 'R';
+	const struct dirent *entry;
+	bool works = false;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", child);
+	tasks = opendir(path);
+	while (tasks && !works && (entry = readdir(tasks)) != NULL) {
+		FILE *file;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", child, entry->d_name);
+		file = fopen(path, "re");
+		works = !file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1 || state != 'S';
+		if (file)
+			fclose(file);
+	}
+	if (tasks)
+		closedir(tasks);
+	return works;
+}
+
+/*
+ * Read until nothing has come for LEAST_MS and nobody works: an engine may answer late, and prepares its next answer. When the
+ * last byte has come, 0: none has.
+ */
+static uint64_t last_byte_ns(int pty, int least_ms)
 {
 	struct pollfd fd = {.fd = pty, .events = POLLIN};
-	uint64_t last_ns = 0;
+	uint64_t last_ns = 0, begin_ns = now_ns(), quiet_ns = begin_ns;
 	char bytes[65536];
+	int nr_looks = 0;
 
-	while (poll(&fd, 1, quiet_ms) > 0 && read(pty, bytes, sizeof(bytes)) > 0)
-		last_ns = now_ns();
+	while (nr_looks < NR_LOOKS || now_ns() - quiet_ns < (uint64_t)least_ms * NS_PER_MSEC) {
+		if (poll(&fd, 1, LOOK_MS) > 0 && read(pty, bytes, sizeof(bytes)) > 0)
+			last_ns = quiet_ns = now_ns();
+		nr_looks = quiet_ns + LOOK_MS * NS_PER_MSEC <= now_ns() && !is_at_work()
+				   ? nr_looks + 1
+				   : 0;
+		if (now_ns() - begin_ns > LOST_MS * NS_PER_MSEC) {
+			fprintf(stderr, "the screen does not end its work\n");
+			exit(1);
+		}
+	}
 	return last_ns;
 }
 
@@ -143,6 +195,15 @@ static void type(int pty, const char *bytes)
 		fprintf(stderr, "the screen has ended\n");
 		exit(1);
 	}
+}
+
+/* When the last byte has come of what BYTES lead to. */
+static uint64_t typed_ns(int pty, const char *bytes)
+{
+	if (!*bytes)
+		return 0;
+	type(pty, bytes);
+	return last_byte_ns(pty, strcmp(bytes, "\033") == 0 ? ESCAPE_MS : 0);
 }
 
 /* CPU time of the screen's thread so far. */
@@ -214,8 +275,31 @@ static const char *undo_of(int key)
 static const struct {
 	const char *name, *bytes;
 } views[] = {
-	{"functions", "1"}, {"callers, all open", "2E"}, {"call tree, all open", "3E"},
-	{"butterfly", "4"}, {"flame graph", "5"},	 {"processes", "6"},
+	{"functions", "1"},
+	{"callers, all open", "2E"},
+	{"call tree, all open", "3E"},
+	{"butterfly, all open", "4E"},
+	{"flame graph", "5"},
+	{"processes, all open", "6E"},
+	{"health", "7"},
+};
+
+#define CLEAR "\025" /* Ctrl-U: of a prompt */
+#define USUAL "self,total,object,procs,container"
+
+/* What the screen may be in beside a view, and the way back. */
+static const struct {
+	const char *name, *before, *after;
+} states[] = {
+	{"as it begins", "", ""},
+	{"trend", "c" CLEAR USUAL ",trend,error,samples\r", "c" CLEAR USUAL "\r"},
+	{"baseline", "b", "b"},
+	{"filter", "\\method_[0-9]*[02468]\r", "\x7f"},
+	{"without a process", "\\!p:worker-7\r", "\x7f"},
+	{"hidden functions", "\\-o:libpart3\r", "\x7f"},
+	{"folded recursion", "r", "r"},
+	{"merged names", "xxx", "x"},
+	{"no kernel", "k", "k"},
 };
 
 /* Keys that only mean something after others. */
@@ -228,8 +312,6 @@ static const struct {
 	{"w Enter", "w", "\r"},
 };
 
-static pid_t child; /* the screen */
-
 static int by_time(const void *left, const void *right)
 {
 	const double *a = left, *b = right;
@@ -238,38 +320,32 @@ static int by_time(const void *left, const void *right)
 }
 
 /* The view as it is after BEFORE has been typed, then KEY: how long it takes, ROUNDS times. */
-static void measure(int pty, size_t view, const char *name, const char *before, const char *key,
-		    const char *undo, unsigned long rounds)
+static void measure(int pty, size_t view, size_t state, const char *name, const char *before,
+		    const char *key, const char *undo, unsigned long rounds)
 {
 	double ms[ROUNDS_MAX] = {0}, cpu_ms[ROUNDS_MAX] = {0};
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		uint64_t begin_ns, end_ns, cpu_ns;
 
-		type(pty, "\033");
-		last_byte_ns(pty, QUIET_MS);
-		type(pty, views[view].bytes);
-		last_byte_ns(pty, QUIET_MS);
-		type(pty, before);
-		last_byte_ns(pty, DRAIN_MS);
+		typed_ns(pty, views[view].bytes);
+		typed_ns(pty, before);
 		cpu_ns = thread_ns(child);
 		begin_ns = now_ns();
-		type(pty, key);
-		end_ns = last_byte_ns(pty, DRAIN_MS);
+		end_ns = typed_ns(pty, key);
 		ms[i] = end_ns > begin_ns ? (double)(end_ns - begin_ns) / 1e6 : 0;
 		cpu_ms[i] = (double)(thread_ns(child) - cpu_ns) / 1e6;
-		type(pty, "\033");
-		last_byte_ns(pty, QUIET_MS);
-		type(pty, undo);
+		typed_ns(pty, "\033");
+		typed_ns(pty, undo);
 	}
 	qsort(ms, rounds, sizeof(*ms), by_time);
 	qsort(cpu_ms, rounds, sizeof(*cpu_ms), by_time);
-	printf("%s\t%s\t%.1f\t%.1f\t%.1f\n", name, views[view].name, ms[rounds / 2], ms[rounds - 1],
-	       cpu_ms[rounds / 2]);
+	printf("%s\t%s\t%s\t%.1f\t%.1f\t%.1f\n", name, views[view].name, states[state].name,
+	       ms[rounds / 2], ms[rounds - 1], cpu_ms[rounds / 2]);
 	fflush(stdout);
 }
 
-static void measure_view(int pty, size_t view, unsigned long rounds)
+static void measure_view(int pty, size_t view, size_t state, unsigned long rounds)
 {
 	for (size_t i = 0; i < ui_nr_keys; i++) {
 		for (size_t j = 0; j < KEY_BINDINGS_MAX && ui_keys[i].on[j].key; j++) {
@@ -281,11 +357,23 @@ static void measure_view(int pty, size_t view, unsigned long rounds)
 			bytes_of(key, bytes, sizeof(bytes));
 			snprintf(name, sizeof(name), key < 0 || key <= ' ' ? "%s (%d)" : "%s: %c",
 				 ui_keys[i].keys, key);
-			measure(pty, view, name, "", bytes, undo_of(key), rounds);
+			measure(pty, view, state, name, "", bytes, undo_of(key), rounds);
 		}
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		measure(pty, view, others[i].name, others[i].before, others[i].bytes, "", rounds);
+		measure(pty, view, state, others[i].name, others[i].before, others[i].bytes, "",
+			rounds);
+}
+
+static void measure_state(int pty, size_t state, unsigned long rounds)
+{
+	/* From the list, where all prompts are to be had. */
+	typed_ns(pty, "1");
+	typed_ns(pty, states[state].before);
+	for (size_t view = 0; view < ARRAY_SIZE(views); view++)
+		measure_view(pty, view, state, state ? (rounds + 2) / 3 : rounds);
+	typed_ns(pty, "1");
+	typed_ns(pty, states[state].after);
 }
 
 int main(int argc, char **argv)
@@ -296,10 +384,10 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i < argc && i <= 4; i++)
 		numbers[i - 1] = strtoul(argv[i], NULL, 10);
-	if (argc != 5 || numbers[0] < 2 || numbers[0] > UINT32_MAX / 4 || numbers[1] < 1 ||
-	    numbers[1] > ROUNDS_MAX || numbers[2] < 20 || numbers[2] > 1000 || numbers[3] < 8 ||
-	    numbers[3] > 1000) {
-		fprintf(stderr, "usage: screen NODES ROUNDS COLUMNS LINES\n");
+	if ((argc != 5 && argc != 6) || numbers[0] < 2 || numbers[0] > UINT32_MAX / 4 ||
+	    numbers[1] < 1 || numbers[1] > ROUNDS_MAX || numbers[2] < 20 || numbers[2] > 1000 ||
+	    numbers[3] < 8 || numbers[3] > 1000) {
+		fprintf(stderr, "usage: screen NODES ROUNDS COLUMNS LINES [STATE]\n");
 		return 2;
 	}
 	size.ws_col = (unsigned short)numbers[2];
@@ -311,14 +399,11 @@ int main(int argc, char **argv)
 		perror("forkpty");
 		return 1;
 	}
-	for (int i = 0; i < 5; i++) /* the first pictures come by themselves */
-		last_byte_ns(pty, 1000);
-	for (size_t view = 0; view < ARRAY_SIZE(views); view++)
-		measure_view(pty, view, numbers[1]);
-	type(pty, "\033");
-	last_byte_ns(pty, QUIET_MS);
+	last_byte_ns(pty, FIRST_MS);
+	for (size_t state = 0; state < ARRAY_SIZE(states); state++)
+		if (argc == 5 || strcmp(argv[5], states[state].name) == 0)
+			measure_state(pty, state, numbers[1]);
 	type(pty, "q");
-	last_byte_ns(pty, DRAIN_MS);
 	close(pty);
 	return waitpid(child, NULL, 0) == child ? 0 : 1;
 }
