@@ -4,6 +4,8 @@
 
 #include "src/base/hash.h"
 
+#include "src/base/util.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -52,11 +54,9 @@ uint32_t u64map_get(const struct u64map *map, uint64_t key)
 	return map->slots[u64map_probe(map, key)].value;
 }
 
-static int u64map_grow(struct u64map *map)
+static int u64map_grow(struct u64map *map, size_t nr_slots)
 {
-	struct u64map bigger = {
-		.nr_slots = map->nr_slots ? map->nr_slots * 2 : U64MAP_FIRST_SLOTS,
-	};
+	struct u64map bigger = {.nr_slots = nr_slots};
 	size_t bytes;
 
 	if (__builtin_mul_overflow(bigger.nr_slots, sizeof(*bigger.slots), &bytes))
@@ -74,13 +74,22 @@ static int u64map_grow(struct u64map *map)
 	return 0;
 }
 
+int u64map_reserve(struct u64map *map, size_t nr)
+{
+	size_t nr_slots = MAX(map->nr_slots, (size_t)U64MAP_FIRST_SLOTS);
+
+	while (nr_slots / 4 * 3 < nr && nr_slots <= SIZE_MAX / 2)
+		nr_slots *= 2;
+	return nr_slots > map->nr_slots ? u64map_grow(map, nr_slots) : 0;
+}
+
 int u64map_set(struct u64map *map, uint64_t key, uint32_t value)
 {
 	size_t i;
 
 	assert(value != U64MAP_NONE);
 	if (map->nr_used >= map->nr_slots / 4 * 3) {
-		int r = u64map_grow(map);
+		int r = u64map_grow(map, MAX(map->nr_slots * 2, (size_t)U64MAP_FIRST_SLOTS));
 
 		if (r < 0)
 			return r;

@@ -44,6 +44,8 @@ void u64map_clear(struct u64map *map);
 uint32_t u64map_get(const struct u64map *map, uint64_t key);
 /* Set KEY to VALUE. Returns 0 or -ENOMEM (then nothing changed). */
 int u64map_set(struct u64map *map, uint64_t key, uint32_t value);
+/* Make room for NR keys in all at once. 0 or -ENOMEM. */
+int u64map_reserve(struct u64map *map, size_t nr);
 /* Remove KEY; no-op if absent. */
 void u64map_remove(struct u64map *map, uint64_t key);
 

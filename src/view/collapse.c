@@ -14,33 +14,34 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* What a cycle is looked for in, side by side: each node looks at several of those above it. */
+struct frame {
+	uint32_t caller; /* of a node that stays: what its caller has become */
+	uint32_t func;
+};
+
 struct finder {
 	struct snapshot *s;
 	uint32_t *map;
-	uint32_t *callers;     /* of nodes that stay: what their caller has become */
+	struct frame *frames;  /* of nodes */
 	uint32_t *before;      /* of each node as it was: its caller that is not hidden */
 	uint32_t *repeats;     /* and which of the cycles in its stack it ends */
 	bool *is_gone;	       /* and is it hidden */
 	struct u64map callees; /* of a caller by their function */
 };
 
-/* Does a call of FUNC by NODE end the second of two equal cycles of PERIOD functions? Returns the end of the first. */
-static uint32_t end_before(const struct finder *f, uint32_t node, uint32_t func, uint32_t period)
+/* Are the PERIOD - 1 functions above FIRST those from SECOND on upward? */
+static bool is_same_way(const struct finder *f, uint32_t first, uint32_t second, uint32_t period)
 {
-	const struct snap_node *nodes = f->s->nodes;
-	uint32_t first = node, second = node;
+	const struct frame *frames = f->frames;
 
-	for (uint32_t i = 1; i < period; i++)
-		first = first ? f->callers[first] : 0;
-	if (first == 0 || nodes[first].func != func)
-		return 0;
-	for (uint32_t i = 1, at = first; i < period; i++) {
-		at = f->callers[at];
-		if (at == 0 || nodes[at].func != nodes[second].func)
-			return 0;
-		second = f->callers[second];
+	for (uint32_t i = 1; i < period; i++) {
+		first = frames[first].caller;
+		if (first == 0 || frames[first].func != frames[second].func)
+			return false;
+		second = frames[second].caller;
 	}
-	return first;
+	return true;
 }
 
 /* NODE ends the cycle of PERIOD functions that END has ended already. */
@@ -53,20 +54,21 @@ static void note_cycle(struct finder *f, uint32_t node, uint32_t end, uint32_t p
 		before = f->before[before];
 	f->map[node] = end;
 	f->repeats[node] = f->repeats[before] + 1;
-	for (uint32_t i = 0; i < period; i++, end = f->callers[end])
+	for (uint32_t i = 0; i < period; i++, end = f->frames[end].caller)
 		nodes[end].repeats = MAX(nodes[end].repeats, f->repeats[node]);
 }
 
-/* NODE ends a cycle that its stack has just had? */
+/* NODE ends a cycle that its stack has just had, which then ended so many functions above it? */
 static bool find_cycle(struct finder *f, uint32_t node, uint32_t caller)
 {
-	for (uint32_t period = 1; caller && period <= COLLAPSE_PERIOD_MAX; period++) {
-		uint32_t end = end_before(f, caller, f->s->nodes[node].func, period);
+	uint32_t func = f->s->nodes[node].func, end = caller;
 
-		if (end == 0)
-			continue;
-		note_cycle(f, node, end, period);
-		return true;
+	for (uint32_t period = 1; end && period <= COLLAPSE_PERIOD_MAX; period++) {
+		if (f->frames[end].func == func && is_same_way(f, end, caller, period)) {
+			note_cycle(f, node, end, period);
+			return true;
+		}
+		end = f->frames[end].caller;
 	}
 	return false;
 }
@@ -77,7 +79,7 @@ static int find_callee(struct finder *f, uint32_t node, uint32_t caller)
 	uint32_t known = u64map_get(&f->callees, key);
 
 	f->repeats[node] = 1;
-	f->callers[node] = caller;
+	f->frames[node] = (struct frame){.caller = caller, .func = f->s->nodes[node].func};
 	f->map[node] = known == U64MAP_NONE ? node : known;
 	return known == U64MAP_NONE ? u64map_set(&f->callees, key, node) : 0;
 }
@@ -93,13 +95,15 @@ int collapse_find(struct snapshot *s, const bool *is_hidden, bool folds_recursio
 	struct finder f = {
 		.s = s,
 		.map = map,
-		.callers = calloc(s->nr_nodes + 1ul, sizeof(*f.callers)),
+		.frames = calloc(s->nr_nodes + 1ul, sizeof(*f.frames)),
 		.before = calloc(s->nr_nodes + 1ul, sizeof(*f.before)),
 		.repeats = calloc(s->nr_nodes + 1ul, sizeof(*f.repeats)),
 		.is_gone = calloc(s->nr_nodes + 1ul, sizeof(*f.is_gone)),
 	};
-	int r = f.callers && f.before && f.repeats && f.is_gone ? 0 : -ENOMEM;
+	int r = f.frames && f.before && f.repeats && f.is_gone ? 0 : -ENOMEM;
 
+	if (r == 0)
+		r = u64map_reserve(&f.callees, s->nr_nodes);
 	map[0] = 0;
 	for (uint32_t i = 1; i < s->nr_nodes && r == 0; i++) {
 		uint32_t parent = s->nodes[i].parent, caller = map[parent];
@@ -113,7 +117,7 @@ int collapse_find(struct snapshot *s, const bool *is_hidden, bool folds_recursio
 	for (uint32_t i = 1; i < s->nr_nodes && r < 0; i++)
 		s->nodes[i].repeats = 0;
 	u64map_done(&f.callees);
-	free(f.callers);
+	free(f.frames);
 	free(f.before);
 	free(f.repeats);
 	free(f.is_gone);

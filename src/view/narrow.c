@@ -113,7 +113,6 @@ static int work_init(struct work *w, struct snapshot *s)
 	if (!w->funcs || !w->processes || !w->threads || !w->nodes || !w->map || !w->order ||
 	    !w->spare || !w->first_share || !w->next_share || !w->func_threads || !w->keys)
 		return -ENOMEM;
-	merge_keys(s, w->keys);
 	return 0;
 }
 
@@ -193,9 +192,21 @@ static void find_thread(struct work *w, uint32_t index, int32_t tid, uint32_t bi
 			w->threads[i] |= bit;
 }
 
+/* A step may be of a function that was merged when it was chosen. */
+static bool needs_keys(const struct narrow *narrow)
+{
+	for (uint32_t i = 0; i < narrow->nr; i++)
+		if (narrow->steps[i].func_key)
+			return true;
+	return narrow->merges_names;
+}
+
 static void find_all(struct work *w, const struct narrow *narrow)
 {
 	const struct snapshot *s = w->s;
+
+	if (needs_keys(narrow))
+		merge_keys(s, w->keys);
 
 	for (uint32_t i = 0; i < narrow->nr; i++) {
 		const struct narrow_step *step = &narrow->steps[i];
@@ -485,6 +496,25 @@ static void compact_funcs(struct work *w)
 		s->nodes[i].func = w->funcs[s->nodes[i].func];
 }
 
+/* Stacks that are not wanted leave the tree. */
+static void keep_some(struct work *w)
+{
+	keep_shares(w);
+	add_totals(w->s);
+	compact_nodes(w);
+}
+
+/* Functions, processes and containers are those of the stacks that are left. */
+static void sum_all(struct work *w)
+{
+	sum_funcs(w);
+	list_shares(w);
+	count_processes(w);
+	count_stacks(w->s);
+	sum_containers(w);
+	compact_funcs(w);
+}
+
 /* --- what was done, in words --- */
 
 static void describe(struct snapshot *s, const struct narrow *narrow)
@@ -518,20 +548,16 @@ int narrow_snapshot(struct snapshot *s, const struct narrow *narrow)
 		return -ENOMEM;
 	}
 	find_all(&w, narrow);
-	keep_shares(&w);
-	add_totals(s);
-	compact_nodes(&w);
+	if (narrow->nr)
+		keep_some(&w);
 	if (narrow->merges_names)
 		r = merge(&w);
 	if (r == 0 && (narrow->folds_recursion || narrow->merges_names || w.hides))
 		r = collapse(&w, narrow->folds_recursion);
 	link_nodes(&w);
-	sum_funcs(&w);
-	list_shares(&w);
-	count_processes(&w);
-	count_stacks(s);
-	sum_containers(&w);
-	compact_funcs(&w);
+	/* Folded recursion alone leaves functions as they are (collapse.h). */
+	if (narrow->nr || narrow->merges_names)
+		sum_all(&w);
 	if (r == 0) {
 		describe(s, narrow);
 		s->folds_recursion = narrow->folds_recursion;
