@@ -218,6 +218,40 @@ static void trends_are_of_every_view(void **state)
 	snapshot_free(now);
 }
 
+/* Rows that were on the screen do as well as those that are made for it; what is opened later is compared too. */
+static void trends_are_the_same_by_rows_that_are_there(void **state)
+{
+	static const char *const functions[] = {"b +", "a -", "c ", "main "};
+	static const char *const callers[] = {"b +", "a -", "main -", "c "};
+	static const char *const tree[] = {"main ", "b +", "a -", "c "};
+	static const struct {
+		enum view_kind kind;
+		const char *const *rows;
+	} cases[] = {{VIEW_FUNCTIONS, functions}, {VIEW_CALLERS, callers}, {VIEW_TREE, tree}};
+	struct snapshot *then = make(600, 300, 100), *now = make(345, 550, 105);
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		/* Of the call tree they are those that are not folded, which is not enough. */
+		struct fold *fold = fold_new();
+		const struct view_query query = {.kind = cases[i].kind, .fold = fold};
+		struct baseline *before = baseline_new(then);
+		struct view view = {0};
+
+		assert_non_null(before);
+		assert_non_null(fold);
+		fold_set_all(fold, false);
+		assert_int_equal(view_build(&view, then, &query), 0);
+		baseline_take(before, &query, &view);
+		view_done(&view);
+		fold_free(fold);
+		check_trends(before, now, cases[i].kind, 4, cases[i].rows);
+		baseline_free(before);
+	}
+	snapshot_free(then);
+	snapshot_free(now);
+}
+
 /* Of a picture with more rows than are looked at nobody knows what the others had. */
 static void rows_left_out_are_not_compared(void **state)
 {
@@ -227,11 +261,11 @@ static void rows_left_out_are_not_compared(void **state)
 
 	(void)state;
 	assert_non_null(before);
-	baseline_begin(before, &query, 0, true);
+	assert_int_equal(baseline_begin(before, &query, 0, 1, true), 0);
 	assert_int_equal(baseline_add(before, 101, 1), 0);
 	assert_true(baseline_change(before, now, 101, 0).is_there);
 	assert_false(baseline_change(before, now, 102, 100).is_there);
-	baseline_begin(before, &query, 0, false);
+	assert_int_equal(baseline_begin(before, &query, 0, 1, false), 0);
 	assert_true(baseline_change(before, now, 102, 100).is_there);
 	baseline_free(before);
 	snapshot_free(then);
@@ -272,6 +306,7 @@ int main(void)
 		cmocka_unit_test(more_samples_tell_smaller_changes),
 		cmocka_unit_test(samples_that_both_have_are_no_chance),
 		cmocka_unit_test(trends_are_of_every_view),
+		cmocka_unit_test(trends_are_the_same_by_rows_that_are_there),
 		cmocka_unit_test(rows_left_out_are_not_compared),
 		cmocka_unit_test(other_stacks_are_not_compared),
 	};

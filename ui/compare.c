@@ -40,6 +40,19 @@ static bool is_refresh(const struct ui *ui, const struct snapshot *snapshot)
 	return (uint64_t)llabs(later_ns) >= ui->config->delay_ns / 2;
 }
 
+/* The same with what is on the screen, of which the rows need not be made a second time. */
+static bool compare_with_shown(struct ui *ui, struct comparison *c)
+{
+	const struct list *list = ui_list(ui);
+	struct view_query query = ui_query(ui, list->fold);
+
+	if (!compare_with(ui, c, ui->snapshot))
+		return false;
+	if (!ui->is_stale && list->view.kind == ui->here)
+		baseline_take(c->baseline, &query, &list->view);
+	return true;
+}
+
 void compare_take(struct ui *ui, struct snapshot *snapshot)
 {
 	bool has_trend = ui->columns >> COLUMN_TREND & 1;
@@ -47,7 +60,7 @@ void compare_take(struct ui *ui, struct snapshot *snapshot)
 	if (!has_trend)
 		compare_with(ui, &ui->before, NULL);
 	else if (ui->snapshot && is_refresh(ui, snapshot))
-		compare_with(ui, &ui->before, ui->snapshot);
+		compare_with_shown(ui, &ui->before);
 	see_fit(&ui->compare, snapshot);
 	see_fit(&ui->before, snapshot);
 	snapshot->baseline_wall_ns =
@@ -84,7 +97,7 @@ void compare_toggle(struct ui *ui)
 		ui_say(ui, true, "nothing was sampled yet that could be a baseline");
 		return;
 	}
-	if (!compare_with(ui, &ui->compare, ui->snapshot)) {
+	if (!compare_with_shown(ui, &ui->compare)) {
 		ui_say(ui, true, "no memory for a baseline");
 		return;
 	}

@@ -65,17 +65,18 @@ bool baseline_has(const struct baseline *b, const struct view_query *query, uint
 	       b->version == version && b->middle == query->middle;
 }
 
-void baseline_begin(struct baseline *b, const struct view_query *query, uint64_t version,
-		    bool is_cut)
+int baseline_begin(struct baseline *b, const struct view_query *query, uint64_t version,
+		   uint32_t nr, bool is_cut)
 {
 	u64map_clear(&b->rows);
 	b->nr_weights = 0;
-	b->has_rows = true;
 	b->is_cut = is_cut;
 	b->version = version;
 	b->middle = query->middle;
 	b->kind = query->kind;
 	b->hides_kernel = query->hide_kernel;
+	b->has_rows = u64map_reserve(&b->rows, nr) == 0;
+	return b->has_rows ? 0 : -ENOMEM;
 }
 
 int baseline_add(struct baseline *b, uint64_t key, uint64_t weight)

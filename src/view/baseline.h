@@ -31,19 +31,25 @@ const struct snapshot *baseline_snapshot(const struct baseline *baseline);
 bool baseline_fits(const struct baseline *baseline, const struct snapshot *snapshot);
 
 /*
- * It has the rows that QUERY has to be compared with, of the VERSION of what is open (a butterfly says its middle). Else: begin them, IS_CUT: there
- * were more, and add each: 0 or -ENOMEM.
+ * It has the rows that QUERY has to be compared with, of the VERSION of what is open (a butterfly says its middle). Else: begin NR of
+ * them, IS_CUT: there were more, and add each: 0 or -ENOMEM.
  */
 bool baseline_has(const struct baseline *baseline, const struct view_query *query,
 		  uint64_t version);
-void baseline_begin(struct baseline *baseline, const struct view_query *query, uint64_t version,
-		    bool is_cut);
+int baseline_begin(struct baseline *baseline, const struct view_query *query, uint64_t version,
+		   uint32_t nr, bool is_cut);
 int baseline_add(struct baseline *baseline, uint64_t key, uint64_t weight);
 /*
  * baseline_rows.c: all of that, if it has to be done; what QUERY itself is compared with is not looked at. BASELINE
  * may be NULL. 0 or -ENOMEM.
  */
 int baseline_prepare(struct baseline *baseline, const struct view_query *query);
+/*
+ * The same by the rows of VIEW, which were built by QUERY from the snapshot of BASELINE; nothing if these are not all that
+ * is needed.
+ */
+void baseline_take(struct baseline *baseline, const struct view_query *query,
+		   const struct view *view);
 
 /*
  * What has become of the row KEY, which has WEIGHT of SNAPSHOT now. A row that the baseline does not

@@ -17,13 +17,42 @@ static uint64_t version_of(const struct view_query *query)
 	return is_of_open(query->kind) ? 2 * fold_version(query->fold) + query->opens_all : 0;
 }
 
-int baseline_prepare(struct baseline *b, const struct view_query *query)
+static int add_rows(struct baseline *b, const struct view_query *query, const struct view *view)
 {
 	bool has_totals = view_first_sort(query->kind) == VIEW_SORT_TOTAL;
+	int r = baseline_begin(b, query, version_of(query), view->nr_rows, view->is_cut);
+
+	for (uint32_t i = 0; r == 0 && i < view->nr_rows; i++)
+		r = baseline_add(b, view->rows[i].key,
+				 has_totals ? view->rows[i].total : view->rows[i].self);
+	return r;
+}
+
+/* A node is a row of the call tree. */
+static int add_nodes(struct baseline *b, const struct view_query *query)
+{
+	const struct snapshot *s = baseline_snapshot(b);
+	int r = baseline_begin(b, query, version_of(query), s->nr_nodes, false);
+
+	for (uint32_t i = 1; r == 0 && i < s->nr_nodes; i++)
+		r = baseline_add(b, s->nodes[i].key, s->nodes[i].total);
+	return r;
+}
+
+void baseline_take(struct baseline *b, const struct view_query *query, const struct view *view)
+{
+	/* Where it fails they are made when they are needed. */
+	if (query->kind == VIEW_CALLERS || query->kind == VIEW_FUNCTIONS)
+		(void)add_rows(b, query, view);
+}
+
+int baseline_prepare(struct baseline *b, const struct view_query *query)
+{
 	const struct view_query all = {
 		.kind = query->kind,
 		.sort = VIEW_SORT_SELF,
 		.hide_kernel = query->hide_kernel,
+		.in_any_order = true,
 		.opens_all = query->kind == VIEW_TREE || query->opens_all,
 		.fold = is_of_open(query->kind) ? query->fold : NULL,
 		.middle = query->middle,
@@ -33,12 +62,12 @@ int baseline_prepare(struct baseline *b, const struct view_query *query)
 
 	if (!b || baseline_has(b, query, version_of(query)))
 		return 0;
+	if (query->kind == VIEW_TREE && !query->hide_kernel &&
+	    baseline_snapshot(b)->nr_nodes <= VIEW_ROWS_MAX)
+		return add_nodes(b, query);
 	r = view_build(&view, baseline_snapshot(b), &all);
 	if (r == 0)
-		baseline_begin(b, query, version_of(query), view.is_cut);
-	for (uint32_t i = 0; r == 0 && i < view.nr_rows; i++)
-		r = baseline_add(b, view.rows[i].key,
-				 has_totals ? view.rows[i].total : view.rows[i].self);
+		r = add_rows(b, query, &view);
 	view_done(&view);
 	return r;
 }

@@ -178,7 +178,7 @@ static int finish_siblings(struct view_scratch *w, uint32_t first, uint64_t pare
 	/* Of a butterfly's callers nothing is their own. */
 	other.self = w->spec->has_heads && other.is_upward ? 0 : other.total;
 	w->nr_siblings = nr;
-	if (nr - first > 1)
+	if (nr - first > 1 && !w->query->in_any_order)
 		qsort_r(w->siblings + first, nr - first, sizeof(*w->siblings), compare_siblings, w);
 	return other.total ? rows_add_sibling(w, other) : 0;
 }
@@ -212,7 +212,7 @@ void fold_set(struct fold *fold, uint64_t key, bool open)
 	if (fold->exceptions.nr_used >= FOLD_EXCEPTIONS_MAX &&
 	    u64map_get(&fold->exceptions, key) == U64MAP_NONE)
 		return;
-	fold->version++;
+	fold->version += open;
 	/* Without memory the row stays as it is: the person sees that and nothing breaks. */
 	(void)u64map_set(&fold->exceptions, key, open);
 }
@@ -221,7 +221,7 @@ void fold_set_all(struct fold *fold, bool open)
 {
 	u64map_clear(&fold->exceptions);
 	fold->rest = open ? FOLD_OPEN : FOLD_CLOSED;
-	fold->version++;
+	fold->version += open;
 }
 
 uint64_t fold_version(const struct fold *fold)

@@ -70,7 +70,7 @@ struct fold *fold_free(struct fold *fold);
 /* Open or fold one row by its key; all rows (forgets the exceptions). */
 void fold_set(struct fold *fold, uint64_t key, bool open);
 void fold_set_all(struct fold *fold, bool open);
-/* Another number after each of these; of NULL 0. */
+/* Another number after rows have been opened by these; of NULL 0. */
 uint64_t fold_version(const struct fold *fold);
 
 struct baseline;
@@ -97,7 +97,8 @@ struct view_query {
 	uint32_t columns; /* that are chosen, for who prints the rows; 0: the usual ones */
 	uint64_t
 		middle; /* butterfly: snap_func.key of its function, 0: the one with most self weight */
-	bool opens_all; /* what is not folded by FOLD is open, also where the kind folds it */
+	bool opens_all;	   /* what is not folded by FOLD is open, also where the kind folds it */
+	bool in_any_order; /* for who looks rows up by their keys: siblings need not be sorted */
 };
 
 /*
