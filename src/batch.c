@@ -677,7 +677,7 @@ static int finish(struct batch *b, struct err *err)
 			: o->bundle ? "the bundle"
 				    : "the output",
 			strerror(-b->error),
-			o->bundle			? "; it is not whole"
+			o->bundle			? "; nothing written"
 			: !b->config->output->is_ours	? ""
 			: b->config->output->whole == 0 ? "; nothing written"
 							: "; it ends with the last whole block");

@@ -6,6 +6,7 @@
 
 #include "src/base/cleanup.h"
 #include "src/base/util.h"
+#include "src/broker/writer.h"
 #include "src/out/out.h"
 #include "src/view/view.h"
 
@@ -20,6 +21,7 @@
 
 #define FOLDER_MODE 0700
 #define FILE_MODE   0600
+#define END_MAX_MS  5000 /* a disk that hangs is not waited for any longer */
 
 /* What a file is written from. */
 struct part {
@@ -110,6 +112,13 @@ static int put_readme(FILE *stream, const struct part *part)
 
 struct bundle {
 	FILE *streams[ARRAY_SIZE(files)];
+	const char *file_names[ARRAY_SIZE(files)];
+	const char *name;	     /* as given */
+	char *base, *part;	     /* without its parent; what it is called until it is whole */
+	int parent;		     /* the folder that it is in */
+	struct writer_output folder; /* in there */
+	int writer_sock;	     /* of the process that may name and remove it; -1: we may */
+	bool is_written;
 };
 
 /* Make the files in FOLDER. */
@@ -130,17 +139,10 @@ static int make_files(int folder, struct bundle *bundle)
 	return 0;
 }
 
-static void remove_files(int folder, const struct bundle *bundle)
+/* The folder that was just made in PARENT, and no other that came in its place. -errno. */
+static int open_folder(int parent, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (bundle->streams[i])
-			unlinkat(folder, files[i].name, 0);
-}
-
-/* The folder that was just made, and no other that came in its place. -errno. */
-static int open_folder(const char *name)
-{
-	int fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0)
@@ -151,30 +153,100 @@ static int open_folder(const char *name)
 	return -EPERM;
 }
 
-int bundle_open(const char *name, struct bundle **ret, struct err *err)
+static struct bundle *bundle_free(struct bundle *bundle)
+{
+	if (!bundle)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (bundle->streams[i])
+			fclose(bundle->streams[i]);
+	if (bundle->folder.fd >= 0)
+		close(bundle->folder.fd);
+	if (bundle->parent >= 0)
+		close(bundle->parent);
+	if (bundle->writer_sock >= 0)
+		close(bundle->writer_sock);
+	free(bundle->base);
+	free(bundle->part);
+	free(bundle);
+	return NULL;
+}
+
+static struct bundle *bundle_new(const char *name)
 {
 	struct bundle *bundle = calloc(1, sizeof(*bundle));
-	AUTO_CLOSE int folder = -1;
-	int r;
 
 	if (!bundle)
-		return err_set(err, -ENOMEM, "no memory");
-	if (mkdir(name, FOLDER_MODE) < 0) {
-		r = -errno;
-	} else {
-		folder = open_folder(name);
-		r = folder < 0 ? folder : make_files(folder, bundle);
-		if (r < 0 && folder >= 0)
-			remove_files(folder, bundle);
+		return NULL;
+	bundle->name = name;
+	bundle->parent = bundle->folder.fd = bundle->writer_sock = -1;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		bundle->file_names[i] = files[i].name;
+	return bundle;
+}
+
+/* "a/b/" is "b" in "a"; the parent is opened. 0 or -errno. */
+static int split_name(struct bundle *bundle)
+{
+	size_t end = strlen(bundle->name), begin;
+	AUTO_FREE char *parent = NULL;
+
+	while (end > 0 && bundle->name[end - 1] == '/')
+		end--;
+	for (begin = end; begin > 0 && bundle->name[begin - 1] != '/';)
+		begin--;
+	parent = begin ? strndup(bundle->name, begin) : strdup(".");
+	bundle->base = strndup(bundle->name + begin, end - begin);
+	if (!parent || !bundle->base ||
+	    asprintf(&bundle->part, "%s.part-%d", bundle->base, getpid()) < 0)
+		return -ENOMEM;
+	bundle->parent = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return bundle->parent < 0 ? -errno : 0;
+}
+
+static int make_folder(struct bundle *bundle)
+{
+	struct stat there;
+
+	/* Only to answer early; the renaming is what refuses. */
+	if (!*bundle->base ||
+	    fstatat(bundle->parent, bundle->base, &there, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	if (errno != ENOENT || mkdirat(bundle->parent, bundle->part, FOLDER_MODE) < 0)
+		return -errno;
+	bundle->folder = (struct writer_output){
+		.fd = open_folder(bundle->parent, bundle->part),
+		.name = bundle->part,
+		.whole_name = bundle->base,
+		.files = bundle->file_names,
+		.nr_files = ARRAY_SIZE(bundle->file_names),
+	};
+	return MIN(bundle->folder.fd, 0);
+}
+
+int bundle_open(const char *name, struct bundle **ret, struct err *err)
+{
+	struct bundle *bundle = bundle_new(name);
+	int r = bundle ? split_name(bundle) : -ENOMEM;
+
+	if (r == 0)
+		r = make_folder(bundle);
+	if (r == 0) {
+		r = make_files(bundle->folder.fd, bundle);
 		if (r < 0)
-			rmdir(name);
+			writer_remove(bundle->parent, &bundle->folder);
 	}
 	if (r < 0) {
-		bundle_close(bundle);
+		bundle_free(bundle);
 		return out_save_error(r, name, err);
 	}
 	*ret = bundle;
 	return 0;
+}
+
+int bundle_start_writer(struct bundle *bundle)
+{
+	return writer_start(bundle->parent, &bundle->folder, &bundle->writer_sock);
 }
 
 int bundle_add_samples(struct bundle *bundle, const struct snap_samples *samples)
@@ -210,6 +282,7 @@ int bundle_write(struct bundle *bundle, const struct snapshot *snapshot, double 
 		if (files[i].put)
 			r = files[i].put(bundle->streams[i], &part);
 	}
+	bundle->is_written = r == 0;
 	return r;
 }
 
@@ -227,18 +300,54 @@ static int close_file(FILE *stream)
 	return r;
 }
 
-int bundle_close(struct bundle *bundle)
+/* All files are on the disk: 0, or the first -errno. */
+static int close_files(struct bundle *bundle)
 {
 	int first = 0;
 
-	for (size_t i = 0; bundle && i < ARRAY_SIZE(files); i++) {
-		int r = bundle->streams[i] ? close_file(bundle->streams[i]) : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		int r = close_file(bundle->streams[i]);
 
+		bundle->streams[i] = NULL;
 		if (first == 0)
 			first = r;
 	}
-	free(bundle);
 	return first;
+}
+
+/* The folder gets its name, or goes. */
+static int end_folder(const struct bundle *bundle, bool is_whole)
+{
+	int r;
+
+	if (bundle->writer_sock < 0) {
+		if (is_whole)
+			return writer_finish(bundle->parent, &bundle->folder);
+		writer_remove(bundle->parent, &bundle->folder);
+		return 0;
+	}
+	r = is_whole ? writer_ask_whole(bundle->writer_sock)
+		     : writer_ask(bundle->writer_sock, "", -1);
+	return r < 0 ? r : writer_answer(bundle->writer_sock, END_MAX_MS);
+}
+
+int bundle_close(struct bundle *bundle, bool has_failed, struct err *err)
+{
+	int r;
+
+	if (!bundle)
+		return 0;
+	r = close_files(bundle);
+	if (r == 0 && !bundle->is_written)
+		r = -ECANCELED;
+	if (r == 0 && !has_failed)
+		r = end_folder(bundle, true);
+	if (r < 0 || has_failed)
+		end_folder(bundle, false);
+	if (r < 0 && !has_failed)
+		out_save_error(r, bundle->name, err);
+	bundle_free(bundle);
+	return has_failed ? 0 : r;
 }
 
 /* --- as an archive --- */

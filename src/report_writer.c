@@ -31,6 +31,7 @@
 struct report_writer {
 	int process;	      /* its socket; -1: we write ourselves */
 	const char *settings; /* the file of them, or NULL */
+	int settings_process; /* as of reports */
 	bool is_busy;
 	bool has_thread;	     /* of its own, while busy */
 	pthread_t thread;	     /* which makes and writes */
@@ -45,7 +46,7 @@ struct report_writer {
 	struct err err; /* the thread's answer */
 };
 
-struct report_writer *report_writer_new(int process, const char *settings)
+struct report_writer *report_writer_new(int process, const char *settings, int settings_process)
 {
 	struct report_writer *writer = calloc(1, sizeof(*writer));
 
@@ -53,6 +54,7 @@ struct report_writer *report_writer_new(int process, const char *settings)
 		return NULL;
 	writer->process = process;
 	writer->settings = settings;
+	writer->settings_process = settings_process;
 	writer->memfd = -1;
 	return writer;
 }
@@ -114,15 +116,26 @@ static int make(struct report_writer *writer)
 	return writer->watch.stops ? -ECANCELED : r;
 }
 
+/* The process that writes what is to be written; -1: there is none. */
+static int process_of(const struct report_writer *writer)
+{
+	return writer->name ? writer->process : writer->settings_process;
+}
+
+static const char *shown_name(const struct report_writer *writer)
+{
+	return writer->name ? writer->name : writer->settings;
+}
+
 static void hand_over(struct report_writer *writer)
 {
+	const char *name = writer->name ? writer->name : "";
 	int r;
 
 	writer->memfd = memfd_sealed("report", writer->data, writer->len);
-	r = writer->memfd < 0 ? writer->memfd
-			      : writer_ask(writer->process, writer->name, writer->memfd);
+	r = writer->memfd < 0 ? writer->memfd : writer_ask(process_of(writer), name, writer->memfd);
 	if (r < 0)
-		out_save_error(r, writer->name, &writer->err);
+		out_save_error(r, shown_name(writer), &writer->err);
 }
 
 static void *write_report(void *context)
@@ -133,10 +146,10 @@ static void *write_report(void *context)
 	writer->total_bytes = writer->len;
 	if (r < 0)
 		out_save_error(r, writer->name, &writer->err);
+	else if (process_of(writer) >= 0)
+		hand_over(writer);
 	else if (!writer->name)
 		settings_write(writer->settings, writer->data, &writer->err);
-	else if (writer->process >= 0)
-		hand_over(writer);
 	else
 		out_save(AT_FDCWD, writer->name, writer->data, writer->len, &writer->watch,
 			 &writer->err);
@@ -230,6 +243,7 @@ int report_writer_save_settings(struct report_writer *writer, const char *lines,
 	writer->data = strdup(lines);
 	if (!writer->data)
 		return err_set(err, -ENOMEM, "no memory for the settings");
+	writer->len = strlen(lines);
 	return begin(writer, err);
 }
 
@@ -262,18 +276,18 @@ static int poll_thread(struct report_writer *writer, struct err *err)
 	if (writer->err.code < 0 || writer->memfd < 0)
 		return writer->err.code;
 	if (writer->watch.stops) /* it was asked meanwhile */
-		writer_stop(writer->process);
+		writer_stop(process_of(writer));
 	return -EINPROGRESS;
 }
 
 static int poll_process(struct report_writer *writer, struct err *err)
 {
-	int r = writer_answer(writer->process, 0);
+	int r = writer_answer(process_of(writer), 0);
 
 	if (r == -EPIPE)
 		err_set(err, r, "not written: the process that writes is gone");
 	else if (r < 0 && r != -EINPROGRESS)
-		out_save_error(r, writer->name, err);
+		out_save_error(r, shown_name(writer), err);
 	return r;
 }
 
@@ -293,7 +307,7 @@ void report_writer_stop(struct report_writer *writer)
 {
 	writer->watch.stops = true;
 	if (writer->is_busy && !writer->has_thread)
-		writer_stop(writer->process);
+		writer_stop(process_of(writer));
 }
 
 uint64_t report_writer_done_bytes(const struct report_writer *writer, uint64_t *ret_total_bytes)

@@ -17,9 +17,9 @@ struct report_writer;
 
 /*
  * PROCESS: the socket of that which creates the files (writer.h, borrowed); -1: we do ourselves. SETTINGS: the
- * file of settings (borrowed), or NULL. NULL: no memory.
+ * file of settings (borrowed), or NULL; SETTINGS_PROCESS: the same of its process. NULL: no memory.
  */
-struct report_writer *report_writer_new(int process, const char *settings);
+struct report_writer *report_writer_new(int process, const char *settings, int settings_process);
 /* Waits a moment for a report that is being made or written. */
 struct report_writer *report_writer_free(struct report_writer *writer);
 
@@ -30,7 +30,7 @@ struct report_writer *report_writer_free(struct report_writer *writer);
  */
 int report_writer_save(struct report_writer *writer, const char *name, const void *data, size_t len,
 		       struct err *err);
-/* The same with the file of settings and LINES for it (settings_write), always as the user we run as. */
+/* The same with the file of settings and LINES for it (settings_write). */
 int report_writer_save_settings(struct report_writer *writer, const char *lines, struct err *err);
 /*
  * The same, but MAKE writes the report, into a stream, in another thread. DONE is called when CONTEXT is not needed any

@@ -35,6 +35,7 @@
 #include "src/output.h"
 #include "src/process.h"
 #include "src/report_writer.h"
+#include "src/settings.h"
 #include "src/watch.h"
 #include "ui/ui.h"
 
@@ -76,7 +77,9 @@ struct session {
 	struct launch *launch;
 	pid_t command_tid;
 	struct broker *broker;
-	int writer_sock; /* of that process, -1: none */
+	int writer_sock;   /* of that process, -1: none */
+	int settings_sock; /* the same of settings */
+	struct settings_file settings;
 	struct report_writer *writer;
 	struct output output;
 	struct trigger trigger; /* of --when */
@@ -294,8 +297,29 @@ static int start_broker(struct session *s, struct err *err)
 
 /*
  * We shall be another user, who may neither make a report in root's folder nor remove from it what -o has
- * made and found no room for. So a process stays root for just the one, and another for the other.
+ * made and found no room for, nor name a bundle that is whole. So a process stays root for each of these.
  */
+static char *merge_settings(const void *context, const char *text, const char *lines)
+{
+	return settings_merge_checked(context, text, lines);
+}
+
+/* Where the file is not root's alone there is no process: then it is not written either, which the key says. */
+static int start_settings_writer(struct session *s)
+{
+	AUTO_CLOSE int folder = -1;
+
+	if (s->is_batch || !s->options->settings)
+		return 0;
+	s->settings = (struct settings_file){
+		.bytes_max = SETTINGS_BYTES_MAX,
+		.merge = merge_settings,
+		.context = s->options,
+	};
+	folder = settings_open_folder(s->options->settings, &s->settings.path);
+	return folder < 0 ? 0 : writer_start_settings(folder, &s->settings, &s->settings_sock);
+}
+
 static int start_writers(struct session *s, struct err *err)
 {
 	struct writer_output none = {.fd = -1}, output = none;
@@ -311,6 +335,10 @@ static int start_writers(struct session *s, struct err *err)
 		r = writer_start(here, &none, &s->writer_sock);
 	if (r == 0 && folder >= 0)
 		r = writer_start(folder, &output, &s->output.writer_sock);
+	if (r == 0 && s->bundle)
+		r = bundle_start_writer(s->bundle);
+	if (r == 0)
+		r = start_settings_writer(s);
 	return r < 0 ? err_set(err, r, "cannot start the process that writes: %s", strerror(-r))
 		     : 0;
 }
@@ -680,7 +708,7 @@ static int run_on_main_thread(struct session *s, struct err *err)
 	const struct options *o = s->options;
 
 	trigger_init(&s->trigger, o->whens, o->nr_whens, o->when_count);
-	s->writer = report_writer_new(s->writer_sock, o->settings);
+	s->writer = report_writer_new(s->writer_sock, o->settings, s->settings_sock);
 	if (!s->writer) {
 		err_set(err, -ENOMEM, "no memory");
 		return 1;
@@ -701,21 +729,6 @@ static bool stop_engine(struct session *s)
 	until.tv_sec += until.tv_nsec / (long)NS_PER_SEC;
 	until.tv_nsec %= (long)NS_PER_SEC;
 	return pthread_timedjoin_np(s->thread, NULL, &until) == 0;
-}
-
-static void close_bundle(struct session *s, struct err *err)
-{
-	char shown[TARGET_MAX];
-	bool is_asked = s->bundle != NULL;
-	int r = bundle_close(s->bundle);
-
-	if (!is_asked || err->code != 0)
-		return;
-	text_sanitize(s->options->bundle, strlen(s->options->bundle), shown, sizeof(shown));
-	if (r < 0) {
-		err_set(err, r, "cannot write %s: %s; it is not whole", shown, strerror(-r));
-		s->status = 1;
-	}
 }
 
 static void close_output(struct session *s, struct err *err)
@@ -762,6 +775,8 @@ static void end_session(struct session *s, struct err *err)
 		close(s->root_fd);
 	if (s->writer_sock >= 0)
 		close(s->writer_sock);
+	if (s->settings_sock >= 0)
+		close(s->settings_sock);
 	if (s->output.writer_sock >= 0)
 		close(s->output.writer_sock);
 	cgroup_done(&s->cgroup);
@@ -788,6 +803,7 @@ int session_run(const struct options *options, void (*say)(const char *text),
 		.root_fd = -1,
 		.cgroup = {.fd = -1},
 		.writer_sock = -1,
+		.settings_sock = -1,
 		.output = {.writer_sock = -1},
 		.env = process_copy_environment(),
 	};
@@ -821,7 +837,8 @@ int session_run(const struct options *options, void (*say)(const char *text),
 		r = start_thread(&s, err);
 	if (r == 0)
 		s.status = run_on_main_thread(&s, err);
-	close_bundle(&s, err);
+	if (bundle_close(s.bundle, err->code != 0, err) < 0 && s.status == 0)
+		s.status = 1;
 	close_output(&s, err);
 	end_session(&s, err);
 	return s.status;

@@ -268,6 +268,60 @@ char *settings_merge(const char *text, const char *lines)
 	return NULL;
 }
 
+char *settings_merge_checked(const struct options *start, const char *text, const char *lines)
+{
+	AUTO_FREE char *copy = strdup(lines);
+	struct err err = {0};
+	struct options o;
+	bool is_known;
+
+	if (!copy)
+		return NULL;
+	options_init(&o);
+	settings_apply(copy, "settings", &o, &err);
+	is_known = !o.debuginfod ||
+		   (start->debuginfod && strcmp(start->debuginfod, o.debuginfod) == 0);
+	return err.code == 0 && is_known ? settings_merge(text, lines) : NULL;
+}
+
+/* Nobody but root can put anything in the place of what is in there. */
+static bool is_roots(int folder)
+{
+	struct stat st;
+
+	return fstat(folder, &st) == 0 && st.st_uid == 0 &&
+	       (!(st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_mode & S_ISVTX);
+}
+
+int settings_open_folder(const char *path, const char **ret_rest)
+{
+	AUTO_CLOSE int at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *slash;
+
+	if (at < 0)
+		return -errno;
+	for (path++; (slash = strchr(path, '/')) != NULL; path = slash + 1) {
+		AUTO_FREE char *name = strndup(path, (size_t)(slash - path));
+		int next;
+
+		if (!name)
+			return -ENOMEM;
+		if (!*name)
+			continue;
+		next = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0 && errno == ENOENT)
+			break;
+		if (next < 0)
+			return -errno;
+		close(at);
+		at = next;
+		if (!is_roots(at))
+			return -EPERM;
+	}
+	*ret_rest = path;
+	return steal_fd(&at);
+}
+
 /* The folders that PATH is in, as far as they are not there. */
 static int make_folders(const char *path)
 {
@@ -332,6 +386,9 @@ int settings_write(const char *path, const char *lines, struct err *err)
 				strerror(-r));
 	}
 	if (r == -EACCES)
-		err_hint(err, "stacktop is not root any more: write it by hand");
+		err_hint(
+			err,
+			"stacktop is not root any more, and only writes to folders that are root's alone: "
+			"write it by hand");
 	return r;
 }

@@ -42,4 +42,16 @@ char *settings_merge(const char *text, const char *lines);
  */
 int settings_write(const char *path, const char *lines, struct err *err);
 
+/*
+ * The folder that PATH, root's, is in, or as much of it as there is, open; *RET_REST is the rest of PATH. -errno, -EPERM:
+ * one of these folders is not root's alone, so that others could have made it lead elsewhere.
+ */
+int settings_open_folder(const char *path, const char **ret_rest);
+
+/*
+ * As settings_merge() for LINES of whoever, after START, the options of this run: NULL as well if one of them is no setting, or names
+ * servers that START does not.
+ */
+char *settings_merge_checked(const struct options *start, const char *text, const char *lines);
+
 #endif

@@ -319,7 +319,7 @@ static int be_writer(void)
 {
 	int dir = open(their_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (dir < 0 || writer_confine(dir) < 0)
+	if (dir < 0 || writer_confine(dir, false) < 0)
 		return INSIDE_FAILED;
 	/* No file is reached but in its folder, and there only a new one. */
 	REFUSED(try_open(victim_path, O_RDONLY));

@@ -268,6 +268,146 @@ static void output_is_removed_on_request(void **state)
 	close(memfd);
 }
 
+static void make_part(const char *name, struct writer_output *ret)
+{
+	static const char *const files[] = {"one", "two", "never made"};
+	int fd;
+
+	assert_int_equal(mkdirat(dir, name, 0700), 0);
+	*ret = (struct writer_output){
+		.fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		.name = name,
+		.whole_name = "whole",
+		.files = files,
+		.nr_files = ARRAY_SIZE(files),
+	};
+	for (size_t i = 0; i < 2; i++) {
+		fd = openat(ret->fd, files[i], O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+		assert_true(fd >= 0);
+		close(fd);
+	}
+}
+
+/* The answer to a request that the folder OUTPUT is named, or removed. */
+static int end_part(const struct writer_output *output, bool is_whole)
+{
+	int saved = writer, r;
+
+	start_writer(output);
+	r = is_whole ? writer_ask_whole(writer) : writer_ask(writer, "", -1);
+	assert_int_equal(r, 0);
+	r = writer_answer(writer, PATIENCE_MS);
+	close(writer);
+	close(output->fd);
+	writer = saved;
+	return r;
+}
+
+static void folder_is_named_or_removed_on_request(void **state)
+{
+	struct writer_output output;
+
+	(void)state;
+	make_part("part", &output);
+	assert_int_equal(end_part(&output, false), 0);
+	assert_int_equal(count_files(), 0);
+	make_part("part", &output);
+	assert_int_equal(end_part(&output, true), 0);
+	assert_int_equal(faccessat(dir, "whole/two", F_OK, 0), 0);
+	assert_int_equal(count_files(), 1);
+	/* never over anything, an empty folder neither */
+	unlinkat(dir, "whole/one", 0);
+	unlinkat(dir, "whole/two", 0);
+	make_part("part", &output);
+	assert_int_equal(end_part(&output, true), -EEXIST);
+	assert_int_equal(faccessat(dir, "part/two", F_OK, 0), 0);
+	assert_int_equal(unlinkat(dir, "whole", AT_REMOVEDIR), 0);
+	/* what has come in its place is another's */
+	output.fd = openat(dir, "part", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(renameat(dir, "part", dir, "moved"), 0);
+	assert_int_equal(mkdirat(dir, "part", 0700), 0);
+	output.fd = fcntl(output.fd, F_DUPFD_CLOEXEC, 0);
+	assert_int_equal(end_part(&output, true), -ENOENT);
+	assert_int_equal(unlinkat(dir, "part", AT_REMOVEDIR), 0);
+	unlinkat(dir, "moved/one", 0);
+	unlinkat(dir, "moved/two", 0);
+	assert_int_equal(unlinkat(dir, "moved", AT_REMOVEDIR), 0);
+}
+
+static char *merge_lines(const void *context, const char *text, const char *lines)
+{
+	char *ret;
+
+	if (strcmp(lines, context) == 0)
+		return NULL;
+	return asprintf(&ret, "%s%s", text, lines) < 0 ? NULL : ret;
+}
+
+static int save_settings(const char *lines)
+{
+	int memfd = memfd_sealed("settings", lines, strlen(lines)), r;
+
+	r = save("", memfd);
+	close(memfd);
+	return r;
+}
+
+static void check_settings(const char *path, const char *expected)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	char *text;
+	size_t len;
+
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_mode, S_IFREG | 0600);
+	assert_int_equal(read_all(fd, 1000, &text, &len), 0);
+	assert_string_equal(text, expected);
+	free(text);
+	close(fd);
+}
+
+static void settings_are_replaced_or_stay(void **state)
+{
+	static const struct settings_file file = {
+		.path = "a/b/config", .bytes_max = 100, .merge = merge_lines, .context = "evil\n"};
+	static char large[102];
+	int memfd = memfd_sealed("report", "x\n", 2), saved = writer;
+
+	(void)state;
+	assert_int_equal(writer_start_settings(dir, &file, &writer), 0);
+	assert_int_equal(save_settings("one\n"), 0);
+	check_settings("a/b/config", "one\n");
+	assert_int_equal(save_settings("two\n"), 0);
+	check_settings("a/b/config", "one\ntwo\n");
+	assert_int_equal(save_settings("evil\n"), -EINVAL);
+	memset(large, 'x', sizeof(large) - 1);
+	assert_int_equal(save_settings(large), -EFBIG);
+	large[98] = '\0'; /* with what is there it is too long */
+	assert_int_equal(save_settings(large), -EINVAL);
+	assert_int_equal(save("stacktop-x.txt", memfd), -EINVAL); /* it makes nothing else */
+	check_settings("a/b/config", "one\ntwo\n");
+	assert_int_equal(renameat(dir, "a/b/config", dir, "other"), 0);
+	assert_int_equal(symlinkat("../../other", dir, "a/b/config"), 0);
+	assert_int_equal(save_settings("three\n"), -ELOOP);
+	check_settings("other", "one\ntwo\n");
+	assert_int_equal(unlinkat(dir, "a/b/config", 0), 0);
+	assert_int_equal(mkfifoat(dir, "a/b/config", 0600), 0);
+	assert_int_equal(save_settings("three\n"), -EPERM);
+	assert_int_equal(unlinkat(dir, "a/b/config", 0), 0);
+	assert_int_equal(unlinkat(dir, "a/b", AT_REMOVEDIR), 0);
+	assert_int_equal(symlinkat("..", dir, "a/b"), 0); /* nor is a folder's link */
+	assert_true(save_settings("three\n") < 0);
+	unlinkat(dir, "a/b", 0);
+	unlinkat(dir, "a", AT_REMOVEDIR);
+	unlinkat(dir, "other", 0);
+	assert_int_equal(count_files(), 0);
+	close(memfd);
+	close(writer);
+	writer = saved;
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -295,6 +435,8 @@ static int run(void)
 		cmocka_unit_test(no_half_file_stays),
 		cmocka_unit_test(full_disk_is_told),
 		cmocka_unit_test(writer_is_a_process_without_privileges),
+		cmocka_unit_test(folder_is_named_or_removed_on_request),
+		cmocka_unit_test(settings_are_replaced_or_stay),
 		cmocka_unit_test(what_is_stopped_is_removed),
 		cmocka_unit_test(output_is_removed_on_request),
 	};

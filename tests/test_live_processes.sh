@@ -72,7 +72,7 @@ check_broker()
 	done
 }
 
-# The report writer is root, and has the one folder: no other file, and no capability.
+# check_writer PID FOLDER: what writes for root is root, and has the one folder: no other file, and no capability.
 check_writer()
 {
 	local set fd
@@ -82,10 +82,10 @@ check_writer()
 	for set in CapInh CapPrm CapEff CapBnd CapAmb; do
 		is "$1" $set 0000000000000000
 	done
-	[ "$(readlink "/proc/$1/root")" = "$term_dir" ] || fail "$who: writer sees $(readlink "/proc/$1/root")"
+	[ "$(readlink "/proc/$1/root")" = "$2" ] || fail "$who: writer sees $(readlink "/proc/$1/root")"
 	for fd in "/proc/$1/fd"/*; do
 		case $(readlink "$fd") in
-		/dev/null | socket:* | "$term_dir") ;;
+		/dev/null | socket:* | "$2") ;;
 		*) [ "${fd##*/}" = 2 ] || fail "$who: writer holds $(readlink "$fd")" ;;
 		esac
 	done
@@ -143,8 +143,10 @@ check_family()
 		[ -z "$has_filter" ] || is "$guard" Seccomp 2
 		check_closed_to "$2" "$3" "$guard"
 		if [[ $who == @(root|'root with a user of ours'),* ]]; then
-			check_writer "$(member "$main" stacktop-writer)"
-		elif member "$main" stacktop-writer >/dev/null; then
+			check_writer "$(member "$main" stacktop-writer)" "$term_dir"
+			# $XDG_CONFIG_HOME is in there, and not made yet
+			check_writer "$(member "$main" stacktop-config)" "$tmp"
+		elif member "$main" stacktop-writer >/dev/null || member "$main" stacktop-config >/dev/null; then
 			fail "$who: there is a writer"
 		fi
 	fi
@@ -226,11 +228,11 @@ if command -v unshare >/dev/null && unshare -m true 2>/dev/null; then
 	pass "$who"
 fi
 
-# Main, broker, loader, two guards and writer: beside a loader that is being replaced there are fewer.
-are_six()
+# Main, broker, loader, two guards and two writers: beside a loader that is being replaced there are fewer.
+are_seven()
 {
 	pids=$(family "$term_pid")
-	[ "$(echo $pids | wc -w)" = 6 ]
+	[ "$(echo $pids | wc -w)" = 7 ]
 }
 
 # ends WHAT STATUS COMMAND...: the command makes stacktop on a screen end with it
@@ -240,7 +242,7 @@ ends()
 	shift 2
 	term_start 80x24 env -u SUDO_UID "$STACKTOP" -d 0.5
 	wait_for 10 member "$term_pid" stacktop-loader >/dev/null || fail "$what: no loader"
-	wait_for 20 are_six || fail "$what: not six processes: $pids"
+	wait_for 20 are_seven || fail "$what: not seven processes: $pids"
 	"$@"
 	term_end "$what" "$status"
 	wait_for 20 all_gone $pids || fail "$what: left running: $(ps -o pid,comm -p "$(echo $pids | tr ' ' ,)")"

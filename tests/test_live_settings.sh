@@ -63,4 +63,46 @@ leave
 "${as[@]}" -b -n 1 -d 0.5 --limit=3 >"$tmp/out" 2>"$tmp/err"
 check 'batch mode does not know it' grep -q ' Functions of ' "$tmp/out"
 [ "$failed" = 0 ] || { cat "$file" "$tmp/err"; head -5 "$tmp/out"; }
+
+# Root itself is another user by then: a process that is root's still writes that one file, where all folders are root's alone.
+if [ "$(id -u)" = 0 ]; then
+	mkdir -m 700 "$tmp/root"
+	file=$tmp/root/.config/stacktop/config
+	as=(env -u SUDO_UID -u SUDO_GID "HOME=$tmp/root" XDG_CONFIG_HOME= "$STACKTOP" -p "$last_pid")
+	term_begin 100x30 "${as[@]}"
+	see 'total% function'
+	[ -e "$tmp/root/.config" ] && fail 'a folder was made before the key'
+	key 3
+	see 'what it calls'
+	key O
+	see "written: $file"
+	check 'root: the file is root'"'"'s alone' [ "$(stat -c '%u %a %F' "$file")" = '0 600 regular file' ]
+	check 'root: and nothing is beside it' [ "$(find "$tmp/root" -type f)" = "$file" ]
+	echo '# mine' >>"$file" # meanwhile
+	key 2
+	see 'its callers'
+	key O
+	see_not 'written: '
+	see 'written: '
+	leave
+	check 'root: what stands there stays' sh -c "grep -qx '# mine' '$file' && grep -qx 'view = callers' '$file' &&
+		! grep -q 'view = tree' '$file'"
+	term_begin 100x30 "${as[@]}"
+	see 'its callers' && pass 'root: the next start begins with it'
+	mv "$file" "$tmp/root/elsewhere"
+	ln -s "$tmp/root/elsewhere" "$file"
+	before=$(cat "$tmp/root/elsewhere")
+	key O
+	see 'cannot write .*/config'
+	check 'root: a link is not followed' [ "$before" = "$(cat "$tmp/root/elsewhere")" ]
+	leave
+	rm "$file"
+	chmod 777 "$tmp/root/.config"
+	term_begin 100x30 "${as[@]}"
+	see 'total% function'
+	key O
+	see 'only writes to folders that are root'
+	leave
+	check 'root: folders of others are left alone' [ ! -e "$file" ]
+fi
 finish

@@ -39,4 +39,32 @@ ln -s there "$tmp/link"
 "$STACKTOP" --bundle="$tmp/x" -n 2 >"$tmp/out" 2>"$tmp/said"
 check "several pictures are refused" test $? -eq 2
 [ -e "$tmp/x" ] && fail "a folder is left"
+[ "$(find "$tmp" -name '*.part-*' | wc -l)" = 0 ] || fail "a folder under another name is left"
+
+# cut WHO FOLDER SAYING [NAME=VALUE...]: what finds no room is not there, under no name, and the status tells
+cut()
+{
+	env "${@:4}" "$STACKTOP" -d 0.5 --bundle="$2/half" -F 499 -- timeout 2 sh -c 'while :; do :; done' >"$tmp/out" 2>"$tmp/said"
+	check "$1: a bundle without room fails" test $? -eq 1
+	check "$1: it says so" grep -q "$3; nothing written" "$tmp/said"
+	[ -z "$(ls -A "$2")" ] || fail "$1: left: $(ls -A "$2")"
+}
+mkdir "$tmp/limited"
+(
+	ulimit -f 8 && cut 'a limit of the size of files' "$tmp/limited" 'File too large'
+	exit "$failed"
+) || failed=1
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64k,mode=777 none "$tmp/limited" 2>"$tmp/said"; then
+	trap 'umount -l "$tmp/limited"; rm -rf "$tmp"' EXIT
+	cut 'a full disk, root' "$tmp/limited" 'No space left on device' -u SUDO_UID -u SUDO_GID
+	cut 'a full disk, sudo' "$tmp/limited" 'No space left on device' SUDO_UID=65534 SUDO_GID=65534
+	mount -o remount,size=8m "$tmp/limited"
+	env -u SUDO_UID -u SUDO_GID "$STACKTOP" -d 30 --bundle="$tmp/limited/whole/" -- timeout 1 sh -c 'while :; do :; done' \
+		>"$tmp/out" 2>"$tmp/said"
+	check 'with room it is there' test -s "$tmp/limited/whole/README"
+	check "and root's" [ "$(stat -c '%u %a' "$tmp/limited/whole")" = '0 700' ]
+	[ "$(ls -A "$tmp/limited")" = whole ] || fail "beside it: $(ls -A "$tmp/limited")"
+else
+	echo 'not tested: a full disk'
+fi
 finish

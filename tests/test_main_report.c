@@ -65,7 +65,7 @@ static int wait_for(struct report_writer *writer, struct err *err)
 
 static void what_is_made_is_written(void **state)
 {
-	struct report_writer *writer = report_writer_new(-1, NULL);
+	struct report_writer *writer = report_writer_new(-1, NULL, -1);
 	struct work work = {.nr_lines = 100000};
 	struct err err = {0};
 	char *text = NULL;
@@ -93,7 +93,7 @@ static void what_is_made_is_written(void **state)
 
 static void what_is_stopped_while_it_is_made_is_nowhere(void **state)
 {
-	struct report_writer *writer = report_writer_new(-1, NULL);
+	struct report_writer *writer = report_writer_new(-1, NULL, -1);
 	struct work work = {0};
 	struct err err = {0};
 	uint64_t total = 1, until_ns = now_ns() + PATIENCE_NS;

@@ -124,6 +124,37 @@ static void check_content(const char *expected)
 	assert_string_equal(got, expected);
 }
 
+static void check_checked(const struct options *start, const char *lines, const char *expected)
+{
+	char *got = settings_merge_checked(start, "# mine\n", lines);
+
+	if (expected)
+		assert_string_equal(got, expected);
+	else
+		assert_null(got);
+	free(got);
+}
+
+/* Who asks for root's may have been taken over by what it reads. */
+static void lines_of_whoever_are_settings_or_refused(void **state)
+{
+	struct options start;
+
+	(void)state;
+	options_init(&start);
+	check_checked(&start, "view = tree\n", "# mine\nview = tree\n");
+	check_checked(&start, "view = tree\nalias ls=rm\n", NULL);
+	check_checked(&start, "view = tree\noutput = /etc/passwd\n", NULL);
+	check_checked(&start, "debuginfod = ask\n", "# mine\ndebuginfod = ask\n");
+#ifdef HAVE_DEBUGINFOD
+	check_checked(&start, "debuginfod = http://other/\n", NULL);
+	start.debuginfod = "http://known/";
+	check_checked(&start, "debuginfod = http://known/\n",
+		      "# mine\ndebuginfod = http://known/\n");
+	check_checked(&start, "debuginfod = http://other/\n", NULL);
+#endif
+}
+
 static void a_file_is_made_and_replaced(void **state)
 {
 	struct err err = {0};
@@ -210,6 +241,7 @@ int main(void)
 		cmocka_unit_test(the_last_line_counts),
 		cmocka_unit_test(wrong_lines_are_named_and_left_out),
 		cmocka_unit_test(what_is_not_written_stays),
+		cmocka_unit_test(lines_of_whoever_are_settings_or_refused),
 		cmocka_unit_test(a_file_is_made_and_replaced),
 		cmocka_unit_test(what_is_no_settings_file_is_left_alone),
 	};

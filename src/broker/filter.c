@@ -215,20 +215,37 @@ static int filter_fill(scmp_filter_ctx ctx, bool has_openat2)
 }
 
 static const int allowed_writer[] = {
-	SCMP_SYS(recvmsg),	   SCMP_SYS(sendmsg),	 SCMP_SYS(close),
-	SCMP_SYS(fstat),	   SCMP_SYS(newfstatat), SCMP_SYS(pread64),
-	SCMP_SYS(write),	   SCMP_SYS(lseek),	 SCMP_SYS(fsync),
-	SCMP_SYS(unlinkat),	   SCMP_SYS(brk),	 SCMP_SYS(munmap),
-	SCMP_SYS(mremap),	   SCMP_SYS(madvise),	 SCMP_SYS(futex),
-	SCMP_SYS(getrandom),	   SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(restart_syscall),
+	SCMP_SYS(recvmsg),    SCMP_SYS(sendmsg),      SCMP_SYS(close),
+	SCMP_SYS(fstat),      SCMP_SYS(newfstatat),   SCMP_SYS(pread64),
+	SCMP_SYS(write),      SCMP_SYS(lseek),	      SCMP_SYS(fsync),
+	SCMP_SYS(unlinkat),   SCMP_SYS(renameat),     SCMP_SYS(renameat2),
+	SCMP_SYS(brk),	      SCMP_SYS(munmap),	      SCMP_SYS(mremap),
+	SCMP_SYS(madvise),    SCMP_SYS(futex),	      SCMP_SYS(getrandom),
+	SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
 };
 
-static int fill_writer(scmp_filter_ctx ctx, bool unused)
+static int allow_flags(scmp_filter_ctx ctx, unsigned int flags)
 {
-	int r = 0;
+	return ALLOW(ctx, SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, ARG_INT, flags));
+}
 
-	(void)unused;
+static int allow_settings(scmp_filter_ctx ctx)
+{
+	int r = ALLOW(ctx, SCMP_SYS(mkdirat), 0);
+
+	if (r == 0)
+		r = ALLOW(ctx, SCMP_SYS(read), 0);
+	if (r == 0)
+		r = ALLOW(ctx, SCMP_SYS(geteuid), 0);
+	if (r == 0)
+		r = allow_flags(ctx, SETTINGS_FOLDER_FLAGS);
+	return r < 0 ? r : allow_flags(ctx, SETTINGS_READ_FLAGS);
+}
+
+static int fill_writer(scmp_filter_ctx ctx, bool has_settings)
+{
+	int r = has_settings ? allow_settings(ctx) : 0;
+
 	for (size_t i = 0; i < ARRAY_SIZE(allowed_writer) && r == 0; i++)
 		r = ALLOW(ctx, allowed_writer[i], 0);
 	if (r == 0)
@@ -246,9 +263,9 @@ int filter_enter(bool has_openat2)
 	return confine_enter(SCMP_ACT_ERRNO(EPERM), filter_fill, has_openat2);
 }
 
-int filter_enter_writer(void)
+int filter_enter_writer(bool has_settings)
 {
-	return confine_enter(SCMP_ACT_ERRNO(EPERM), fill_writer, false);
+	return confine_enter(SCMP_ACT_ERRNO(EPERM), fill_writer, has_settings);
 }
 
 #else
@@ -259,8 +276,9 @@ int filter_enter(bool has_openat2)
 	return 0;
 }
 
-int filter_enter_writer(void)
+int filter_enter_writer(bool has_settings)
 {
+	(void)has_settings;
 	return 0;
 }
 

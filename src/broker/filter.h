@@ -19,7 +19,14 @@ int filter_enter(bool has_openat2);
 #define WRITER_OPEN_FLAGS (O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC)
 #define WRITER_MODE	  0600
 
-/* The same for the report writer: messages, one kind of new file, its content, and its removal. */
-int filter_enter_writer(void);
+/* How the writer of settings opens a folder, and the file that is there. */
+#define SETTINGS_FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define SETTINGS_READ_FLAGS   (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC)
+
+/*
+ * The same for the report writer: messages, one kind of new file, its content, its removal and its name. HAS_SETTINGS:
+ * files are read and folders made as well.
+ */
+int filter_enter_writer(bool has_settings);
 
 #endif

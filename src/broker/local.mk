@@ -10,6 +10,7 @@ libbroker_a_SOURCES = \
 	src/broker/jit_files.c src/broker/jit_files.h \
 	src/broker/code_memory.c src/broker/code_memory.h \
 	src/broker/pool.c src/broker/pool.h \
+	src/broker/settings_file.c src/broker/settings_file.h \
 	src/broker/proc_dir.c src/broker/proc_dir.h \
 	src/broker/stack_memory.c src/broker/stack_memory.h \
 	src/broker/stack_readers.c src/broker/stack_readers.h \

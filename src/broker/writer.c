@@ -55,14 +55,44 @@ bool writer_is_name(const char *name)
 	return false;
 }
 
-/* Remove NAME if it is still the file that FD is. */
-static void remove_half(int dir, const char *name, int fd)
+/* NAME is still the file that FD is. */
+static bool is_there(int dir, const char *name, int fd)
 {
 	struct stat ours, there;
 
-	if (fstat(fd, &ours) == 0 && fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
-		unlinkat(dir, name, 0);
+	return fstat(fd, &ours) == 0 && fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+void writer_remove(int dir, const struct writer_output *output)
+{
+	if (!is_there(dir, output->name, output->fd))
+		return;
+	for (size_t i = 0; i < output->nr_files; i++)
+		unlinkat(output->fd, output->files[i], 0);
+	unlinkat(dir, output->name, output->whole_name ? AT_REMOVEDIR : 0);
+}
+
+int writer_finish(int dir, const struct writer_output *output)
+{
+	const char *name = output->name, *whole = output->whole_name;
+	struct stat there;
+
+	if (!whole)
+		return -EINVAL;
+	if (!is_there(dir, name, output->fd))
+		return -ENOENT;
+	/* File systems that cannot sync say EINVAL, which is no loss. */
+	if (fsync(output->fd) < 0 && errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (renameat2(dir, name, dir, whole, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	/* Not every file system knows that flag. */
+	if (fstatat(dir, whole, &there, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(dir, name, dir, whole) < 0 ? -errno : 0;
 }
 
 /* Nothing is asked of us while a file is written but to stop. */
@@ -116,30 +146,42 @@ static int save_file(int dir, const char *name, int memfd, int sock)
 		return -errno;
 	r = copy(memfd, fd, sock);
 	if (r < 0)
-		remove_half(dir, name, fd);
+		writer_remove(dir, &(struct writer_output){.fd = fd, .name = name});
 	close(fd); /* all is on the disk */
 	return r;
 }
 
+/* What a process is for. */
+struct service {
+	int dir, sock;
+	struct writer_output output;	      /* fd -1: reports */
+	const struct settings_file *settings; /* NULL: one of these two */
+};
+
 /* The status for a request that came with MEMFD or, -1, without one. */
-static int answer(int dir, const struct writer_output *output, const char *name, int memfd,
-		  int sock)
+static int answer(const struct service *s, const struct writer_request *request, int memfd)
 {
-	if (output->fd < 0)
-		return memfd < 0 ? -EINVAL : save_file(dir, name, memfd, sock);
+	if (s->settings)
+		return memfd < 0 || request->name[0]
+			       ? -EINVAL
+			       : settings_file_replace(s->dir, s->settings, memfd);
+	if (s->output.fd < 0)
+		return memfd < 0 ? -EINVAL : save_file(s->dir, request->name, memfd, s->sock);
 	if (memfd >= 0)
 		return -EINVAL;
-	remove_half(dir, output->name, output->fd);
+	if (request->is_whole)
+		return writer_finish(s->dir, &s->output);
+	writer_remove(s->dir, &s->output);
 	return 0;
 }
 
-static int serve(int dir, const struct writer_output *output, int sock)
+static int serve(const struct service *s)
 {
 	for (;;) {
 		struct writer_request request;
 		struct writer_reply reply;
 		AUTO_CLOSE int memfd = -1;
-		ssize_t n = msg_recv(sock, &request, sizeof(request), &memfd, 0);
+		ssize_t n = msg_recv(s->sock, &request, sizeof(request), &memfd, 0);
 
 		if (n == -EMSGSIZE) /* no room for the descriptor: RLIMIT_NOFILE */
 			reply.status = -EMFILE;
@@ -148,8 +190,8 @@ static int serve(int dir, const struct writer_output *output, int sock)
 		else if (request.stops)
 			continue; /* it came too late, and waits for no answer */
 		else
-			reply.status = answer(dir, output, request.name, memfd, sock);
-		if (msg_send(sock, &reply, sizeof(reply), -1, 0) < 0)
+			reply.status = answer(s, &request, memfd);
+		if (msg_send(s->sock, &reply, sizeof(reply), -1, 0) < 0)
 			return 0;
 	}
 }
@@ -165,44 +207,45 @@ static int enter_folder(int dir)
 	return fchdir(dir) < 0 || chroot(".") < 0 ? -errno : 0;
 }
 
-int writer_confine(int dir)
+int writer_confine(int dir, bool has_settings)
 {
 	int r = enter_folder(dir);
 
 	if (r == 0)
 		r = identity_drop(NULL);
-	return r < 0 ? r : filter_enter_writer();
+	return r < 0 ? r : filter_enter_writer(has_settings);
 }
 
-static int writer_main(int dir, const struct writer_output *output, int sock)
+static int writer_main(const struct service *s)
 {
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP};
-	const int keep[] = {dir, output->fd, sock};
+	const int keep[] = {s->dir, s->output.fd, s->sock};
 
 	setsid();
 	child_close_all_but(keep, ARRAY_SIZE(keep));
-	child_continue_at_end(sock);
+	child_continue_at_end(s->sock);
 	child_default_signals();
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
-	prctl(PR_SET_NAME, "stacktop-writer");
-	if (writer_confine(dir) < 0)
+	prctl(PR_SET_NAME, s->settings ? "stacktop-config" : "stacktop-writer");
+	if (writer_confine(s->dir, s->settings != NULL) < 0)
 		return STATUS_FAILED;
-	return serve(dir, output, sock);
+	return serve(s);
 }
 
 /* --- the client's side --- */
 
-int writer_start(int dir, const struct writer_output *output, int *ret_sock)
+static int start(struct service s, int *ret_sock)
 {
 	int socks[2];
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks) < 0)
 		return -errno;
+	s.sock = socks[1];
 	pid = fork();
 	if (pid == 0)
-		_exit(writer_main(dir, output, socks[1]));
+		_exit(writer_main(&s));
 	close(socks[1]);
 	if (pid < 0) {
 		close(socks[0]);
@@ -210,6 +253,17 @@ int writer_start(int dir, const struct writer_output *output, int *ret_sock)
 	}
 	*ret_sock = socks[0];
 	return 0;
+}
+
+int writer_start(int dir, const struct writer_output *output, int *ret_sock)
+{
+	return start((struct service){.dir = dir, .output = *output}, ret_sock);
+}
+
+int writer_start_settings(int dir, const struct settings_file *file, int *ret_sock)
+{
+	return start((struct service){.dir = dir, .output = {.fd = -1}, .settings = file},
+		     ret_sock);
 }
 
 int writer_ask(int sock, const char *name, int memfd)
@@ -221,6 +275,13 @@ int writer_ask(int sock, const char *name, int memfd)
 		return -ENAMETOOLONG;
 	memcpy(request.name, name, len);
 	return msg_send(sock, &request, sizeof(request), memfd, MSG_DONTWAIT);
+}
+
+int writer_ask_whole(int sock)
+{
+	const struct writer_request request = {.is_whole = true};
+
+	return msg_send(sock, &request, sizeof(request), -1, MSG_DONTWAIT);
 }
 
 void writer_stop(int sock)
