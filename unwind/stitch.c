@@ -39,9 +39,10 @@
 #define TRIES	   8	      /* stacks that are looked at, the newest first */
 #define SAME_MAX   16 /* frames in a row that have to be the same, if the copy holds twice as many */
 #define SAME_MIN   2
+#define INNER_MAX  8u /* frames that a whole stack may have more than one that stands for it */
 #define AGE_MAX_NS (2 * NS_PER_SEC)
 #define NEW_NS	   (100 * NS_PER_MSEC) /* a whole stack as old as this is replaced by the next */
-#define TEST_EVERY 4		       /* whole stacks of TEST_MIN frames and more */
+#define TEST_EVERY 16		       /* whole stacks of TEST_MIN frames and more */
 #define TEST_MIN   (4 * SAME_MIN)
 
 /* A whole stack, or (no frames) a sample that waits for a table to become one. */
@@ -190,6 +191,31 @@ static bool has_nearly_all(const struct unwind_frame *whole, uint32_t at,
 	uint32_t nr_outer = nr_cut - nr_cut / 8;
 
 	return at >= nr_outer && is_same(&whole[at - nr_outer], &cut[nr_cut - nr_outer]);
+}
+
+/* Are the frames of WHOLE from AT on those of FRAMES from CUT on? */
+static bool is_same_tail(const struct unwind_frame *whole, uint32_t nr_whole, uint32_t at,
+			 const struct unwind_frame *frames, uint32_t nr, uint32_t cut)
+{
+	if (nr_whole - at != nr - cut)
+		return false;
+	for (uint32_t i = cut; i < nr; i++)
+		if (!is_same(&whole[at + i - cut], &frames[i]))
+			return false;
+	return true;
+}
+
+/* Has the thread's newest whole stack, which is not old, all but the innermost frames of SAMPLE, a whole one as well? */
+static bool is_remembered(const struct stitch *stitch, const struct sample *sample)
+{
+	const struct whole *whole = whole_at(stitch, stitch->newest[sample->tid % THREADS]);
+	uint32_t nr = sample->result->nr_frames, nr_outer = nr - MIN(nr / 8, INNER_MAX);
+
+	if (!whole || !is_of(whole, sample) || whole->nr < nr_outer ||
+	    sample->time_ns >= whole->time_ns + NEW_NS)
+		return false;
+	return is_same_tail(&stitch->frames[whole->begin % FRAMES], whole->nr, whole->nr - nr_outer,
+			    sample->frames, nr, nr - nr_outer);
 }
 
 static uint64_t hash_frames(const struct unwind_frame *frames, uint32_t nr)
@@ -351,18 +377,6 @@ static void wait_for_first(struct stitch *stitch, const struct sample *sample)
 		*newest = first->before; /* it does not wait any longer */
 }
 
-/* Are the frames of WHOLE from AT on those of FRAMES from CUT on? */
-static bool is_same_tail(const struct unwind_frame *whole, uint32_t nr_whole, uint32_t at,
-			 const struct unwind_frame *frames, uint32_t nr, uint32_t cut)
-{
-	if (nr_whole - at != nr - cut)
-		return false;
-	for (uint32_t i = cut; i < nr; i++)
-		if (!is_same(&whole[at + i - cut], &frames[i]))
-			return false;
-	return true;
-}
-
 void stitch_test(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
 		 uint64_t apart_ns, const struct unwind_frame *frames,
 		 const struct unwind_result *result)
@@ -406,7 +420,7 @@ void stitch_stack(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_
 						   !tails_is_known(stitch->tails, process, tid)))
 		stitch_test(stitch, process, tid, time_ns, 0, frames, result);
 	if (result->end == STACK_END_ROOT || result->end == STACK_END_STITCHED) {
-		if (!sample.is_known)
+		if (!sample.is_known && !is_remembered(stitch, &sample))
 			remember(stitch, &sample, result->nr_frames);
 	} else {
 		wait_for_first(stitch, &sample);
