@@ -10,7 +10,7 @@
 #include <time.h>
 
 /*
- * What the sideband says is looked at before a round is due, every 10 ms at most, for where one record is
+ * What the sideband says is looked at before a round is due, 10 ms after the last look or round, for where one record is
  * there are more: a file that is new must be opened before its process ends, and makes an early round. A
  * compiler starts ever new processes of files that are known: these make none, and wake nobody in between.
  */
@@ -100,7 +100,7 @@ struct woken engine_wait(struct engine *engine, struct channel *channel, uint64_
 					     POLL_FDS_MAX - OWN_FDS - nr_samples);
 	}
 	do {
-		uint64_t look_ns = engine->looked_ns + LOOK_NS;
+		uint64_t look_ns = MAX(engine->looked_ns, engine->drained_ns) + LOOK_NS;
 		bool looks = nr_sideband == 0 || time_ns >= look_ns;
 		int nr_ready =
 			wait_for(engine, fds, OWN_FDS + nr_samples + (looks ? nr_sideband : 0),
