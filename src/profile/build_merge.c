@@ -153,12 +153,14 @@ int build_merge(const struct profile *p, struct builder *b)
 		return -ENOMEM;
 	b->map[0] = 0;
 	for (uint32_t node = 1; node < tree->nr; node++) {
-		uint32_t parent = b->map[tree_parent(tree, node)], func;
+		uint32_t ahead = MIN(node + AHEAD, tree->nr - 1), parent, func;
 
 		/* The frames of neighbours are far from each other. */
-		__builtin_prefetch(&frames[tree_frame(tree, MIN(node + AHEAD, tree->nr - 1))]);
+		if (b->map[ahead])
+			__builtin_prefetch(&frames[tree_frame(tree, ahead)]);
 		if (!b->map[node])
 			continue;
+		parent = b->map[tree_parent(tree, node)];
 		func = frames[tree_frame(tree, node)].func;
 		/* Code of which only the file is known: a chain of it says no more than one. */
 		if (parent && b->nodes[parent].func == func && p->frames.funcs[func].is_object)
