@@ -40,7 +40,8 @@ SCRIPT_TESTS += \
 	tests/test_live_when.sh \
 	tests/test_live_write.sh \
 	tests/test_live_butterfly.sh tests/test_live_zoom.sh \
-	tests/test_live_threads.sh
+	tests/test_live_threads.sh \
+	tests/test_live_users.sh
 
 ROOT_TESTS += tests/root_settings.sh tests/root_sudo.sh
 

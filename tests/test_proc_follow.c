@@ -93,10 +93,11 @@ static void containers_are_inherited_and_asked_for_again(void **state)
 	assert_string_equal(container_at(procs, 10, second), "");
 	assert_true(asks_for(procs, 10));
 	procs_cgroup_text(procs, 10, web, strlen(web));
-	assert_string_equal(container_at(procs, 10, 2 * second), "web.service");
+	assert_string_equal(container_at(procs, 10, 2 * second - 1000), "web.service");
 	assert_false(asks_for(procs, 10));
 	/* A child that ends soon is never asked for; one that lives on is, and its program too. */
 	do_fork(procs, 10, 20, 3 * second);
+	assert_true(asks_for(procs, 10)); /* what children have is to be right */
 	assert_string_equal(container_at(procs, 20, 3 * second + 1000), "web.service");
 	assert_false(asks_for(procs, 20));
 	assert_string_equal(container_at(procs, 20, 4 * second), "web.service");
@@ -118,6 +119,54 @@ static void containers_are_inherited_and_asked_for_again(void **state)
 	assert_string_equal(container_at(procs, 20, 90 * second), "db.service");
 	do_exit(procs, 20, 20, 91 * second);
 	assert_false(asks_for(procs, 20));
+}
+
+/* The user of PID, plus 1, as a sample at TIME_NS sees it. */
+static uint32_t user_at(struct procs *procs, pid_t pid, uint64_t time_ns)
+{
+	return procs_of_sample(procs, pid, time_ns)->user;
+}
+
+static void users_are_inherited_and_followed(void **state)
+{
+	const uint64_t second = 1000000000;
+	struct procs *procs = *state;
+	uint32_t nr_asked = 0;
+
+	have_shell(procs);
+	assert_int_equal(user_at(procs, 10, second), 0);
+	assert_true(asks_for(procs, 10));
+	procs_user(procs, 10, 0);
+	do_fork(procs, 10, 20, second + 1000);
+	assert_int_equal(user_at(procs, 20, second + 2000), 0 + 1);
+	/* It becomes somebody else, and so is all that it starts after it was asked for. */
+	do_exec(procs, 20, "make", second + 3000);
+	assert_int_equal(user_at(procs, 20, second + 4000), 0 + 1);
+	assert_false(asks_for(procs, 20));
+	do_fork(procs, 20, 21, 2 * second);
+	assert_true(asks_for(procs, 20)); /* without a sample of it */
+	procs_user(procs, 20, 1000);
+	do_fork(procs, 20, 22, 2 * second + 1000);
+	assert_false(asks_for(procs, 20));
+	assert_int_equal(user_at(procs, 22, 2 * second + 2000), 1000 + 1);
+	assert_int_equal(
+		procs_by_index(procs, procs_of_sample(procs, 10, second + 4000)->index)->user,
+		0 + 1);
+	/* Of the dead it stays, whatever is told later. */
+	do_exit(procs, 22, 22, 2 * second + 3000);
+	procs_user(procs, 22, 7);
+	assert_int_equal(user_at(procs, 20, 2 * second + 3000), 1000 + 1);
+	procs_user(procs, 4711, 7); /* nobody */
+	/* Who runs on is asked for with twice the age, at last each half minute. */
+	while (asks_for(procs, 10) || asks_for(procs, 20))
+		;
+	for (uint64_t at = 2 * second; at < 302 * second; at += second / 10) {
+		procs_of_sample(procs, 20, at);
+		nr_asked += asks_for(procs, 20);
+		if (at == 34 * second)
+			assert_in_range(nr_asked, 4, 6);
+	}
+	assert_in_range(nr_asked, 12, 15);
 }
 
 static void exec_without_samples_keeps_one_entry(void **state)
@@ -802,6 +851,7 @@ int main(void)
 		TEST(fork_and_exec_make_another_process),
 		TEST(exec_without_samples_keeps_one_entry),
 		TEST(containers_are_inherited_and_asked_for_again),
+		TEST(users_are_inherited_and_followed),
 		TEST(rename_keeps_the_process),
 		TEST(threads_share_and_outlive_the_leader),
 		TEST(threads_of_a_process_found_in_proc),

@@ -45,6 +45,8 @@ static struct snapshot *make_snapshot(void)
 		{.process = 3, .thread = 3, .node = 1, .weight = 35},
 	};
 	static const uint32_t containers[] = {1, 2, 2, 0};
+	static const uint32_t users[] = {33 + 1, 1000 + 1, 0, 0 + 1};
+	static const char *const user_names[] = {"www-data", "1000", "", "root"};
 	struct snapshot *s = snapshot_new(FUNCS, ARRAY_SIZE(nodes), FUNCS * 16);
 
 	assert_non_null(s);
@@ -69,10 +71,13 @@ static struct snapshot *make_snapshot(void)
 							.pid = 100 + (int32_t)i,
 							.comm = "server",
 							.container = containers[i],
+							.user = users[i],
 							.nr_user_stacks = 10 * i,
 							.nr_complete = 9 * i,
 							.first_thread = i,
 							.nr_threads = 1};
+		snprintf(s->processes[i].user_name, sizeof(s->processes[i].user_name), "%s",
+			 user_names[i]);
 		s->threads[i] = (struct snap_thread){.process = i, .tid = 100 + (int32_t)i};
 	}
 	/* The tree's weights, and those of its functions, as the profile makes them. */
@@ -152,11 +157,11 @@ static void copied_rows_stay_as_they_were(void **state)
 	snapshot_free(s);
 }
 
-/* Rows of the view of processes are CELLS: share, name, container and remark of each. */
-static void check_processes(const struct snapshot *s, size_t nr, const char *const cells[][4])
+/* Rows of the view of processes are CELLS: share, name, user, container and remark of each. */
+static void check_processes(const struct snapshot *s, size_t nr, const char *const cells[][5])
 {
-	static const enum view_column columns[] = {COLUMN_SELF, COLUMN_FUNCTION, COLUMN_CONTAINER,
-						   COLUMN_NOTE};
+	static const enum view_column columns[] = {COLUMN_SELF, COLUMN_FUNCTION, COLUMN_USER,
+						   COLUMN_CONTAINER, COLUMN_NOTE};
 	struct view view = {0};
 	char text[64];
 
@@ -175,11 +180,13 @@ static void check_processes(const struct snapshot *s, size_t nr, const char *con
 
 static void processes_have_their_samples(void **state)
 {
-	static const char *const all[][4] = {
-		{"35.00", "server 100", "web.service", "no user stacks"},
-		{"35.00", "server 103", "", "90.00% of 30 user stacks complete"},
-		{"20.00", "server 102", "docker:0123456789ab", "90.00% of 20 user stacks complete"},
-		{"10.00", "server 101", "docker:0123456789ab", "90.00% of 10 user stacks complete"},
+	static const char *const all[][5] = {
+		{"35.00", "server 100", "www-data", "web.service", "no user stacks"},
+		{"35.00", "server 103", "root", "", "90.00% of 30 user stacks complete"},
+		{"20.00", "server 102", "", "docker:0123456789ab",
+		 "90.00% of 20 user stacks complete"},
+		{"10.00", "server 101", "1000", "docker:0123456789ab",
+		 "90.00% of 10 user stacks complete"},
 	};
 	struct snapshot *s = make_snapshot();
 
@@ -191,7 +198,7 @@ static void processes_have_their_samples(void **state)
 /* All four have one name: the number tells them apart. */
 static void one_process_is_left(void **state)
 {
-	static const char *const left[][4] = {{"100.0", "server 102", "docker:0123456789ab",
+	static const char *const left[][5] = {{"100.0", "server 102", "", "docker:0123456789ab",
 					       "90.00% of 20 user stacks complete"}};
 	struct narrow narrow = {
 		.nr = 1,
@@ -354,12 +361,18 @@ static void the_column_leaves_names_their_room(void **state)
 		uint32_t set = view_columns_fit(VIEW_PROCESSES, s, 0, width);
 
 		assert_true(set >> COLUMN_CONTAINER & 1);
-		assert_int_equal(set >> COLUMN_NOTE & 1, width >= 93);
+		assert_true(set >> COLUMN_USER & 1);
+		assert_int_equal(set >> COLUMN_NOTE & 1, width >= 102);
 	}
 	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 30) >> COLUMN_CONTAINER & 1, 0);
 	/* Where none is known there is no column. */
 	s->nr_containers = 0;
 	assert_int_equal(view_columns_fit(VIEW_FUNCTIONS, s, 0, 0) >> COLUMN_CONTAINER & 1, 0);
+	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 80),
+			 1u << COLUMN_SELF | 1u << COLUMN_FUNCTION | 1u << COLUMN_USER |
+				 1u << COLUMN_NOTE);
+	s->recording.is_recording = true;
+	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 0) >> COLUMN_USER & 1, 0);
 	snapshot_free(s);
 }
 

@@ -82,7 +82,7 @@ enum broker_file_kind {
 	 * or one that ends
 	 */
 	BROKER_MAPS,
-	BROKER_CGROUP, /* /proc/PID/cgroup: a memory file with its text */
+	BROKER_CGROUP, /* /proc/PID/cgroup: a memory file with its text; and which user the process is */
 	/*
 	 * the NR_PIECES pieces of PID's memory at PIECES, as far as they are mapped executable: a
 	 * memory file of a mask of pages (uint32_t) for each, then all pieces
@@ -169,7 +169,9 @@ struct broker_file_reply {
 	/* of the opened file (MAPPED, DEBUG, DEBUGLINK, SOURCE, SPLIT, VMLINUX): its identity */
 	uint64_t dev, ino, bytes;
 	int64_t mtime_ns;
-	uint32_t uid; /* MAPPED: the process's user, or the file's owner when it is gone */
+	/* MAPPED: the process's user, or the file's owner when it is gone; CGROUP: its user, or this */
+#define BROKER_UID_UNKNOWN UINT32_MAX
+	uint32_t uid;
 };
 
 /*

@@ -170,8 +170,10 @@ static void work(void *context, const struct broker_file_request *request,
 	reply->bytes = (uint64_t)st.st_size;
 	reply->mtime_ns = (int64_t)st.st_mtim.tv_sec * (int64_t)NS_PER_SEC + st.st_mtim.tv_nsec;
 	reply->uid = st.st_uid;
-	if (request->kind == BROKER_MAPPED)
-		proc_uid(request->pid, &reply->uid);
+	if (request->kind == BROKER_CGROUP)
+		reply->uid = BROKER_UID_UNKNOWN;
+	if (request->kind == BROKER_MAPPED || request->kind == BROKER_CGROUP)
+		proc_uid(request->pid, request->start_time, &reply->uid);
 }
 
 /* --- events and their rings ------------------------------------------------------ */

@@ -120,9 +120,9 @@ int proc_dir_open(pid_t pid, uint64_t start_time)
 	return steal_fd(&dir);
 }
 
-void proc_uid(pid_t pid, uint32_t *ret_uid)
+void proc_uid(pid_t pid, uint64_t start_time, uint32_t *ret_uid)
 {
-	AUTO_CLOSE int dir = proc_dir_open(pid, 0);
+	AUTO_CLOSE int dir = proc_dir_open(pid, start_time);
 	struct stat st;
 
 	if (dir >= 0 && fstat(dir, &st) == 0)

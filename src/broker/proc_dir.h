@@ -26,8 +26,8 @@ bool proc_stat_parse(const char *text, size_t len, struct proc_stat *ret);
  * one check is enough.
  */
 int proc_dir_open(pid_t pid, uint64_t start_time);
-/* The user (effective) of process PID, into *RET_UID; left as it is when the process is gone. */
-void proc_uid(pid_t pid, uint32_t *ret_uid);
+/* The user (effective) of process PID that began at START_TIME (0: any), into *RET_UID; left as it is when that is gone. */
+void proc_uid(pid_t pid, uint64_t start_time, uint32_t *ret_uid);
 /* errno of a call on something in a process's directory; a process that ended is -ENOENT. */
 int proc_error(void);
 

@@ -119,8 +119,9 @@ static int new_parts(struct engine *engine, const struct engine_config *config)
 	engine->profile = profile_new(engine->mode->profile);
 	engine->backlog = backlog_new(BACKLOG_BYTES);
 	engine->faults = faults_new();
+	engine->users = users_new("/etc/passwd");
 	if (!engine->procs || !engine->profile || !engine->backlog || !engine->faults ||
-	    stacks_init(&engine->stacks, config->max_frames) < 0)
+	    !engine->users || stacks_init(&engine->stacks, config->max_frames) < 0)
 		return -ENOMEM;
 	engine->stacks.completes = !config->no_complete;
 	if (engine->recorded)
@@ -220,6 +221,7 @@ struct engine *engine_free(struct engine *engine)
 	backlog_free(engine->backlog);
 	faults_free(engine->faults);
 	rests_free(engine->rests);
+	users_free(engine->users);
 	stacks_done(&engine->stacks);
 	profile_free(engine->profile);
 	procs_free(engine->procs);

@@ -19,6 +19,7 @@
  *	rest.c            the rest of cut stacks, asked of the broker
  *	throttle.c        how CPU limits hold containers up (throttle.h)
  *	containers.c      the containers of a snapshot
+ *	users.c           names of users (users.h)
  *	annotate.c        a function by its instructions, where it is asked for
  *	snapshots.c       a snapshot's settings, health and cost
  *	commands.c        what the main thread asks for
@@ -46,6 +47,7 @@
 #include "src/engine/single_samples.h"
 #include "src/engine/throttle.h"
 #include "src/engine/user_chain.h"
+#include "src/engine/users.h"
 #include "src/perf/source.h"
 #include "src/proc/proc.h"
 #include "src/profile/profile.h"
@@ -192,6 +194,7 @@ struct engine {
 	struct copy_size copy_size;
 	struct user_chain user_chain;
 	struct throttles throttles;
+	struct users *users;
 	bool is_copy_auto;    /* copy_size finds it */
 	uint32_t asked_bytes; /* else the size that was given */
 	uint64_t asked_hz;    /* 0: a period */

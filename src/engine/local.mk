@@ -29,6 +29,7 @@ libengine_a_SOURCES = \
 	src/engine/targets.c \
 	src/engine/throttle.c src/engine/throttle.h \
 	src/engine/user_chain.c src/engine/user_chain.h \
+	src/engine/users.c src/engine/users.h \
 	src/engine/wait.c
 
 UNIT_TESTS += tests/test_engine_lbr
@@ -50,6 +51,11 @@ UNIT_TESTS += tests/test_engine_user_chain
 tests_test_engine_user_chain_SOURCES = tests/test_engine_user_chain.c
 tests_test_engine_user_chain_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_user_chain_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_engine_users
+tests_test_engine_users_SOURCES = tests/test_engine_users.c
+tests_test_engine_users_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_users_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_engine_throttle
 tests_test_engine_throttle_SOURCES = tests/test_engine_throttle.c

@@ -569,6 +569,7 @@ static void name_processes(const struct engine *engine, struct snapshot *s)
 
 		process->pid = known->pid;
 		snprintf(process->comm, sizeof(process->comm), "%s", known->comm);
+		users_fill(engine->users, known->user, s->time_ns, process);
 	}
 }
 

@@ -63,6 +63,8 @@ struct snap_process {
 	/* its samples in the window that have a user part; of those: that reached a root */
 	uint32_t nr_user_stacks, nr_complete;
 	uint32_t container; /* index into snapshot.containers, plus 1; 0: in none, or not known */
+	uint32_t user;	    /* its effective uid, plus 1; 0: not known, as in recordings */
+	char user_name[33]; /* the number where it has no name; "": not known */
 	uint32_t first_thread, nr_threads; /* in snapshot.threads */
 };
 

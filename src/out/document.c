@@ -677,6 +677,8 @@ static void put_process(struct json *json, const struct snapshot *s, const struc
 	json_u64(json, "pid", (uint64_t)process->pid);
 	json_u64(json, "self", row->self);
 	json_string(json, "container", snapshot_container(s, process));
+	json_string(json, "user", process->user_name);
+	json_u64_or_null(json, "uid", process->user > 0, process->user - 1);
 	json_u64(json, "user_stacks", process->nr_user_stacks);
 	json_u64(json, "complete", process->nr_complete);
 	json_open(json, "threads", '[');

@@ -240,6 +240,8 @@ static int put_sample(struct pprof *p, const struct snap_stack *stack)
 		add_label(p, "thread", thread->comm, 0);
 	if (process->container > 0 && process->container <= p->snapshot->nr_containers)
 		add_label(p, "container", p->snapshot->containers[process->container - 1].name, 0);
+	if (process->user_name[0])
+		add_label(p, "user", process->user_name, 0);
 	return put_inner(p, PROFILE_SAMPLE);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which process is in which container. Only those that samples name are asked for: of the many short
- * processes of a build none is, they have what their parent had. No record tells of a move, so that the
- * answer is asked for again now and then. Samples of a recording say the number of their control group, if
- * that was asked of perf.
+ * Which process is in which container and which user it is. Only those that samples name, and those that
+ * live on and start others, are asked for: of the many short processes of a build none is, they have what
+ * their parent had. No record tells of a move or of setuid(2), so that the answer is asked for again when the
+ * process is twice as old, at last now and then. Samples of a recording say the number of their control
+ * group, if that was asked of perf, and no user.
  */
 #include "config.h"
 
@@ -57,12 +58,14 @@ void procs_inherit_container(struct process_entry *entry, const struct process_e
 			     uint64_t time_ns)
 {
 	entry->process.container = from->process.container;
+	entry->process.user = from->process.user;
 	entry->cgroup_due_ns = time_ns + INHERITED_NS;
 }
 
 void procs_request_cgroup(struct procs *procs, struct process_entry *entry, uint64_t time_ns)
 {
 	struct containers *containers = &procs->containers;
+	uint64_t age_ns = INHERITED_NS;
 
 	if (procs->is_recorded || entry->process.pid <= 0 || entry->process.is_dead)
 		return;
@@ -70,7 +73,9 @@ void procs_request_cgroup(struct procs *procs, struct process_entry *entry, uint
 	if (vec_reserve(&containers->asked, &containers->cap_asked, containers->nr_asked + 1,
 			ASKED_MAX) < 0)
 		return;
-	entry->cgroup_due_ns = time_ns + AGAIN_NS;
+	if (time_ns > entry->known_ns)
+		age_ns = MAX(age_ns, time_ns - entry->known_ns);
+	entry->cgroup_due_ns = time_ns + MIN(age_ns, AGAIN_NS);
 	containers->asked[containers->nr_asked++] = entry->process.pid;
 }
 
@@ -102,6 +107,14 @@ void procs_cgroup_text(struct procs *procs, pid_t pid, const char *text, size_t 
 	entry->process.container = container_of_text(text, len, &container)
 					   ? number_of(&procs->containers, &container)
 					   : 0;
+}
+
+void procs_user(struct procs *procs, pid_t pid, uint32_t uid)
+{
+	struct process_entry *entry = processes_find(&procs->processes, pid);
+
+	if (entry && !entry->process.is_dead)
+		entry->process.user = uid + 1;
 }
 
 int procs_add_cgroup(struct procs *procs, uint64_t number, const char *path)

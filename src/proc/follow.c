@@ -242,8 +242,12 @@ static int apply_fork(struct procs *procs, const struct record *record)
 	procs_name(entry, comm, record->time_ns);
 	if (inherits)
 		inherit(entry, parent, record->time_ns);
-	if (parent)
+	if (parent) {
+		/* Its children have what it has: it may be one that no sample names, like make. */
+		if (record->time_ns >= parent->cgroup_due_ns)
+			procs_request_cgroup(procs, parent, record->time_ns);
 		procs_inherit_container(entry, parent, record->time_ns);
+	}
 	if (parent)
 		entry->process.is_kernel = parent->process.is_kernel && ppid > 0;
 	return 0;

@@ -79,6 +79,7 @@ struct process {
 	bool is_closed;		 /* nobody may look into it: files are asked for elsewhere */
 	bool has_unseen_threads; /* perhaps: it began before, and they were not read */
 	uint32_t container;	 /* procs_container(); 0: none, or not known yet */
+	uint32_t user;		 /* its effective uid, plus 1; 0: not known */
 	bool has_maps;		 /* read from /proc, inherited, or seen from its exec on */
 	struct space *space;	 /* see process_space */
 };
@@ -184,6 +185,8 @@ bool procs_next_maps_request(struct procs *procs, uint64_t time_ns, pid_t *ret_p
 bool procs_next_cgroup_request(struct procs *procs, pid_t *ret_pid, uint64_t *ret_start_time);
 /* Its text. */
 void procs_cgroup_text(struct procs *procs, pid_t pid, const char *text, size_t len);
+/* Its effective user, which the same request tells, and each scan. UID is below UINT32_MAX. */
+void procs_user(struct procs *procs, pid_t pid, uint32_t uid);
 /* A sample of PROCESS, of a recording, was taken in the control group NUMBER of its CGROUP records. */
 void procs_sampled_in(struct procs *procs, struct process *process, uint64_t number);
 /* Containers by number, from 1 on; NULL: there is none of this number. Processes of one name share it. */

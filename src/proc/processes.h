@@ -30,7 +30,7 @@ struct process_entry {
 	uint64_t interval_ns; /* to the next time */
 	uint64_t asked_loss;  /* the number of losses then */
 	uint64_t last_sample_ns;
-	uint64_t cgroup_due_ns; /* a sample from then on asks for its container */
+	uint64_t cgroup_due_ns; /* a sample from then on asks for its container and user */
 	uint64_t scanned_ns;	/* last seen in /proc */
 	uint64_t exit_ns;
 	uint64_t changes_since_ns,

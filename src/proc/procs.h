@@ -80,9 +80,12 @@ int procs_map(struct procs *procs, struct space **space, const struct mapping *m
 /* A mapping of the process is not followed: COUNTER says why. */
 void procs_skip_map(struct procs *procs, const struct process_entry *entry, uint64_t *counter);
 
-/* A sample of the process is there: queue it if its container is to be asked for. */
+/* A sample of the process is there, or it has started another: queue it if its container and user are to be asked for. */
 void procs_request_cgroup(struct procs *procs, struct process_entry *entry, uint64_t time_ns);
-/* ENTRY begins in the container of FROM; that is read again soon: who makes containers moves processes. */
+/*
+ * ENTRY begins in the container of FROM, as the same user; that is read again soon: who makes containers moves
+ * processes, and sudo becomes somebody else.
+ */
 void procs_inherit_container(struct process_entry *entry, const struct process_entry *from,
 			     uint64_t time_ns);
 /* A recording tells that the control group NUMBER is at PATH (raw). 0 or -ENOMEM. */

@@ -55,6 +55,8 @@ static void take_cgroup(struct resolver *s, const struct broker_file_reply *repl
 
 	if (reply->status == 0 && read_all(reply->fd, CGROUP_TEXT_MAX, &text, &len) == 0)
 		procs_cgroup_text(s->procs, (pid_t)reply->tag, text, len);
+	if (reply->status == 0 && reply->uid != BROKER_UID_UNKNOWN)
+		procs_user(s->procs, (pid_t)reply->tag, reply->uid);
 }
 
 static void take_threads(struct resolver *s, const struct broker_file_reply *reply)
@@ -106,8 +108,10 @@ static void take_scan(struct resolver *s, const struct broker_file_reply *reply)
 	if (reply->status < 0 || read_all(reply->fd, SCAN_BYTES_MAX, &data, &len) < 0)
 		return;
 	while (next_scanned(data, len, &at, &p))
-		if (!p.is_own)
+		if (!p.is_own) {
 			procs_seen(s->procs, p.pid, p.start_time, p.comm, p.is_kernel, asked_ns);
+			procs_user(s->procs, p.pid, p.uid);
+		}
 	procs_scanned(s->procs, asked_ns);
 	/* After another scan maps are asked for when a sample needs them. */
 	if (is_first) {

@@ -63,6 +63,7 @@ const struct view_column_spec view_columns[COLUMN_COUNT] = {
 			    .width = 7,
 			    .priority = 4,
 			    .right_aligned = true},
+	[COLUMN_USER] = {.title = "user", .width = 8, .priority = 5},
 	[COLUMN_CONTAINER] = {.name = "container",
 			      .title = "container",
 			      .width = 22,
@@ -156,9 +157,9 @@ uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, 
 		set &= ~(1u << COLUMN_CONTAINER);
 	if (!snapshot || !snapshot->baseline_wall_ns)
 		set &= ~(1u << COLUMN_CHANGE);
-	/* A recording is one picture. */
+	/* A recording is one picture, and tells nothing of users. */
 	if (!snapshot || snapshot->recording.is_recording)
-		set &= ~(1u << COLUMN_TREND);
+		set &= ~(1u << COLUMN_TREND | 1u << COLUMN_USER);
 	if (!snapshot || !snapshot->settings.is_inlined)
 		set &= ~(1u << COLUMN_LINE);
 	if (width <= 0)

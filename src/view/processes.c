@@ -163,6 +163,8 @@ void processes_cell(const struct view *view, const struct snapshot *s, const str
 		put_note(process->nr_user_stacks, process->nr_complete, out, size);
 	else if (column == COLUMN_THREADS && !thread)
 		snprintf(out, size, "%" PRIu32, count_threads(view->scratch, process));
+	else if (column == COLUMN_USER && !thread)
+		rows_text(process->user_name, out, size);
 	else if (column == COLUMN_CONTAINER && !thread)
 		rows_text(snapshot_container(s, process), out, size);
 }

@@ -186,6 +186,7 @@ enum view_column {
 	COLUMN_LINE, /* of a function where it is written, of a tree's row where in it; while inlining is shown */
 	COLUMN_PROCESSES,
 	COLUMN_THREADS, /* that have samples: of a function those with a stack through it */
+	COLUMN_USER,	/* of processes; recordings do not tell */
 	COLUMN_CONTAINER,
 	COLUMN_NOTE, /* and a remark, which takes what the name leaves */
 	COLUMN_COUNT
