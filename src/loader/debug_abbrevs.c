@@ -251,6 +251,8 @@ static int abbrev_read(struct reader *r, const struct debug_shape *shape, uint64
 	error = attrs_read(r, a, &abbrev, is_wanted);
 	if (error < 0 || !is_wanted)
 		return error;
+	if (tag < 64 && (abbrev.has_code || tag != DW_TAG_subprogram))
+		abbrev.tag_bit = 1ull << tag;
 	error = vec_reserve(&a->all, &a->cap, a->nr + 1, ABBREVS_MAX);
 	if (error == 0)
 		error = skips_make(a, &abbrev, shape);
@@ -264,6 +266,41 @@ static int by_code(const void *a, const void *b)
 	const struct debug_abbrev *x = a, *y = b;
 
 	return x->code < y->code ? -1 : x->code > y->code;
+}
+
+/* The entries like ABBREV, whose steps are all there. */
+static struct debug_easy easy_of(const struct debug_abbrevs *a, const struct debug_abbrev *abbrev)
+{
+	const struct debug_skip *skip = &a->skips[abbrev->first_skip];
+	bool is_fixed = skip->then == THEN_END;
+	uint32_t after = is_fixed ? 0 : skip[1].bytes;
+	struct debug_easy easy = {.levels = abbrev->has_children};
+
+	if (skip->bytes + 2u + after > DEBUG_EASY_BYTES || (!is_fixed && skip[1].then != THEN_END))
+		return easy;
+	easy.before_bytes = (uint8_t)skip->bytes;
+	easy.after_bytes = (uint8_t)after;
+	if (is_fixed)
+		easy.kind = DEBUG_EASY_FIXED;
+	else if (skip->then == THEN_LEB)
+		easy.kind = DEBUG_EASY_LEB;
+	else if (skip->then == THEN_BLOCK_LEB)
+		easy.kind = DEBUG_EASY_BLOCK;
+	return easy;
+}
+
+/* All are read and in order. */
+static int easy_make(struct debug_abbrevs *a)
+{
+	while (a->nr_plain < a->nr && a->all[a->nr_plain].code == a->nr_plain + 1)
+		a->nr_plain++;
+	a->easy = malloc((a->nr_plain + 1) * sizeof(*a->easy));
+	if (!a->easy)
+		return -ENOMEM;
+	a->easy[0] = (struct debug_easy){.kind = DEBUG_EASY_FIXED, .levels = -1};
+	for (size_t i = 0; i < a->nr_plain; i++)
+		a->easy[i + 1] = easy_of(a, &a->all[i]);
+	return 0;
 }
 
 int debug_abbrevs_read(struct reader *r, const struct debug_shape *shape, uint64_t only_code,
@@ -280,7 +317,9 @@ int debug_abbrevs_read(struct reader *r, const struct debug_shape *shape, uint64
 	}
 	if (!is_sorted)
 		qsort(ret->all, ret->nr, sizeof(*ret->all), by_code);
-	return more < 0 ? more : 0;
+	if (more < 0 || only_code)
+		return MIN(more, 0);
+	return easy_make(ret);
 }
 
 void debug_abbrevs_done(struct debug_abbrevs *a)
@@ -288,13 +327,15 @@ void debug_abbrevs_done(struct debug_abbrevs *a)
 	free(a->all);
 	free(a->attrs);
 	free(a->skips);
+	free(a->easy);
 	*a = (struct debug_abbrevs){0};
 }
 
 size_t debug_abbrevs_bytes(const struct debug_abbrevs *a)
 {
 	return a->cap * sizeof(*a->all) + a->cap_attrs * sizeof(*a->attrs) +
-	       a->cap_skips * sizeof(*a->skips);
+	       a->cap_skips * sizeof(*a->skips) +
+	       (a->easy ? a->nr_plain + 1 : 0) * sizeof(*a->easy);
 }
 
 /* --- use --- */
@@ -304,7 +345,7 @@ const struct debug_abbrev *debug_abbrevs_find(const struct debug_abbrevs *a, uin
 	size_t at;
 
 	/* Compilers number them from 1 on. */
-	if (likely(code - 1 < a->nr && a->all[code - 1].code == code))
+	if (likely(code - 1 < a->nr_plain))
 		return &a->all[code - 1];
 	at = search_first(a->nr, i, a->all[i].code >= code);
 	return at < a->nr && a->all[at].code == code ? &a->all[at] : NULL;

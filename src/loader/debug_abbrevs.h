@@ -23,7 +23,22 @@ struct debug_shape {
 	uint8_t offset_bytes; /* 8 in the 64-bit format */
 };
 
-#define DEBUG_NOT_FIXED UINT16_MAX
+#define DEBUG_NOT_FIXED	 UINT16_MAX
+#define DEBUG_EASY_BYTES 64 /* of the attributes of an easy entry, but for a block's own */
+
+/* Most entries have at most one number or block among attributes of fixed length. */
+enum debug_easy_kind {
+	DEBUG_NOT_EASY,
+	DEBUG_EASY_FIXED,
+	DEBUG_EASY_LEB,
+	DEBUG_EASY_BLOCK, /* with its length in front, as a LEB */
+};
+
+struct debug_easy {
+	uint8_t kind;			   /* enum debug_easy_kind */
+	uint8_t before_bytes, after_bytes; /* around the number or block */
+	int8_t levels;			   /* 1: children follow; -1: it is the end of some */
+};
 
 struct debug_attr {
 	uint16_t name, form; /* DW_AT_, DW_FORM_ */
@@ -31,6 +46,7 @@ struct debug_attr {
 };
 
 struct debug_abbrev {
+	uint64_t tag_bit; /* 1 << TAG; 0: too great, or a function that has no code */
 	uint32_t code;
 	uint32_t first_attr, first_skip;
 	uint16_t nr_attrs;
@@ -47,6 +63,8 @@ struct debug_skip;
 struct debug_abbrevs {
 	struct debug_abbrev *all; /* by code */
 	size_t nr, cap;
+	size_t nr_plain;	 /* so many from the first on have the codes 1, 2, 3... */
+	struct debug_easy *easy; /* of the codes up to NR_PLAIN, with 0; NULL: one alone was read */
 	struct debug_attr *attrs;
 	size_t nr_attrs, cap_attrs;
 	struct debug_skip *skips;
@@ -72,6 +90,31 @@ void debug_skip_attrs_slowly(const struct debug_abbrevs *abbrevs, const struct d
  * not known, or one that stands elsewhere (indirect, implicit_const).
  */
 void debug_form_skip(struct reader *r, const struct debug_shape *shape, uint64_t form);
+/*
+ * Behind the attributes at P of an entry like EASY; at least DEBUG_EASY_BYTES are left up to END. NULL: it is not easy,
+ * debug_skip_attrs() has to look.
+ */
+static inline const uint8_t *debug_skip_easily(const struct debug_easy *easy, const uint8_t *p,
+					       const uint8_t *end)
+{
+	uint32_t number;
+
+	if (easy->kind == DEBUG_NOT_EASY)
+		return NULL;
+	p += easy->before_bytes;
+	if (easy->kind == DEBUG_EASY_FIXED)
+		return p;
+	number = *p++;
+	if (number >= 0x80) {
+		number = (number & 0x7f) | (uint32_t)*p << 7;
+		if (*p++ >= 0x80)
+			return NULL;
+	}
+	if (easy->kind == DEBUG_EASY_LEB)
+		return p + easy->after_bytes;
+	number += easy->after_bytes;
+	return number <= end - p ? p + number : NULL;
+}
 /*
  * Move R from the attributes of an entry like ABBREV to what follows it: its children, if it has any. *SIBLING
  * is what follows those, as an offset in the unit; 0: it does not say. R is bad if the entry is cut off.

@@ -16,7 +16,8 @@
 #define LEVELS_MAX	 128	    /* of entries within entries, of a function */
 #define ENTRIES_PER_LOOK 1024u	    /* at the deadline */
 
-#define CODE_BYTES 2 /* of nearly all abbreviations */
+#define BYTES_PER_PASS 4096 /* up to ENTRIES_PER_LOOK of them to a look at the deadline */
+#define CODE_BYTES     2    /* of nearly all abbreviations */
 
 #define TAG(name)   (1ull << DW_TAG_##name)
 #define FUNC_TAGS   (TAG(subprogram) | TAG(namespace) | TAG(module))
@@ -47,12 +48,6 @@ static int walk_begin(struct walk *w, const struct debug_unit *unit, uint64_t of
 	*w = (struct walk){.unit = unit, .r = debug_unit_reader(unit, off), .wanted = wanted};
 	w->start = w->r.bad ? NULL : w->r.p - (off - unit->off);
 	return w->r.bad ? -EBADMSG : 0;
-}
-
-static bool is_wanted(const struct walk *w, const struct debug_abbrev *abbrev)
-{
-	return abbrev->tag < 64 && (w->wanted >> abbrev->tag & 1) &&
-	       (abbrev->has_code || abbrev->tag != DW_TAG_subprogram);
 }
 
 /* Behind the attributes at P of an entry like ABBREV; NULL: they are damaged. *SIBLING as in debug_skip_attrs(). */
@@ -86,6 +81,42 @@ static bool is_ahead(const struct walk *w, uint64_t sibling, const uint8_t *p)
 }
 
 /*
+ * From P on over entries of which none is looked for, as long as they are easy and far from the end: where there are no
+ * siblings these are nearly all of a unit. Returns where the next one is.
+ */
+static const uint8_t *walk_pass(struct walk *w, const uint8_t *p)
+{
+	const struct debug_abbrevs *abbrevs = w->unit->abbrevs;
+	const uint8_t *end = w->r.end, *stop;
+	unsigned int level = w->level;
+
+	if (end - p < CODE_BYTES + DEBUG_EASY_BYTES)
+		return p;
+	stop = p + MIN(end - p - (CODE_BYTES + DEBUG_EASY_BYTES), (ptrdiff_t)BYTES_PER_PASS);
+	while (p <= stop && level >= w->skip_level) {
+		const uint8_t *next = p + 1;
+		uint32_t code = *p;
+
+		if (code >= 0x80) {
+			code = (code & 0x7f) | (uint32_t)*next << 7;
+			if (*next++ >= 0x80)
+				break;
+		}
+		if (code > abbrevs->nr_plain)
+			break;
+		next = debug_skip_easily(&abbrevs->easy[code], next, end);
+		if (!next)
+			break;
+		p = next;
+		level += (unsigned int)abbrevs->easy[code].levels;
+	}
+	w->level = level;
+	if (level < w->skip_level)
+		w->skip_level = 0;
+	return p;
+}
+
+/*
  * Over entries that are not looked for, with their children: most are, and there are hundreds of thousands. True: it was
  * enough for now.
  */
@@ -99,6 +130,9 @@ static bool walk_over(struct walk *w)
 		uint64_t sibling;
 		uint32_t code;
 
+		/* The end of the outermost one is left to walk_next(). */
+		if (w->skip_level > 1)
+			p = walk_pass(w, p);
 		w->r.p = p;
 		if (w->r.end - p < CODE_BYTES)
 			return false;
@@ -112,10 +146,10 @@ static bool walk_over(struct walk *w)
 			walk_up(w);
 			continue;
 		}
-		if (code == 0 || code > abbrevs->nr)
+		if (code == 0 || code > abbrevs->nr_plain)
 			return false;
 		abbrev = &abbrevs->all[code - 1];
-		if (abbrev->code != code || (w->skip_level == 0 && is_wanted(w, abbrev)))
+		if (w->skip_level == 0 && (abbrev->tag_bit & w->wanted))
 			return false;
 		p = attrs_end(w, abbrev, p, &sibling);
 		if (!p)
