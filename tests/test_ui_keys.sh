@@ -438,6 +438,11 @@ narrowing() {
 }
 
 flame() {
+	# Keys of another view say of which.
+	key 1 I
+	see 'are of the flame graph'
+	key H
+	see 'H is of the instructions'
 	key 5
 	see '100.00% total  0.00% self  all'
 	key Up

@@ -206,6 +206,13 @@ static void act_on_screen(struct ui *ui, enum request request)
 		if (ui->snapshot)
 			annotate_open(ui);
 		break;
+	case REQUEST_ICICLE:
+	case REQUEST_SAME:
+		ui_say(ui, false, "I and # are of the flame graph: 5 shows it");
+		break;
+	case REQUEST_HOTTEST:
+		ui_say(ui, false, "H is of the instructions of a function: A shows them");
+		break;
 	case REQUEST_ESCAPE:
 		escape(ui);
 		break;

@@ -25,21 +25,21 @@ static void choose(struct ui *ui, uint64_t key)
 
 void annotate_open(struct ui *ui)
 {
-	const struct view_row *row = list_row(ui_list(ui));
+	uint32_t func = ui_chosen(ui);
 
-	if (ui->here == VIEW_ANNOTATE || ui->flame.is_shown)
+	if (ui->here == VIEW_ANNOTATE)
 		return;
-	if (!row || row->func >= ui->snapshot->nr_funcs) {
+	if (func >= ui->snapshot->nr_funcs) {
 		ui_say(ui, false, "no function is under the cursor");
 		return;
 	}
-	if (ui->snapshot->funcs[row->func].nr_merged > 1) {
+	if (ui->snapshot->funcs[func].nr_merged > 1) {
 		ui_say(ui, false, "it is several functions: x shows each of them");
 		return;
 	}
 	ui->code.back = ui->here;
 	ui->code.nr_callers = 0;
-	choose(ui, ui->snapshot->funcs[row->func].key);
+	choose(ui, ui->snapshot->funcs[func].key);
 	ui_show(ui, VIEW_ANNOTATE);
 }
 
@@ -96,6 +96,9 @@ void annotate_built(struct ui *ui)
 	if (!annotate_is_shown(ui) || !ui->code.is_new || annotate_is_late(ui))
 		return;
 	ui->code.is_new = false;
+	/* In 80 columns the row has no room for all of it. */
+	if (ui->snapshot->annotation->state == SNAP_CODE_NONE)
+		ui_say(ui, false, "no instructions: %s", ui->snapshot->annotation->why);
 	list_release(ui_list(ui));
 	go_hottest(ui_list(ui), true);
 	ui->is_dirty = true;
