@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs of line tables, of all operations and shapes, make the rows that they were written for. */
+/* Programs of line tables, of all operations and shapes, make the rows that they were written for, in each sequence. */
 #include "config.h"
 
 #include "src/base/util.h"
+#include "src/loader/debug_lines.h"
 #include "src/loader/debug_program.h"
 
 #include <dwarf.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -238,11 +240,104 @@ static void a_program_may_be_cut_off(void **state)
 	free(w);
 }
 
+/* --- sequences --- */
+
+#define TABLE_HEAD                                                                              \
+	4, 0, 30, 0, 0, 0, 1, 1, 1, (uint8_t)-5, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0, \
+		'a', 0, 0, 0, 0, 'b', 0, 0, 0, 0, 0
+#define ADDRESS(addr) 0, 9, DW_LNE_set_address, (addr)&0xff, (addr) >> 8, 0, 0, 0, 0, 0, 0
+#define END	      0, 1, DW_LNE_end_sequence
+
+/* The line of ADDR in file 2, by a table with the NR_BYTES of BYTES behind its length. -errno. */
+static int line_of(const uint8_t *bytes, uint8_t nr_bytes, uint64_t addr)
+{
+	static const struct cfi_segment segment = {.vaddr = 0x1000, .bytes = 0x8000};
+	const struct debug_text text = {.segments = &segment, .nr = 1};
+	uint8_t table[4 + UINT8_MAX] = {nr_bytes};
+	struct debug_file debug = {.sections[DEBUG_LINE] = {.data = table, .bytes = 4u + nr_bytes}};
+	struct debug_unit unit = {.file = &debug, .shape = {4, 8, 4}, .has_lines = true};
+	struct debug_lines lines = {0};
+	uint32_t file = 0, line = 0;
+	int r;
+
+	memcpy(table + 4, bytes, nr_bytes);
+	r = debug_lines_open(&lines, &unit);
+	assert_int_equal(r, 0);
+	r = debug_lines_at(&lines, &unit, &text, addr, &file, &line);
+	debug_lines_done(&lines);
+	if (r == 0)
+		assert_int_equal(file, 2);
+	return r < 0 ? r : (int)line;
+}
+
+/* Column 0 and two rows have the bytes of an end, and what follows sets an address, as a sequence does when it begins. */
+static void what_looks_like_an_end_is_none(void **state)
+{
+	static const uint8_t bytes[] = {
+		TABLE_HEAD,
+		ADDRESS(0x1000),
+		DW_LNS_set_file,
+		2,
+		DW_LNS_advance_line,
+		59,
+		DW_LNS_set_column,
+		0,
+		DW_LNS_copy,
+		DW_LNS_copy,
+		ADDRESS(0x1010),
+		DW_LNS_advance_line,
+		1,
+		DW_LNS_copy,
+		DW_LNS_advance_pc,
+		16,
+		END,
+	};
+
+	(void)state;
+	assert_int_equal(line_of(bytes, sizeof(bytes), 0x1000), 60);
+	assert_int_equal(line_of(bytes, sizeof(bytes), 0x100f), 60);
+	assert_int_equal(line_of(bytes, sizeof(bytes), 0x1010), 61);
+	assert_int_equal(line_of(bytes, sizeof(bytes), 0x1020), -ENOENT);
+}
+
+/* The length of the operation that is the end may be written in two bytes. */
+static void an_end_may_look_otherwise(void **state)
+{
+	static const uint8_t bytes[] = {
+		TABLE_HEAD,
+		ADDRESS(0x1000),
+		DW_LNS_set_file,
+		2,
+		DW_LNS_copy,
+		DW_LNS_advance_pc,
+		16,
+		0,
+		0x81,
+		0,
+		DW_LNE_end_sequence,
+		ADDRESS(0x2000),
+		DW_LNS_set_file,
+		2,
+		DW_LNS_advance_line,
+		6,
+		DW_LNS_copy,
+		DW_LNS_advance_pc,
+		16,
+		END,
+	};
+
+	(void)state;
+	assert_int_equal(line_of(bytes, sizeof(bytes), 0x1008), 1);
+	assert_int_equal(line_of(bytes, sizeof(bytes), 0x2008), 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_those_written),
 		cmocka_unit_test(a_program_may_be_cut_off),
+		cmocka_unit_test(what_looks_like_an_end_is_none),
+		cmocka_unit_test(an_end_may_look_otherwise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

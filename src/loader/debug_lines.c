@@ -21,6 +21,7 @@
 #define OVERLAPS_MAX  8u /* sequences that are looked at for one address */
 #define LENGTH_64     UINT32_MAX
 #define LEN_NOT_KNOWN UINT32_MAX
+#define KNOWN	      UINT32_MAX
 
 #define END_BYTES      3	  /* 0, length 1, DW_LNE_end_sequence */
 #define BYTES_PER_LOOK (1u << 20) /* at the deadline */
@@ -28,8 +29,9 @@
 /* A piece of the program whose rows go from low addresses to high ones: of a function, or a section. */
 struct debug_line_sequence {
 	uint64_t from;
-	uint32_t len; /* of its code, or LEN_NOT_KNOWN: it was not run yet */
-	uint32_t at;  /* where its operations begin */
+	uint32_t len;	 /* of its code, or LEN_NOT_KNOWN: it was not run yet */
+	uint32_t at;	 /* where its operations begin */
+	uint32_t before; /* where those begin that have to end AT; KNOWN: they do */
 	uint32_t first_mark, nr_marks;
 };
 
@@ -346,20 +348,45 @@ static int end_skip(struct reader *r)
 	return 0;
 }
 
-/* The sequence whose operations begin at R, if one does and it has code. */
-static int sequence_add(struct debug_lines *lines, const struct debug_text *text,
-			const struct debug_program *program, const struct reader *r)
+/* The same by running all operations up to there. */
+static int end_run(const struct debug_program *program, struct reader *r)
 {
 	struct debug_run run = {.r = *r, .is_end = true};
+
+	while (debug_run_rows(program, &run, UINT32_MAX) && !run.is_end)
+		;
+	*r = run.r;
+	if (run.is_late || deadline_is_over())
+		return -ETIME;
+	return run.is_end;
+}
+
+/*
+ * The sequence whose operations begin at R, if one does and it has code. *BEFORE: where the last one began, changed to where
+ * this one does.
+ */
+static int sequence_add(struct debug_lines *lines, const struct debug_text *text,
+			const struct debug_program *program, const struct reader *r,
+			uint32_t *before)
+{
+	struct debug_run run = {.r = *r, .is_end = true};
+	uint32_t last = *before;
 	int error;
 
-	if (!debug_run_start(program, &run) || !debug_text_holds(text, run.addr, run.addr + 1))
+	if (!debug_run_start(program, &run))
+		return 0;
+	*before = place_of(lines, r);
+	if (!debug_text_holds(text, run.addr, run.addr + 1))
 		return 0;
 	error = vec_reserve(&lines->sequences, &lines->cap_sequences, lines->nr_sequences + 1,
 			    SEQUENCES_MAX);
 	if (error == 0)
 		lines->sequences[lines->nr_sequences++] = (struct debug_line_sequence){
-			.from = run.addr, .at = place_of(lines, r), .len = LEN_NOT_KNOWN};
+			.from = run.addr,
+			.at = *before,
+			.len = LEN_NOT_KNOWN,
+			.before = lines->is_exact || last == *before ? KNOWN : last,
+		};
 	return error;
 }
 
@@ -376,15 +403,16 @@ static int sequences_find(struct debug_lines *lines, const struct debug_unit *un
 			  const struct debug_text *text, const struct debug_program *program)
 {
 	struct reader r = table_reader(lines, unit, lines->program);
+	uint32_t before = lines->program;
 	int more = 1;
 
 	if (lines->has_sequences)
 		return 0;
-	lines->nr_sequences = 0;
+	lines->nr_sequences = lines->nr_marks = 0;
 	while (more > 0) {
-		more = sequence_add(lines, text, program, &r);
+		more = sequence_add(lines, text, program, &r, &before);
 		if (more == 0)
-			more = end_skip(&r);
+			more = lines->is_exact ? end_run(program, &r) : end_skip(&r);
 	}
 	if (more < 0)
 		return more;
@@ -457,6 +485,28 @@ static int sequence_run(struct debug_lines *lines, const struct debug_unit *unit
 	return 0;
 }
 
+/*
+ * Was the end before SEQUENCE one? Its bytes may have stood within another operation, and what seems to begin there goes on
+ * with a file and line that are not known. 0, -ENOENT: it was not, -ETIME.
+ */
+static int sequence_check(const struct debug_lines *lines, const struct debug_unit *unit,
+			  const struct debug_program *program, struct debug_line_sequence *sequence)
+{
+	struct reader r;
+	int more;
+
+	if (sequence->before == KNOWN)
+		return 0;
+	r = table_reader(lines, unit, sequence->before);
+	more = end_run(program, &r);
+	if (more < 0)
+		return more;
+	if (more == 0 || place_of(lines, &r) != sequence->at)
+		return -ENOENT;
+	sequence->before = KNOWN;
+	return 0;
+}
+
 /* The sequence with code at ADDR, in *RET. 0, -ENOENT, -ETIME, -ENOMEM, -E2BIG. */
 static int sequence_at(struct debug_lines *lines, const struct debug_unit *unit,
 		       const struct debug_program *program, uint64_t addr,
@@ -473,9 +523,19 @@ static int sequence_at(struct debug_lines *lines, const struct debug_unit *unit,
 			return r;
 		*ret = sequence;
 		if (addr - sequence->from < sequence->len)
-			return 0;
+			return sequence_check(lines, unit, program, sequence);
 	}
 	return -ENOENT;
+}
+
+/* The same, after all of them are found. */
+static int sequence_find(struct debug_lines *lines, const struct debug_unit *unit,
+			 const struct debug_text *text, const struct debug_program *program,
+			 uint64_t addr, const struct debug_line_sequence **ret)
+{
+	int r = sequences_find(lines, unit, text, program);
+
+	return r < 0 ? r : sequence_at(lines, unit, program, addr, ret);
 }
 
 /* From where on SEQUENCE is run to find ADDR. */
@@ -506,9 +566,12 @@ int debug_lines_at(struct debug_lines *lines, const struct debug_unit *unit,
 
 	debug_program_init(&program, &lines->program_shape,
 			   table_reader(lines, unit, lines->opcode_lengths).p);
-	r = sequences_find(lines, unit, text, &program);
-	if (r == 0)
-		r = sequence_at(lines, unit, &program, addr, &sequence);
+	r = sequence_find(lines, unit, text, &program, addr, &sequence);
+	if (r == -ENOENT && !lines->is_exact) {
+		lines->is_exact = true;
+		lines->has_sequences = false;
+		r = sequence_find(lines, unit, text, &program, addr, &sequence);
+	}
 	if (r < 0)
 		return r;
 	run = run_before(lines, unit, sequence, addr);

@@ -15,6 +15,7 @@ struct debug_line_sequence;
 
 struct debug_lines {
 	bool is_open, has_sequences;
+	bool is_exact;		  /* all operations were run to find them */
 	struct debug_shape shape; /* of the table */
 	uint64_t table_off;	  /* in DEBUG_LINE; what follows is relative to it */
 	uint32_t program, end;
