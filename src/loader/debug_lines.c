@@ -542,13 +542,14 @@ static int sequence_find(struct debug_lines *lines, const struct debug_unit *uni
 static struct debug_run run_before(const struct debug_lines *lines, const struct debug_unit *unit,
 				   const struct debug_line_sequence *sequence, uint64_t addr)
 {
-	const struct debug_line_mark *marks = lines->marks + sequence->first_mark, *mark;
-	size_t after = search_first(sequence->nr_marks, i, marks[i].addr > addr);
+	const struct debug_line_mark *mark;
+	size_t first = sequence->first_mark, after;
 
+	after = search_first(sequence->nr_marks, i, lines->marks[first + i].addr > addr);
 	if (after == 0)
 		return (struct debug_run){.r = table_reader(lines, unit, sequence->at),
 					  .is_end = true};
-	mark = &marks[after - 1];
+	mark = &lines->marks[first + after - 1];
 	return (struct debug_run){.r = table_reader(lines, unit, mark->at),
 				  .addr = mark->addr,
 				  .file = mark->file,
