@@ -152,11 +152,13 @@ see 'written: stacktop-evidence.tar'
 tar -xf "$tmp/root/stacktop-evidence.tar" -C "$tmp" 2>"$tmp/err" || fail "tar: $(cat "$tmp/err")"
 [ -s "$tmp/err" ] && fail "tar says: $(cat "$tmp/err")"
 check 'the README of an archive lists what is in it' \
-	[ "$(awk '$1 == "README" || $1 ~ /^[a-z]+[.][a-z]+$/ { print $1 }' "$tmp/stacktop-evidence/README" | sort)" = \
+	[ "$(awk 'NF == 0 { list++ } list == 2 && NF { print $1 }' "$tmp/stacktop-evidence/README" | sort)" = \
 	"$(find "$tmp/stacktop-evidence" -type f -printf '%f\n' | sort)" ]
 for file in functions.txt callers.txt tree.txt stacks.folded; do
 	grep -q leaf "$tmp/stacktop-evidence/$file" || fail "no leaf in $file"
 done
+! command -v python3 >/dev/null ||
+	check 'the stacks by address too' "$top_srcdir/tests/read_pprof.py" "$tmp/stacktop-evidence/profile.pb.gz"
 check 'and health, and json that is whole' sh -c "grep -q 'How stacks end' '$tmp/stacktop-evidence/health.txt' &&
 	[ \$(wc -l <'$tmp/stacktop-evidence/tree.json') = 1 ] && tail -c 3 '$tmp/stacktop-evidence/tree.json' | grep -q '}'"
 

@@ -51,7 +51,7 @@ cut()
 }
 mkdir "$tmp/limited"
 (
-	ulimit -f 8 && cut 'a limit of the size of files' "$tmp/limited" 'File too large'
+	ulimit -f 2 && cut 'a limit of the size of files' "$tmp/limited" 'File too large'
 	exit "$failed"
 ) || failed=1
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64k,mode=777 none "$tmp/limited" 2>"$tmp/said"; then

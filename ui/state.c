@@ -38,7 +38,8 @@ void ui_let_go(struct ui *ui, struct snapshot *snapshot)
 
 void ui_ask(struct ui *ui)
 {
-	const struct command command = {.kind = COMMAND_SNAPSHOT};
+	/* An archive that waits for its stacks has them of whichever snapshot comes. */
+	const struct command command = {.kind = COMMAND_SNAPSHOT, .value = ui->report.asks_stacks};
 
 	/* A full queue: the engine is busy, and the next turn asks again. */
 	if (channel_send(ui->channel, command) == 0)

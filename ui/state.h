@@ -38,6 +38,7 @@ struct report {
 	struct snapshot *snapshot; /* perhaps that of the screen still */
 	struct view_query query;
 	char name[PROMPT_TEXT_MAX];
+	bool asks_stacks;	    /* it is taken again with the next snapshot that has its stacks */
 	char why[WHEN_TEXT_MAX];    /* of what is written by itself: the condition; else "" */
 	bool is_pending;	    /* save_poll will tell */
 	bool is_stopped;	    /* it was asked to stop */
@@ -218,6 +219,8 @@ void write_accept(struct ui *ui, const char *name);
 void write_poll(struct ui *ui);
 /* What is chosen on the screen becomes the settings of the next start. */
 void write_settings(struct ui *ui);
+/* The screen has a new snapshot: the archive that was begun may have waited for it. */
+void write_take(struct ui *ui);
 /* SNAPSHOT, not narrowed yet, may be the evidence that is watched for: then it must stay as it is. */
 bool write_watch(struct ui *ui, struct snapshot *snapshot);
 /* Give up what is being written; false: nothing is, or that has been asked for. */

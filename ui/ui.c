@@ -122,6 +122,7 @@ static void take_over(struct ui *ui, struct snapshot *snapshot)
 	ui_let_go(ui, before);
 	ui->asked_ns = 0;
 	ui->is_stale = true;
+	write_take(ui);
 }
 
 static void on_channel(struct ui *ui)

@@ -25,7 +25,30 @@ void write_forget(struct ui *ui)
 
 	view_done(&ui->report.view);
 	ui->report.snapshot = NULL;
+	ui->report.asks_stacks = false;
 	ui_let_go(ui, snapshot);
+}
+
+/* Keep the rows as they are now. */
+static bool keep(struct ui *ui)
+{
+	write_forget(ui);
+	if (view_copy(&ui->report.view, &ui_list(ui)->view, ui->snapshot) < 0) {
+		ui_say(ui, true, "no memory for the report");
+		return false;
+	}
+	ui->report.snapshot = ui->snapshot;
+	ui->report.query = ui_query(ui, NULL);
+	ui->report.query.before = NULL; /* it does not stay */
+	return true;
+}
+
+void write_take(struct ui *ui)
+{
+	if (!ui->report.asks_stacks || !ui->snapshot->stacks)
+		return;
+	ui_build(ui);
+	keep(ui);
 }
 
 void write_begin(struct ui *ui, bool is_bundle)
@@ -45,14 +68,13 @@ void write_begin(struct ui *ui, bool is_bundle)
 		ui_say(ui, true, "nothing to write yet");
 		return;
 	}
-	write_forget(ui);
-	if (view_copy(&ui->report.view, &ui_list(ui)->view, ui->snapshot) < 0) {
-		ui_say(ui, true, "no memory for the report");
+	if (!keep(ui))
 		return;
+	/* The screen has no use for them, and all samples of a long window take a while. */
+	if (is_bundle && !ui->snapshot->stacks) {
+		ui->report.asks_stacks = true;
+		ui_ask(ui);
 	}
-	ui->report.snapshot = ui->snapshot;
-	ui->report.query = ui_query(ui, NULL);
-	ui->report.query.before = NULL; /* it does not stay */
 	if (config->report_name)
 		config->report_name(ui->snapshot, is_bundle, name, sizeof(name));
 	prompt_open(&ui->prompt, PROMPT_SAVE, name);

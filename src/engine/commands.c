@@ -63,8 +63,11 @@ static void find_size(struct engine *engine, struct channel *channel)
 void engine_post(struct engine *engine, struct channel *channel, uint64_t time_ns)
 {
 	uint64_t start_ns = now_ns();
-	struct snapshot *snapshot = engine_snapshot(engine, time_ns);
+	struct snapshot *snapshot;
 
+	profile_show_stacks(engine->profile, engine->has_stacks || engine->asks_stacks);
+	engine->asks_stacks = false;
+	snapshot = engine_snapshot(engine, time_ns);
 	engine->cost.stage_ns[HEALTH_STAGE_SNAPSHOT] += now_ns() - start_ns;
 	if (snapshot)
 		channel_post(channel, snapshot);
@@ -116,6 +119,7 @@ bool engine_handle(struct engine *engine, struct channel *channel, const struct 
 	switch (command->kind) {
 	case COMMAND_SNAPSHOT:
 		engine->asked_ns = time_ns;
+		engine->asks_stacks |= command->value != 0;
 		break;
 	case COMMAND_MODE:
 		set_mode(engine, channel, (enum stack_mode)command->value, 0);

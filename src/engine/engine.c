@@ -132,8 +132,7 @@ static int new_parts(struct engine *engine, const struct engine_config *config)
 		return -ENOMEM;
 	if (config->has_samples && !(engine->samples = samples_new(engine->mode->samples_max)))
 		return -ENOMEM;
-	if (config->has_stacks)
-		profile_show_stacks(engine->profile);
+	engine->has_stacks = config->has_stacks;
 	name_pseudo_objects(engine->profile);
 	if (!engine->recorded)
 		engine->stacks.resolver = engine->resolver;

@@ -15,7 +15,7 @@
 struct snapshot;
 
 enum command_kind {
-	COMMAND_SNAPSHOT,    /* build one and post it */
+	COMMAND_SNAPSHOT,    /* build one and post it; value: 1 with its stacks by address */
 	COMMAND_MODE,	     /* value: enum stack_mode */
 	COMMAND_STACK_BYTES, /* value: bytes */
 	COMMAND_STACK_AUTO,  /* the size of the stack copy finds itself */

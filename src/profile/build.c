@@ -336,9 +336,9 @@ static struct snapshot *make_snapshot(const struct profile *p, struct builder *b
 	return s;
 }
 
-void profile_show_stacks(struct profile *p)
+void profile_show_stacks(struct profile *p, bool on)
 {
-	p->has_stacks = true;
+	p->has_stacks = on;
 }
 
 struct snapshot *profile_snapshot(struct profile *p, uint32_t extra_text)

@@ -183,10 +183,10 @@ void profile_advance(struct profile *profile, uint64_t time_ns);
  */
 struct snapshot *profile_snapshot(struct profile *profile, uint32_t extra_text);
 /*
- * From now on snapshots have their stacks by address too: of their objects the
+ * From now on snapshots have their stacks by address too, or not: of their objects the
  * number of the module and the name, which the caller may better.
  */
-void profile_show_stacks(struct profile *profile);
+void profile_show_stacks(struct profile *profile, bool on);
 
 /* A function of a snapshot, by its key there. */
 struct profile_func {
