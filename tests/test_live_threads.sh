@@ -89,7 +89,7 @@ in_files()
 {
 	"$STACKTOP" -d 2 --format=pprof -p "$pid" >"$tmp/pprof" 2>"$tmp/err" || why=$(cat "$tmp/err")
 	for one in "$pid crew" "$reader reader" "$writer writer"; do
-		labels | grep -q "^labels comm=crew.* pid=$pid thread=${one#* } tid=${one% *}\$" ||
+		labels | grep -q "^labels comm=crew.* pid=$pid thread=${one#* } tid=${one% *} user=$(id -un)\$" ||
 			why="$why pprof: no $one: $(labels)"
 	done
 	"$STACKTOP" -b -n 600 --format=script -p "$pid" >"$tmp/script" 2>"$tmp/err" || why="$why $(cat "$tmp/err")"
@@ -117,7 +117,7 @@ key Enter
 see "only thread reader $reader: [0-9.]+% of all samples" && see spin_reader && see_not 'spin_(writer|first)' &&
 	pass 'Enter leaves one of them'
 key 6
-see "[-+] crew $pid +1 +[0-9.]+% of [0-9]+ user stacks complete" && pass 'and its stacks are counted'
+see "[-+] crew $pid +1 +$(id -un) +[0-9.]+% of [0-9]+ user stacks complete" && pass 'and its stacks are counted'
 key 1
 key BSpace
 see spin_writer && see spin_first && pass 'and Backspace brings the others back'
