@@ -76,6 +76,41 @@ if command -v python3 >/dev/null; then
 	look 'pprof' in_pprof && pass 'pprof has a label of users'
 fi
 
+# The key u, on a row of processes and of functions, and what is typed.
+if command -v tmux >/dev/null; then
+	term_start 80x24 "$STACKTOP" -d 1
+	key 6
+	see "guest$id [0-9]+ +$nobody" && see "admin$id [0-9]+ +root" && pass 'users are there at 80 columns'
+	key /
+	key -l "guest$id"
+	key Enter
+	key u
+	see "only u:$nobody: [0-9.]+% of all" && see "guest$id " && see_not "admin$id " && pass 'u leaves the user of a process'
+	key BSpace
+	see_not 'only u:' && see "admin$id " && see "guest$id " && pass 'Backspace brings the others back'
+	key 1
+	see "spin +guest$id" && see "spin +admin$id"
+	key /
+	key -l "guest$id"
+	key Enter
+	key u
+	see "only u:$nobody: [0-9.]+% of all" && see "spin +guest$id" && see_not "spin +admin$id" &&
+		pass 'and that of a function which one user runs'
+	key BSpace
+	see_not 'only u:'
+	key '\'
+	key -l 'u:0'
+	key Enter
+	see 'only u:0: ' && see "spin +admin$id" && see_not "spin +guest$id" && pass 'a number is one user'
+	key BSpace
+	key '\'
+	key -l "!u:$nobody"
+	key Enter
+	see "without u:$nobody: " && see "spin +admin$id" && see_not "spin +guest$id" && pass 'all users but one'
+	key q
+	term_end 'narrowed to users' 0
+fi
+
 # A process that has run for a while becomes somebody else, while stacktop looks on.
 start "$STACKTOP" --view=processes --format=json -d 1 >"$tmp/stream" 2>"$tmp/err"
 watcher=$last_pid

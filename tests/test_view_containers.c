@@ -340,6 +340,36 @@ static void threads_are_below_their_process(void **state)
 	snapshot_free(s);
 }
 
+/* How many users ran FUNC, and the name of one, in SNAPSHOT. */
+static void check_users(const struct snapshot *s, uint32_t func, uint32_t nr, const char *name)
+{
+	const struct snap_process *process;
+
+	assert_int_equal(view_users(s, func, &process), nr);
+	if (name)
+		assert_string_equal(process->user_name, name);
+	else
+		assert_null(process);
+}
+
+static void functions_have_their_users(void **state)
+{
+	struct snapshot *s = make_snapshot();
+
+	(void)state;
+	check_users(s, SERVE, 1, "www-data"); /* itself and what it called */
+	check_users(s, WORK, 2, "1000");      /* and one that is not known */
+	check_users(s, READ, 2, "www-data");
+	assert_int_equal(view_users(s, MAIN, &(const struct snap_process *){NULL}), 2);
+	check_users(s, FUNCS, 0, NULL);
+	s->processes[1].user = s->processes[2].user = 0;
+	s->processes[1].user_name[0] = '\0';
+	check_users(s, WORK, 1, "");
+	s->processes[1].user = s->processes[2].user = 7 + 1;
+	check_users(s, WORK, 1, "");
+	snapshot_free(s);
+}
+
 static void the_column_leaves_names_their_room(void **state)
 {
 	struct snapshot *s = make_snapshot();
@@ -410,6 +440,7 @@ int main(void)
 		cmocka_unit_test(processes_have_their_samples),
 		cmocka_unit_test(one_process_is_left),
 		cmocka_unit_test(threads_are_below_their_process),
+		cmocka_unit_test(functions_have_their_users),
 		cmocka_unit_test(the_column_leaves_names_their_room),
 		cmocka_unit_test(a_chosen_column_stays_where_it_is_narrow),
 	};

@@ -32,6 +32,8 @@ static const char *const names[NR_FUNCS] = {
 };
 static const char *const objects[NR_OBJECTS] = {"prog", "libc.so.6", "[kernel]"};
 static const char *const comms[] = {"nginx", "postgres", "nginx: worker"};
+static const uint32_t users[] = {33, 100, 1000};
+static const char *const user_names[] = {"www-data", "postgres", "1000"};
 /* The only thread of each. */
 static const char *const thread_comms[] = {"worker 20", "postgres", "worker 2"};
 
@@ -99,6 +101,8 @@ static struct snapshot *snapshot_of(const struct stack *stacks, uint32_t nr)
 		s->threads[i].tid = (int32_t)(200 + i);
 		snprintf(s->threads[i].comm, sizeof(s->threads[i].comm), "%s", thread_comms[i]);
 		s->processes[i].container = i == 0 ? 1 : 2;
+		s->processes[i].user = users[i] + 1;
+		strcpy(s->processes[i].user_name, user_names[i]);
 	}
 	s->nodes[0] = (struct snap_node){.key = 1,
 					 .parent = SNAPSHOT_NONE,
@@ -336,6 +340,14 @@ static void what_is_typed(void **state)
 	assert_int_equal(left_of("c:docker"), 7);
 	assert_int_equal(left_of("!c:docker"), 6);
 	assert_int_equal(left_of("c:[.]service$"), 6);
+	assert_int_equal(left_of("u:^www-data$"), 7);
+	assert_int_equal(left_of("u:www"), 7);
+	assert_int_equal(left_of("!u:www"), 6);
+	assert_int_equal(left_of("u:100"), 5); /* a number is one user: the other is called 1000 */
+	assert_int_equal(left_of("u:1000"), 1);
+	assert_int_equal(left_of("u:33"), 7);
+	assert_int_equal(left_of("u:0"), 0);
+	assert_int_equal(left_of("u:^1000$"), 1);
 	assert_int_equal(left_of("("), 0); /* no expression, and in no name */
 	assert_false(narrow_typed("", &step));
 	assert_false(narrow_typed("!", &step));
@@ -343,6 +355,8 @@ static void what_is_typed(void **state)
 	assert_false(narrow_typed("!p:", &step));
 	assert_false(narrow_typed("t:", &step));
 	assert_false(narrow_typed("-t:worker", &step));
+	assert_false(narrow_typed("u:", &step));
+	assert_false(narrow_typed("-u:root", &step));
 }
 
 static void it_says_so(void **state)
@@ -352,6 +366,16 @@ static void it_says_so(void **state)
 	struct narrow narrow = {.nr = 2, .steps = {{.func_key = 100, .text = "main"}}};
 
 	(void)state;
+	/* The key names a user by number, and says the name. */
+	narrow.steps[0] = (struct narrow_step){.user = 33 + 1, .text = "u:www-data"};
+	narrow.nr = 1;
+	assert_int_equal(narrow_snapshot(s, &narrow), 0);
+	assert_string_equal(s->narrowed, "only u:www-data");
+	assert_int_equal(s->total, 7);
+	snapshot_free(s);
+	s = snapshot_of(stacks, ARRAY_SIZE(stacks));
+	narrow.steps[0] = (struct narrow_step){.func_key = 100, .text = "main"};
+	narrow.nr = 2;
 	narrow_typed("!p:postgres", &narrow.steps[1]);
 	assert_int_equal(narrow_snapshot(s, &narrow), 0);
 	assert_string_equal(s->narrowed, "only main > without p:postgres");

@@ -82,6 +82,48 @@ static void add_container(struct ui *ui)
 	}
 }
 
+static void say_no_users(struct ui *ui)
+{
+	ui_say(ui, false, "a recording does not tell as which users its processes ran");
+}
+
+/* As how many users runs what is under the cursor, and a process of one of them; as view_users(). */
+static uint32_t chosen_users(struct ui *ui, const struct snap_process **ret)
+{
+	const struct view_row *row = list_row(ui_list(ui));
+	uint32_t func;
+
+	*ret = NULL;
+	if (!ui->flame.is_shown && ui->here == VIEW_PROCESSES) {
+		*ret = row ? view_process(ui->snapshot, row) : NULL;
+		return *ret != NULL;
+	}
+	func = ui_chosen(ui);
+	return func == SNAPSHOT_NONE ? 0 : view_users(ui->snapshot, func, ret);
+}
+
+static void add_user(struct ui *ui)
+{
+	const struct snap_process *process;
+	struct narrow_step step = {0};
+	uint32_t nr = chosen_users(ui, &process);
+
+	if (ui->snapshot->recording.is_recording) {
+		say_no_users(ui);
+	} else if (nr == 0) {
+		ui_say(ui, false, "put the cursor on a process or function first");
+	} else if (!process->user) {
+		ui_say(ui, false, "it is not known as which user this runs");
+	} else if (nr > 1) {
+		ui_say(ui, false, "several users run this function: type \\ and u:NAME, like u:%s",
+		       process->user_name);
+	} else {
+		step.user = process->user;
+		snprintf(step.text, sizeof(step.text), "u:%s", process->user_name);
+		add_step(ui, &step);
+	}
+}
+
 bool narrow_request(struct ui *ui, enum request request)
 {
 	if (!ui->snapshot)
@@ -98,6 +140,9 @@ bool narrow_request(struct ui *ui, enum request request)
 		return true;
 	case REQUEST_CONTAINER:
 		add_container(ui);
+		return true;
+	case REQUEST_USER:
+		add_user(ui);
 		return true;
 	case REQUEST_RECURSION:
 		ui->narrow.folds_recursion = !ui->narrow.folds_recursion;
@@ -125,10 +170,14 @@ void narrow_prompt(struct ui *ui, enum prompt_outcome outcome)
 {
 	struct narrow_step step;
 
-	if (outcome == PROMPT_ACCEPTED && narrow_typed(ui->prompt.text, &step))
+	if (outcome == PROMPT_ACCEPTED && narrow_typed(ui->prompt.text, &step)) {
 		add_step(ui, &step);
-	else
+		if (ui->snapshot && ui->snapshot->recording.is_recording &&
+		    strncmp(step.text, "u:", 2) == 0)
+			say_no_users(ui);
+	} else {
 		again(ui);
+	}
 }
 
 void narrow_take(struct ui *ui, struct snapshot *snapshot)

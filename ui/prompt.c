@@ -23,7 +23,7 @@ static const struct {
 } labels[PROMPT_COUNT] = {
 	[PROMPT_NONE] = {"", ""},
 	[PROMPT_SEARCH] = {"/", "/"},
-	[PROMPT_FILTER] = {"\\", "\\ (o:object p:process c:container !without) "},
+	[PROMPT_FILTER] = {"\\", "\\ (o:object p:process c:container u:user !without) "},
 	[PROMPT_PROCESS] = {"process: ", "process: "},
 	[PROMPT_COLUMNS] = {"columns: ", "columns (none: the usual ones): "},
 	[PROMPT_SAVE] = {"write to: ", "write to (.txt .json .folded): "},

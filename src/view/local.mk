@@ -20,6 +20,7 @@ libview_a_SOURCES = \
 	src/view/rows.c src/view/rows.h \
 	src/view/table.c \
 	src/view/tree.c \
+	src/view/users.c \
 	src/view/view.c src/view/view.h \
 	src/view/when.c src/view/when.h
 

@@ -25,12 +25,13 @@ enum subject {
 	SUBJECT_PROCESS,
 	SUBJECT_THREAD,
 	SUBJECT_CONTAINER,
+	SUBJECT_USER,
 };
 
 /* What stands before the text: "o:libssl". */
 static const char *const prefixes[] = {
 	[SUBJECT_FUNCTION] = "", [SUBJECT_OBJECT] = "o:",    [SUBJECT_PROCESS] = "p:",
-	[SUBJECT_THREAD] = "t:", [SUBJECT_CONTAINER] = "c:",
+	[SUBJECT_THREAD] = "t:", [SUBJECT_CONTAINER] = "c:", [SUBJECT_USER] = "u:",
 };
 
 /* --- names --- */
@@ -129,21 +130,37 @@ static const char *subject_text(const struct snapshot *s, enum subject subject, 
 		return s->threads[i].comm;
 	case SUBJECT_CONTAINER:
 		return snapshot_container(s, &s->processes[i]);
+	case SUBJECT_USER:
+		return s->processes[i].user_name;
 	}
 	return "";
+}
+
+/* The number that TEXT is, or -1. */
+static long number_of(const char *text)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	return text[0] < '0' || text[0] > '9' || *end ? -1 : number;
 }
 
 /* The thread whose number TEXT is. */
 static void find_tid(struct work *w, const char *text, uint32_t bit)
 {
-	char *end;
-	long tid = strtol(text, &end, 10);
+	long tid = number_of(text);
 
-	if (text[0] < '1' || text[0] > '9' || *end)
-		return;
-	for (uint32_t i = 0; i < w->s->nr_threads; i++)
+	for (uint32_t i = 0; i < w->s->nr_threads && tid > 0; i++)
 		if (w->s->threads[i].tid == tid)
 			w->threads[i] |= bit;
+}
+
+/* The processes of the user UID. */
+static void find_user(struct work *w, long uid, uint32_t bit)
+{
+	for (uint32_t i = 0; i < w->s->nr_processes; i++)
+		if (w->s->processes[i].user && w->s->processes[i].user - 1 == uid)
+			w->processes[i] |= bit;
 }
 
 static void find_text(struct work *w, const char *text, uint32_t bit)
@@ -161,6 +178,10 @@ static void find_text(struct work *w, const char *text, uint32_t bit)
 		found = w->threads;
 		nr = s->nr_threads;
 		find_tid(w, text, bit);
+	} else if (subject == SUBJECT_USER && number_of(text) >= 0) {
+		find_user(w, number_of(text),
+			  bit); /* who has no name is called by a number that has others in it */
+		return;
 	}
 	pattern_open(&p, text);
 	for (uint32_t i = 0; i < nr; i++)
@@ -216,6 +237,8 @@ static void find_all(struct work *w, const struct narrow *narrow)
 		w->wanted |= step->kind == NARROW_ONLY ? bit : 0;
 		if (step->func_key)
 			find_func(w, step->func_key, bit);
+		else if (step->user)
+			find_user(w, step->user - 1l, bit);
 		else if (step->is_of_thread)
 			find_thread(w, step->process - 1, step->tid, bit);
 		else if (step->process)

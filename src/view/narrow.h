@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A snapshot of fewer stacks: those through a function, those not through it, those of which a function,
- * an object, a process, a thread or a container has a name. What is left is 100 % of every view and of every file that is
- * written of it; the snapshot says of what (snapshot.narrowed). For example narrowed to "only parse":
+ * an object, a process, a thread, a container or a user has a name. What is left is 100 % of every view and of every
+ * file that is written of it; the snapshot says of what (snapshot.narrowed). For example narrowed to "only parse":
  *
  *	main;parse;read 20   main;parse 10   main;draw 70        of 100
  *	main;parse;read 20   main;parse 10                       of  30, 30 % of all
@@ -28,8 +28,9 @@ struct narrow_step {
 	uint32_t process;  /* of this one (snap_process.index), plus 1; 0: of any */
 	bool is_of_thread; /* and of its thread TID */
 	int32_t tid;
+	uint32_t user; /* of this user's processes (snap_process.user); 0: of any */
 	char text
-		[NARROW_TEXT_MAX]; /* the function's, process's or thread's name; or what was typed, see narrow_typed() */
+		[NARROW_TEXT_MAX]; /* the name of the function, process, thread or user; or what was typed, see narrow_typed() */
 };
 
 struct narrow {
@@ -41,9 +42,9 @@ struct narrow {
 
 /*
  * A step of what a person types: "parse" (functions), "o:libssl" (objects), "p:nginx" (processes),
- * "t:worker" (threads; "t:4711" also the one with this number), "c:docker:3f2a" (containers), "!parse" (without),
- * "-o:libc" (hidden; not of processes, threads and containers), each a pattern (pattern.h). False: it is empty, or
- * of no use.
+ * "t:worker" (threads; "t:4711" also the one with this number), "c:docker:3f2a" (containers), "u:postgres" (users;
+ * "u:1000" the one with this number alone), "!parse" (without), "-o:libc" (hidden; not of processes, threads,
+ * containers and users), each a pattern (pattern.h). False: it is empty, or of no use.
  */
 bool narrow_typed(const char *typed, struct narrow_step *ret);
 

@@ -230,6 +230,13 @@ const char *view_columns_list(uint32_t set, char *out, size_t size);
 #define VIEW_SEVERAL "several"
 const char *view_container(const struct view *view, const struct snapshot *snapshot, uint32_t func);
 
+/*
+ * As how many users, 0, 1 or 2 for several, the processes run in which function FUNC of SNAPSHOT was seen; *RET: one
+ * of these, NULL: there is none. A user that is not known is another one.
+ */
+uint32_t view_users(const struct snapshot *snapshot, uint32_t func,
+		    const struct snap_process **ret);
+
 /* What function FUNC of SNAPSHOT is called in this form; ASCII: cut with ".." Returns OUT. */
 const char *view_func_name(const struct snapshot *snapshot, uint32_t func, enum view_names names,
 			   bool ascii, char *out, size_t size);
