@@ -26,10 +26,16 @@ expect calls "$start;calls;calls_b;calls_c;spin\$"
 expect realigned "$start;realigned;spin\$"
 expect deep "$start;deep_100(;deep)+;spin\$"
 expect callback "$start;callback;qsort;.*compare;spin\$" 90 'm32|libc'
-expect plt "$start;plt_calls(;abs)?\$" 80 'm32|libc'
+expect plt "$start;plt_calls(;abs(@plt)?)?\$" 80 'm32|libc'
 # A thread begins in clone, which is a root; new ones are seen in the middle of it.
 expect thread '^thread_main;calls;calls_b;calls_c;spin$'
-expect threads "$start;new_threads\$|^\$" 90
+# No task of it runs for long: some kernels hardly sample it.
+profile threads
+if jq -e '.health.samples > 20' "$tmp/json" >/dev/null; then
+	expect threads "$start;new_threads\$|^\$" 90
+else
+	echo 'not tested: threads: hardly a sample'
+fi
 # What enters the kernel goes through the vDSO, and so does the return from a signal.
 expect syscall "$start;system_calls;getppid;__kernel_vsyscall(;.*)?\$" 70 'm32|libc|vdso'
 expect signal "$start;in_signal;__kernel_vsyscall;__kernel_sigreturn;on_usr1;spin\$" 60 'm32|vdso'

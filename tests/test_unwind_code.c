@@ -347,6 +347,15 @@ static void other_functions_are_told_apart(void **state)
 		{"a last call", {0x48, 0x83, 0xc4, 8, 0xff, 0xe0}, true, CODE_YES, CODE_YES, 8},
 		/* xor edi, edi; call; hlt */
 		{"the end", {0x31, 0xff, 0xe8, 0, 0, 0, 0, 0xf4}, false, CODE_ROOT, CODE_ROOT, 0},
+		/* mov rsp, rbx; je later; call; later: call; hlt: no way returns (glibc's __start_context) */
+		{"all ways end",
+		 {0x48, 0x89, 0xdc, 0x74, 5, 0xe8, 0, 0, 0, 0, 0xe8, 0, 0, 0, 0, 0xf4},
+		 true,
+		 CODE_ROOT,
+		 CODE_ROOT,
+		 0},
+		/* je later; hlt; later: jmp rax */
+		{"one way goes on", {0x74, 1, 0xf4, 0xff, 0xe0}, false, CODE_NO, CODE_YES, 0},
 		/* je later; hlt; later: jmp to itself */
 		{"not all ways end", {0x74, 1, 0xf4, 0xeb, 0xfe}, false, CODE_NO, CODE_NO, 0},
 	};

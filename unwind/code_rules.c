@@ -69,9 +69,9 @@ struct search {
 	bool has_called;	 /* no function begins after that */
 	struct value sp_at_call; /* the first time */
 	bool uses_fp;		 /* memory below the rbp that it began with */
-	bool has_branched;
-	bool is_root;
-	bool is_trace; /* LuaJIT's */
+	bool has_halted;	 /* a way has come to where nothing returns ... */
+	bool is_lost;		 /* ... and one to where nobody knows, or to a return */
+	bool is_trace;		 /* LuaJIT's */
 	bool has_tail;
 	struct code_rule tail; /* where it may leave for another function */
 	uint32_t nr_left;      /* instructions */
@@ -331,8 +331,10 @@ static bool next_insn(struct search *s, uint64_t pc, struct insn *ret)
 
 static void add_branch(struct search *s, const struct way *way, uint64_t target)
 {
-	if (s->nr_branches == BRANCHES)
+	if (s->nr_branches == BRANCHES) {
+		s->is_lost = true;
 		return;
+	}
 	s->branches[s->nr_branches] = *way;
 	s->branches[s->nr_branches++].pc = target;
 }
@@ -449,22 +451,34 @@ static const struct code_rule rule_of_trace = {
 	.is_trace = true,
 };
 
+/* A way ends, and tells nothing: false. */
+static bool is_lost(struct search *s)
+{
+	s->is_lost = true;
+	return false;
+}
+
 /* Follow one way to its end. True: it has come to a return that says where things are. */
 static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 {
 	struct insn insn;
 
-	while (s->nr_left > 0 && !has_been_at(s, way->pc) && next_insn(s, way->pc, &insn)) {
+	while (!has_been_at(s, way->pc)) {
 		uint64_t target;
+		enum then then;
 
+		if (s->nr_left == 0 || !next_insn(s, way->pc, &insn))
+			return is_lost(s);
 		s->nr_left--;
 		way->pc += insn.bytes;
 		target = way->pc + (uint64_t)insn.imm;
-		switch (follow(s, way, &insn)) {
+		then = follow(s, way, &insn);
+		if ((then == THEN_BRANCH || then == THEN_JUMP) && target < way->pc)
+			s->is_lost = true; /* perhaps in a loop */
+		switch (then) {
 		case THEN_ON:
 			break;
 		case THEN_BRANCH:
-			s->has_branched = true;
 			if (may_be_trace_exit(s, target)) {
 				add_branch(s, way, way->pc);
 				way->pc = target;
@@ -474,7 +488,7 @@ static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 			break;
 		case THEN_JUMP:
 			if (is_just_popped(way))
-				return rule_of(way, &insn, ret);
+				return rule_of(way, &insn, ret) || is_lost(s);
 			if (is_trace_exit(s, way, target) || is_trace_end(s, way, target)) {
 				s->is_trace = true;
 				return false;
@@ -482,14 +496,16 @@ static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 			way->pc = target;
 			break;
 		case THEN_RETURN:
-			return rule_of(way, &insn, ret);
+			return rule_of(way, &insn, ret) || is_lost(s);
 		case THEN_TAIL:
 			/* With all of its frame gone: what it jumps to returns to its caller. */
 			if (!s->has_tail && way->sp.base == SP && way->sp.off[0] >= 0)
 				s->has_tail = rule_of(way, &insn, &s->tail);
-			return false;
+			return is_lost(s);
 		case THEN_END:
-			s->is_root = is_halt(&insn) && !s->has_branched;
+			if (!is_halt(&insn))
+				return is_lost(s);
+			s->has_halted = true;
 			return false;
 		}
 	}
@@ -525,7 +541,7 @@ static bool find_return(struct search *s, struct way way, struct code_rule *ret)
 	bool is_found = false;
 
 	for (;;) {
-		if (follow_way(s, &way, &rule) && is_believable(s, &rule)) {
+		if (follow_way(s, &way, &rule) && (is_believable(s, &rule) || is_lost(s))) {
 			is_found = true;
 			*ret = rule;
 			if (is_sure(s, &rule))
@@ -614,7 +630,7 @@ enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_sp
 	*insns_left -= nr_max - s.nr_left;
 	if (is_found)
 		return CODE_YES;
-	if (s.is_root)
+	if (s.has_halted && !s.is_lost)
 		return CODE_ROOT;
 	if (s.is_trace) {
 		*ret = rule_of_trace;

@@ -165,6 +165,7 @@ struct unwind_result {
 	enum stack_end end;
 	uint32_t end_module; /* the module at fault, or UNWIND_NO_MODULE */
 	uint32_t bytes_used; /* how far into the copy reads went */
+	bool lacks_code;     /* of unwind_dwarf: unwind_space.code would have been asked */
 };
 
 /*

@@ -94,7 +94,10 @@ static int end_outside(struct walk *w, const struct unwind_module *module)
 /* Bytes of code can be had, and are understood. */
 static bool knows_code(const struct walk *w)
 {
-	return w->space->code && w->arch->machine == TABLE_MACHINE_X86_64;
+	if (w->arch->machine != TABLE_MACHINE_X86_64)
+		return false;
+	w->result->lacks_code |= !w->space->code;
+	return w->space->code;
 }
 
 /* Code that was made at run time, of which the bytes can be had. */
@@ -401,7 +404,9 @@ static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 		if (r == WALK_ON)
 			return r;
 	}
-	if (r == (int)STACK_END_NO_CFI && guess_fp(w, &guess))
+	/* What the code does not say is no frame pointer, but that of a caller further up, if there is room for one. */
+	if (r == (int)STACK_END_NO_CFI && guess_fp(w, &guess) &&
+	    (!knows_code(w) || c->regs[w->arch->fp_reg] == c->regs[w->arch->sp_reg]))
 		r = check_guess(w, &guess);
 	if (r == WALK_ON)
 		take_guess(w, &guess);
@@ -497,6 +502,26 @@ static const struct table_rule *rule_of_syscall(struct walk *w, const struct tab
 	return rule && rule->cfa_op != RULE_CFA_GAP ? rule : NULL;
 }
 
+/*
+ * No code is where the last frame's CFI has led. If it says that there is nothing but a return address, and the code comes
+ * to no return, it only does not say that nobody has called it: glibc's __start_context, below coroutines.
+ */
+static int end_nowhere(struct walk *w, const struct unwind_module *module)
+{
+	uint32_t nr = w->result->nr_frames;
+	const struct unwind_frame *last = nr > 0 ? &w->frames[nr - 1] : NULL;
+	enum code_answer answer = CODE_NO;
+	struct code_rule ignored;
+
+	if (last && knows_code(w) &&
+	    w->cursor.regs[w->arch->sp_reg] == last->sp + w->arch->word_bytes)
+		answer = code_rule_at(w->space->code, w->space, last->pc, !last->is_return,
+				      &ignored);
+	if (answer == CODE_ROOT)
+		return end_at(w, STACK_END_ROOT, module);
+	return end_at(w, answer == CODE_PENDING ? STACK_END_PENDING : STACK_END_BAD_RA, module);
+}
+
 /* Deliver the frame at the cursor and step to its caller. */
 static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 {
@@ -511,7 +536,7 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 	int r;
 
 	if (!map && !is_exact)
-		return end_at(w, STACK_END_BAD_RA, caller_of);
+		return end_nowhere(w, caller_of);
 	if (w->result->nr_frames == w->max_frames)
 		return end_at(w, STACK_END_DEPTH, NULL);
 	off = map ? pc - map->start + map->file_off : pc;
@@ -670,6 +695,7 @@ void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *re
 	int r;
 
 	ret->end_module = UNWIND_NO_MODULE;
+	ret->lacks_code = false;
 	r = walk(&w, regs, false);
 	if (r == WALK_AGAIN)
 		r = walk(&w, regs, true);

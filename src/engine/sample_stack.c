@@ -325,7 +325,7 @@ static const struct unwind_result no_user = {.end = STACK_END_NO_USER,
 
 /*
  * With what is known of code that nobody describes, made by the process or without CFI: it begins to be
- * read when a stack ends there.
+ * read when a stack comes there, before anything is guessed.
  */
 static void unwind_live(struct stacks *s, const struct process *process,
 			const struct stack_input *input, const struct unwind_stack *stack,
@@ -342,8 +342,7 @@ static void unwind_live(struct stacks *s, const struct process *process,
 		unwind_code_set_told(space.code, is_told, above);
 	}
 	unwind_dwarf(&space, &input->regs, stack, s->user, ret);
-	if (space.code || input->regs.machine != TABLE_MACHINE_X86_64 ||
-	    (ret->end != STACK_END_JIT && ret->end != STACK_END_NO_CFI))
+	if (!ret->lacks_code)
 		return;
 	space.code = codes_add(s->codes, process->index, input->time_ns);
 	if (space.code)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Known stacks of a Rust program; the names of scenarios are those of chains.c: "chains calls", "chains callback",
-// "chains thread".
+// "chains thread"; "chains endless" is this one's own.
 use std::arch::asm;
 
 #[inline(never)]
@@ -50,7 +50,15 @@ fn main() {
         "callback" => loop {
             callback();
         },
-        "thread" => std::thread::spawn(|| loop {
+        "thread" => std::thread::spawn(|| {
+            while opaque(1) != 0 {
+                calls(1);
+            }
+        })
+        .join()
+        .unwrap(),
+        // Of its first function no way leads back.
+        "endless" => std::thread::spawn(|| loop {
             calls(1);
         })
         .join()
