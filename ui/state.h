@@ -38,10 +38,10 @@ struct report {
 	struct snapshot *snapshot; /* perhaps that of the screen still */
 	struct view_query query;
 	char name[PROMPT_TEXT_MAX];
-	bool asks_stacks;	    /* it is taken again with the next snapshot that has its stacks */
-	char why[WHEN_TEXT_MAX];    /* of what is written by itself: the condition; else "" */
-	bool is_pending;	    /* save_poll will tell */
-	bool is_stopped;	    /* it was asked to stop */
+	bool asks_stacks;	 /* it is taken again with the next snapshot that has its stacks */
+	char why[WHEN_TEXT_MAX]; /* of what is written by itself: the condition; else "" */
+	bool is_pending;	 /* save_poll will tell */
+	bool is_stopped;	 /* it was asked to stop */
 	uint64_t began_ns, told_ns; /* then; when it was said how far it is, */
 	uint64_t said_until_ns;	    /* and how long that stays */
 };
