@@ -177,7 +177,8 @@ struct engine {
 	struct samples *samples;       /* single ones, or NULL: not asked for */
 	bool needs_all_samples;	       /* now, and not when they have their names */
 	bool is_inlined;	       /* inlined functions are shown */
-	bool has_stacks, asks_stacks;  /* all snapshots have their stacks by address; the next one has */
+	bool has_stacks,
+		asks_stacks; /* all snapshots have their stacks by address; the next one has */
 	struct procs *procs;
 	struct profile *profile;
 	struct broker *broker; /* borrowed */
