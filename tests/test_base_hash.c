@@ -29,6 +29,38 @@ static void map_keeps_all_keys(void **state)
 	u64map_done(&map);
 }
 
+/* The key that hash_u64() makes HASH of: all its steps can be undone. */
+static uint64_t key_of_hash(uint64_t hash)
+{
+	hash ^= hash >> 31 ^ hash >> 62;
+	hash *= 0x319642b2d24d8ec3ull;
+	hash ^= hash >> 27 ^ hash >> 54;
+	hash *= 0x96de1b173f119089ull;
+	return hash ^ hash >> 30 ^ hash >> 60;
+}
+
+/* Of keys that are made to meet in one slot few do. */
+static void keys_cannot_be_made_to_meet(void **state)
+{
+	struct u64map map = {0};
+	uint32_t nr = 0, nr_most = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint64_t key = key_of_hash((uint64_t)i << 32);
+
+		assert_int_equal(hash_u64(key), (uint64_t)i << 32);
+		assert_int_equal(u64map_set(&map, key, i), 0);
+	}
+	/* What stands together in a row is looked through. */
+	for (size_t i = 0; i < map.nr_slots; i++) {
+		nr = map.slots[i].value == U64MAP_NONE ? 0 : nr + 1;
+		nr_most = nr > nr_most ? nr : nr_most;
+	}
+	assert_in_range(nr_most, 1, 1000);
+	u64map_done(&map);
+}
+
 static void map_of_nothing_answers_none(void **state)
 {
 	struct u64map map = {0};
@@ -74,6 +106,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(map_keeps_all_keys),
+		cmocka_unit_test(keys_cannot_be_made_to_meet),
 		cmocka_unit_test(map_of_nothing_answers_none),
 		cmocka_unit_test(strings_are_stored_once),
 		cmocka_unit_test(strings_are_bounded),

@@ -10,8 +10,19 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #define U64MAP_FIRST_SLOTS 64
+
+uint64_t hash_seed(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	uint64_t seed = 0;
+
+	if (random)
+		memcpy(&seed, random, sizeof(seed));
+	return seed;
+}
 
 uint64_t hash_bytes(const void *data, size_t len)
 {
@@ -36,11 +47,17 @@ void u64map_clear(struct u64map *map)
 	map->nr_used = 0;
 }
 
+/* Where KEY would be if no other were there. */
+static size_t u64map_home(const struct u64map *map, uint64_t key)
+{
+	return hash_u64(key ^ map->seed) & (map->nr_slots - 1);
+}
+
 /* The slot that holds KEY, or the empty one where it would go. */
 static size_t u64map_probe(const struct u64map *map, uint64_t key)
 {
 	size_t mask = map->nr_slots - 1;
-	size_t i = hash_u64(key) & mask;
+	size_t i = u64map_home(map, key);
 
 	while (map->slots[i].value != U64MAP_NONE && map->slots[i].key != key)
 		i = (i + 1) & mask;
@@ -56,7 +73,7 @@ uint32_t u64map_get(const struct u64map *map, uint64_t key)
 
 static int u64map_grow(struct u64map *map, size_t nr_slots)
 {
-	struct u64map bigger = {.nr_slots = nr_slots};
+	struct u64map bigger = {.nr_slots = nr_slots, .seed = hash_seed()};
 	size_t bytes;
 
 	if (__builtin_mul_overflow(bigger.nr_slots, sizeof(*bigger.slots), &bytes))
@@ -113,7 +130,7 @@ void u64map_remove(struct u64map *map, uint64_t key)
 		return;
 	/* Move back what probed past the hole, so that no lookup stops early. */
 	for (i = (hole + 1) & mask; map->slots[i].value != U64MAP_NONE; i = (i + 1) & mask) {
-		size_t home = hash_u64(map->slots[i].key) & mask;
+		size_t home = u64map_home(map, map->slots[i].key);
 
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
 			map->slots[hole] = map->slots[i];

@@ -20,6 +20,9 @@ static inline uint64_t hash_u64(uint64_t x)
 	return x;
 }
 
+/* Eight of the 16 random bytes that the kernel gives every program (AT_RANDOM, getauxval(3)). */
+uint64_t hash_seed(void);
+
 /* Hash LEN bytes (FNV-1a with a final mix): for strings and identities, not for speed. */
 uint64_t hash_bytes(const void *data, size_t len);
 
@@ -34,6 +37,7 @@ struct u64map {
 	struct u64map_slot *slots;
 	size_t nr_slots; /* 0 or a power of two */
 	size_t nr_used;
+	uint64_t seed; /* who chooses keys cannot choose their slots */
 };
 
 /* A zeroed struct u64map is empty and valid. u64map_done frees its memory and leaves it so. */

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #define TEXT_COLLECT_SAMPLES 65536 /* names without room: try again after so many samples */
 
@@ -29,17 +28,6 @@ const struct profile_config profile_config_recording = {
 	.sums_all = true,
 };
 
-/* The kernel gives every program 16 random bytes. */
-static uint64_t random_seed(void)
-{
-	const void *random = (const void *)getauxval(AT_RANDOM);
-	uint64_t seed = 0;
-
-	if (random)
-		memcpy(&seed, random, sizeof(seed));
-	return seed;
-}
-
 struct profile *profile_new(const struct profile_config *config)
 {
 	struct profile *p = calloc(1, sizeof(*p));
@@ -50,8 +38,7 @@ struct profile *profile_new(const struct profile_config *config)
 	p->window.length_ns = 10 * NS_PER_SEC;
 	for (int mode = 0; mode < STACK_MODE_COUNT; mode++)
 		p->first_ns[mode] = UINT64_MAX;
-	if (frames_init(&p->frames, config->frames_max, config->text_bytes_max, random_seed()) <
-		    0 ||
+	if (frames_init(&p->frames, config->frames_max, config->text_bytes_max, hash_seed()) < 0 ||
 	    tree_init(&p->tree, config->nodes_max) < 0 || thread_ids_init(&p->threads) < 0 ||
 	    log_init(&p->log, config->log_bytes_max) < 0)
 		return profile_free(p);
