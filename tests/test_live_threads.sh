@@ -75,7 +75,7 @@ look 'functions' in_functions && pass 'each function tells how many threads were
 in_text()
 {
 	"$STACKTOP" -b --view=processes -n 1 -d 2 -p "$pid" >"$tmp/text" 2>"$tmp/err" || why=$(cat "$tmp/err")
-	grep -qE " - crew $pid " "$tmp/text" && grep -qE "[├└]─ +reader $reader .* complete\$" "$tmp/text" &&
+	grep -qE " - crew $pid " "$tmp/text" && grep -qE "[├└]─ +reader $reader +[0-9.]+% of [0-9]+\$" "$tmp/text" &&
 		grep -qE "[├└]─ +writer $writer " "$tmp/text" && grep -qE "[├└]─ +crew $pid " "$tmp/text" ||
 		why="$why $(tail -n 8 "$tmp/text")"
 	"$STACKTOP" -b --view=processes --min-percent=90 -n 1 -d 2 -p "$pid" >"$tmp/text" 2>"$tmp/err"
@@ -117,7 +117,7 @@ key Enter
 see "only thread reader $reader: [0-9.]+% of all samples" && see spin_reader && see_not 'spin_(writer|first)' &&
 	pass 'Enter leaves one of them'
 key 6
-see "[-+] crew $pid +1 +$(id -un) +[0-9.]+% of [0-9]+ user stacks complete" && pass 'and its stacks are counted'
+see "[-+] crew $pid +1 +$(id -un) +[0-9.]+% of [0-9]+ *$" && pass 'and its stacks are counted'
 key 1
 key BSpace
 see spin_writer && see spin_first && pass 'and Backspace brings the others back'

@@ -161,7 +161,7 @@ static void copied_rows_stay_as_they_were(void **state)
 static void check_processes(const struct snapshot *s, size_t nr, const char *const cells[][5])
 {
 	static const enum view_column columns[] = {COLUMN_SELF, COLUMN_FUNCTION, COLUMN_USER,
-						   COLUMN_CONTAINER, COLUMN_NOTE};
+						   COLUMN_CONTAINER, COLUMN_STACKS};
 	struct view view = {0};
 	char text[64];
 
@@ -181,12 +181,10 @@ static void check_processes(const struct snapshot *s, size_t nr, const char *con
 static void processes_have_their_samples(void **state)
 {
 	static const char *const all[][5] = {
-		{"35.00", "server 100", "www-data", "web.service", "no user stacks"},
-		{"35.00", "server 103", "root", "", "90.00% of 30 user stacks complete"},
-		{"20.00", "server 102", "", "docker:0123456789ab",
-		 "90.00% of 20 user stacks complete"},
-		{"10.00", "server 101", "1000", "docker:0123456789ab",
-		 "90.00% of 10 user stacks complete"},
+		{"35.00", "server 100", "www-data", "web.service", "none"},
+		{"35.00", "server 103", "root", "", "90.00% of 30"},
+		{"20.00", "server 102", "", "docker:0123456789ab", "90.00% of 20"},
+		{"10.00", "server 101", "1000", "docker:0123456789ab", "90.00% of 10"},
 	};
 	struct snapshot *s = make_snapshot();
 
@@ -198,8 +196,8 @@ static void processes_have_their_samples(void **state)
 /* All four have one name: the number tells them apart. */
 static void one_process_is_left(void **state)
 {
-	static const char *const left[][5] = {{"100.0", "server 102", "", "docker:0123456789ab",
-					       "90.00% of 20 user stacks complete"}};
+	static const char *const left[][5] = {
+		{"100.0", "server 102", "", "docker:0123456789ab", "90.00% of 20"}};
 	struct narrow narrow = {
 		.nr = 1,
 		.steps = {{.kind = NARROW_ONLY, .process = 50 + 2 + 1, .text = "server 102"}}};
@@ -280,7 +278,7 @@ static void tell_rows(const struct snapshot *s, double min_pct, bool opens_all, 
 		view_cell(&view, s, row, COLUMN_SELF, self, sizeof(self));
 		view_cell(&view, s, row, COLUMN_FUNCTION, name, sizeof(name));
 		view_cell(&view, s, row, COLUMN_THREADS, threads, sizeof(threads));
-		view_cell(&view, s, row, COLUMN_NOTE, note, sizeof(note));
+		view_cell(&view, s, row, COLUMN_STACKS, note, sizeof(note));
 		len += (size_t)snprintf(out + len, size - len, "%s %s%s %s, %s\n", self, indent,
 					name, threads, note);
 		assert_true(len < size);
@@ -300,35 +298,35 @@ static void threads_are_below_their_process(void **state)
 
 	(void)state;
 	tell_rows(s, 0, false, text, sizeof(text));
-	assert_string_equal(text, "55.00   tool 200 1, no user stacks\n"
-				  "45.00 + server 100 3, 0.00% of 14 user stacks complete\n");
+	assert_string_equal(text, "55.00   tool 200 1, none\n"
+				  "45.00 + server 100 3, 0.00% of 14\n");
 	tell_rows(s, 0, true, text, sizeof(text));
-	assert_string_equal(text, "55.00   tool 200 1, no user stacks\n"
-				  "45.00 - server 100 3, 0.00% of 14 user stacks complete\n"
-				  "30.00 |-  worker 101 , 75.00% of 4 user stacks complete\n"
-				  "10.00 |-  server 100 , 0.00% of 10 user stacks complete\n"
-				  "5.00 `-  logger 102 , no user stacks\n");
+	assert_string_equal(text, "55.00   tool 200 1, none\n"
+				  "45.00 - server 100 3, 0.00% of 14\n"
+				  "30.00 |-  worker 101 , 75.00% of 4\n"
+				  "10.00 |-  server 100 , 0.00% of 10\n"
+				  "5.00 `-  logger 102 , none\n");
 	/* Threads with less than was asked for are left out, no process is. */
 	tell_rows(s, 50, true, text, sizeof(text));
-	assert_string_equal(text, "55.00   tool 200 1, no user stacks\n"
-				  "45.00   server 100 3, 0.00% of 14 user stacks complete\n");
+	assert_string_equal(text, "55.00   tool 200 1, none\n"
+				  "45.00   server 100 3, 0.00% of 14\n");
 	tell_rows(s, 30, true, text, sizeof(text));
-	assert_string_equal(text, "55.00   tool 200 1, no user stacks\n"
-				  "45.00 - server 100 3, 0.00% of 14 user stacks complete\n"
-				  "30.00 `-  worker 101 , 75.00% of 4 user stacks complete\n");
+	assert_string_equal(text, "55.00   tool 200 1, none\n"
+				  "45.00 - server 100 3, 0.00% of 14\n"
+				  "30.00 `-  worker 101 , 75.00% of 4\n");
 	/* Only one of them, or all others; the number alone does not make it. */
 	assert_int_equal(narrow_snapshot(s, &narrow), 0);
 	assert_string_equal(s->narrowed, "only thread worker 101");
 	tell_rows(s, 0, true, text, sizeof(text));
-	assert_string_equal(text, "100.0 - server 100 1, 75.00% of 4 user stacks complete\n"
-				  "100.0 `-  worker 101 , 75.00% of 4 user stacks complete\n");
+	assert_string_equal(text, "100.0 - server 100 1, 75.00% of 4\n"
+				  "100.0 `-  worker 101 , 75.00% of 4\n");
 	snapshot_free(s);
 	narrow.steps[0].kind = NARROW_WITHOUT;
 	s = make_server();
 	assert_int_equal(narrow_snapshot(s, &narrow), 0);
 	tell_rows(s, 0, false, text, sizeof(text));
-	assert_string_equal(text, "78.57   tool 200 1, no user stacks\n"
-				  "21.43 + server 100 2, 0.00% of 10 user stacks complete\n");
+	assert_string_equal(text, "78.57   tool 200 1, none\n"
+				  "21.43 + server 100 2, 0.00% of 10\n");
 	assert_int_equal(s->total, 70);
 	assert_int_equal(s->funcs[0].nr_threads, 3);
 	assert_int_equal(s->funcs[0].nr_processes, 2);
@@ -392,15 +390,15 @@ static void the_column_leaves_names_their_room(void **state)
 
 		assert_true(set >> COLUMN_CONTAINER & 1);
 		assert_true(set >> COLUMN_USER & 1);
-		assert_int_equal(set >> COLUMN_NOTE & 1, width >= 102);
+		assert_int_equal(set >> COLUMN_STACKS & 1, width >= 80);
 	}
 	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 30) >> COLUMN_CONTAINER & 1, 0);
 	/* Where none is known there is no column. */
 	s->nr_containers = 0;
 	assert_int_equal(view_columns_fit(VIEW_FUNCTIONS, s, 0, 0) >> COLUMN_CONTAINER & 1, 0);
 	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 80),
-			 1u << COLUMN_SELF | 1u << COLUMN_FUNCTION | 1u << COLUMN_USER |
-				 1u << COLUMN_NOTE);
+			 1u << COLUMN_SELF | 1u << COLUMN_FUNCTION | 1u << COLUMN_THREADS |
+				 1u << COLUMN_USER | 1u << COLUMN_STACKS);
 	s->recording.is_recording = true;
 	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 0) >> COLUMN_USER & 1, 0);
 	snapshot_free(s);

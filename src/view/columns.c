@@ -69,6 +69,7 @@ const struct view_column_spec view_columns[COLUMN_COUNT] = {
 			      .width = 22,
 			      .priority = 5,
 			      .leaves = 44},
+	[COLUMN_STACKS] = {.title = "user stacks complete", .width = 20, .priority = 3},
 	[COLUMN_NOTE] = {.title = "", .width = 42, .priority = 3},
 };
 

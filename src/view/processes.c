@@ -122,16 +122,16 @@ static void put_name(const struct snap_process *process, const struct snap_threa
 		rows_text("threads that are not told apart", out, size);
 }
 
-static void put_note(uint32_t nr_user_stacks, uint32_t nr_complete, char *out, size_t size)
+static void put_stacks(uint32_t nr_user_stacks, uint32_t nr_complete, char *out, size_t size)
 {
 	char share[16];
 
 	if (nr_user_stacks == 0) {
-		rows_text("no user stacks", out, size);
+		rows_text("none", out, size);
 		return;
 	}
 	rows_percent(nr_complete, nr_user_stacks, share, sizeof(share));
-	snprintf(out, size, "%s%% of %" PRIu32 " user stacks complete", share, nr_user_stacks);
+	snprintf(out, size, "%s%% of %" PRIu32, share, nr_user_stacks);
 }
 
 /* Of a narrowed snapshot some may have no samples that are left: they have no weight in the rows. */
@@ -157,10 +157,10 @@ void processes_cell(const struct view *view, const struct snapshot *s, const str
 		rows_percent(row->self, view->total, out, size);
 	else if (column == COLUMN_FUNCTION)
 		put_name(process, thread, out, size);
-	else if (column == COLUMN_NOTE && thread)
-		put_note(thread->nr_user_stacks, thread->nr_complete, out, size);
-	else if (column == COLUMN_NOTE)
-		put_note(process->nr_user_stacks, process->nr_complete, out, size);
+	else if (column == COLUMN_STACKS && thread)
+		put_stacks(thread->nr_user_stacks, thread->nr_complete, out, size);
+	else if (column == COLUMN_STACKS)
+		put_stacks(process->nr_user_stacks, process->nr_complete, out, size);
 	else if (column == COLUMN_THREADS && !thread)
 		snprintf(out, size, "%" PRIu32, count_threads(view->scratch, process));
 	else if (column == COLUMN_USER && !thread)

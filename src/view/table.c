@@ -50,7 +50,7 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 			    .title = "Processes",
 			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_FUNCTION |
 				       1u << COLUMN_THREADS | 1u << COLUMN_USER |
-				       1u << COLUMN_CONTAINER | 1u << COLUMN_NOTE,
+				       1u << COLUMN_CONTAINER | 1u << COLUMN_STACKS,
 			    .keeps = 1u << COLUMN_USER | 1u << COLUMN_CONTAINER,
 			    .function_width_min = 20,
 			    .in_order = true,

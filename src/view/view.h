@@ -188,6 +188,7 @@ enum view_column {
 	COLUMN_THREADS, /* that have samples: of a function those with a stack through it */
 	COLUMN_USER,	/* of processes; recordings do not tell */
 	COLUMN_CONTAINER,
+	COLUMN_STACKS, /* of processes and threads: the share of their user stacks that is complete, and their number */
 	COLUMN_NOTE, /* and a remark, which takes what the name leaves */
 	COLUMN_COUNT
 };
