@@ -59,10 +59,16 @@ static int put_pprof(FILE *stream, const struct part *part)
 	return out_pprof(stream, part->snapshot);
 }
 
+/* Of a window: a folder gets those of the whole run, as they come. */
+static int put_samples(FILE *stream, const struct part *part)
+{
+	return out_script_stacks(stream, part->snapshot);
+}
+
 static const struct {
 	const char *name, *what;
 	enum view_kind view;
-	int (*put)(FILE *stream, const struct part *part); /* NULL: single samples */
+	int (*put)(FILE *stream, const struct part *part);
 } files[] = {
 	{"README", "this list, and what was sampled", VIEW_FUNCTIONS, put_readme},
 	{"functions.txt", "functions, as on the screen", VIEW_FUNCTIONS, put_text},
@@ -79,15 +85,17 @@ static const struct {
 	{"profile.pb.gz", "for go tool pprof, Pyroscope, Parca, speedscope", VIEW_FUNCTIONS,
 	 put_pprof},
 	{"samples.perf", "single samples with their times, for profiler.firefox.com, speedscope",
-	 VIEW_FUNCTIONS, NULL},
+	 VIEW_FUNCTIONS, put_samples},
 };
 
-/* Snapshots for the screen have no single samples, and seldom stacks by address, which are never narrowed. */
+/* Snapshots for the screen seldom have stacks by address, which are never narrowed. */
 static bool is_in_archive(size_t file, const struct snapshot *snapshot)
 {
-	if (files[file].put == put_pprof)
+	if (files[file].put == put_samples && snapshot->stacks && !snapshot->stacks->nr_moments)
+		return false;
+	if (files[file].put == put_pprof || files[file].put == put_samples)
 		return snapshot->stacks && !snapshot->narrowed[0];
-	return files[file].put != NULL;
+	return true;
 }
 
 static int put_readme(FILE *stream, const struct part *part)
@@ -254,7 +262,7 @@ int bundle_add_samples(struct bundle *bundle, const struct snap_samples *samples
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++)
-		if (!files[i].put)
+		if (files[i].put == put_samples)
 			r = out_script(bundle->streams[i], samples, UINT64_MAX);
 	return r;
 }
@@ -279,7 +287,7 @@ int bundle_write(struct bundle *bundle, const struct snapshot *snapshot, double 
 	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++) {
 		struct part part = part_of(snapshot, i, min_pct, ascii);
 
-		if (files[i].put)
+		if (files[i].put != put_samples)
 			r = files[i].put(bundle->streams[i], &part);
 	}
 	bundle->is_written = r == 0;

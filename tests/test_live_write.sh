@@ -157,8 +157,15 @@ check 'the README of an archive lists what is in it' \
 for file in functions.txt callers.txt tree.txt stacks.folded; do
 	grep -q leaf "$tmp/stacktop-evidence/$file" || fail "no leaf in $file"
 done
-! command -v python3 >/dev/null ||
-	check 'the stacks by address too' "$top_srcdir/tests/read_pprof.py" "$tmp/stacktop-evidence/profile.pb.gz"
+same_samples()
+{
+	local nr
+	nr=$("$top_srcdir/tests/read_pprof.py" "$tmp/stacktop-evidence/profile.pb.gz" | awk '/^TOTAL/ { print $2 }') &&
+		"$top_srcdir/tests/read_script.py" <"$tmp/stacktop-evidence/samples.perf" >"$tmp/collapsed" &&
+		grep -q '^chain;.*;main;branch_b;leaf [0-9]*$' "$tmp/collapsed" &&
+		[ "$(awk '{ nr += $NF } END { print nr }' "$tmp/collapsed")" = "$nr" ]
+}
+! command -v python3 >/dev/null || check 'a profile of pprof and single samples are of the same' same_samples
 check 'and health, and json that is whole' sh -c "grep -q 'How stacks end' '$tmp/stacktop-evidence/health.txt' &&
 	[ \$(wc -l <'$tmp/stacktop-evidence/tree.json') = 1 ] && tail -c 3 '$tmp/stacktop-evidence/tree.json' | grep -q '}'"
 

@@ -114,6 +114,7 @@ struct snap_stacks *snap_stacks_free(struct snap_stacks *stacks)
 	free(stacks->places);
 	free(stacks->calls);
 	free(stacks->stacks);
+	free(stacks->moments);
 	free(stacks);
 	return NULL;
 }

@@ -41,6 +41,12 @@ struct snap_stack {
 	uint32_t node;
 };
 
+/* A single sample of the window. */
+struct snap_moment {
+	uint64_t time_ns, weight;
+	uint32_t thread, node; /* as of a stack */
+};
+
 struct snap_stacks {
 	struct snap_object *objects;
 	uint32_t nr_objects;
@@ -50,6 +56,8 @@ struct snap_stacks {
 	uint32_t nr_calls; /* at least the root */
 	struct snap_stack *stacks;
 	uint32_t nr_stacks;
+	struct snap_moment *moments; /* by time; none where only sums are kept, of recordings */
+	uint32_t nr_moments;
 };
 
 /* Accepts NULL and what is half built. Returns NULL. */

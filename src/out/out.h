@@ -35,6 +35,8 @@ int out_pprof(FILE *stream, const struct snapshot *snapshot);
 int out_samples(FILE *stream, const struct snap_samples *samples, uint64_t max);
 /* The same as perf script writes them, for what reads that: without the reasons for their ends. */
 int out_script(FILE *stream, const struct snap_samples *samples, uint64_t max);
+/* The single samples of the stacks by address, which SNAPSHOT must have, in that form: addresses are those of the files. */
+int out_script_stacks(FILE *stream, const struct snapshot *snapshot);
 
 /* Flush: 0, or -errno of this or any earlier write (errno was 0 before the first). */
 static inline int out_end(FILE *stream)

@@ -53,31 +53,33 @@ static void put_script_comm(FILE *stream, const char *comm)
 }
 
 /* A task that has ended has no number any more: readers know no negative ones. */
-static void put_script_head(FILE *stream, const struct snap_samples *s,
-			    const struct snap_sample *sample)
+static void put_script_head(FILE *stream, const struct snap_sample *sample, const char *comm,
+			    const char *event)
 {
-	put_script_comm(stream, s->text + sample->comm);
+	put_script_comm(stream, comm);
 	fprintf(stream, " %d/%d ", MAX(sample->pid, 0), MAX(sample->tid, 0));
 	if (sample->cpu != UINT32_MAX)
 		fprintf(stream, "[%03" PRIu32 "] ", sample->cpu);
 	/* perf script's own precision: some readers take no other. */
 	fprintf(stream, "%llu.%06llu: %" PRIu64 " ", sample->time_ns / NS_PER_SEC,
 		sample->time_ns % NS_PER_SEC / 1000, sample->period);
-	put_word(stream, s->text + sample->event);
+	put_word(stream, event);
 	fputs(": \n", stream);
+}
+
+static void put_script_object(FILE *stream, const char *object, bool is_kernel)
+{
+	fputs(" (", stream);
+	put_word(stream,
+		 is_kernel && strcmp(object, "[kernel]") == 0 ? "[kernel.kallsyms]" : object);
+	fputs(")\n", stream);
 }
 
 static void put_script_frame(FILE *stream, const struct snap_samples *s,
 			     const struct snap_frame *frame)
 {
-	const char *object = object_of(s, frame);
-
-	if (frame->is_kernel && strcmp(object, "[kernel]") == 0)
-		object = "[kernel.kallsyms]";
 	put_place(stream, s, frame);
-	fputs(" (", stream);
-	put_word(stream, object);
-	fputs(")\n", stream);
+	put_script_object(stream, object_of(s, frame), frame->is_kernel);
 }
 
 int out_script(FILE *stream, const struct snap_samples *s, uint64_t max)
@@ -86,9 +88,44 @@ int out_script(FILE *stream, const struct snap_samples *s, uint64_t max)
 	for (uint32_t i = 0; i < MIN(s->nr_samples, max); i++) {
 		const struct snap_sample *sample = &s->samples[i];
 
-		put_script_head(stream, s, sample);
+		put_script_head(stream, sample, s->text + sample->comm, s->text + sample->event);
 		for (uint32_t k = 0; k < sample->nr_frames; k++)
 			put_script_frame(stream, s, &s->frames[sample->first_frame + k]);
+		putc('\n', stream);
+	}
+	return out_end(stream);
+}
+
+static void put_call(FILE *stream, const struct snapshot *s, const struct snap_call *call)
+{
+	const struct snap_place *place = &s->stacks->places[call->place];
+	const struct snap_func *func = &s->funcs[place->func];
+
+	fprintf(stream, "\t%16" PRIx64 " %s", place->addr,
+		func->is_named ? snapshot_text(s, func->name) : "[unknown]");
+	put_script_object(stream, snapshot_text(s, func->object), func->is_kernel);
+}
+
+int out_script_stacks(FILE *stream, const struct snapshot *s)
+{
+	const struct snap_stacks *stacks = s->stacks;
+
+	errno = 0;
+	for (uint32_t i = 0; i < stacks->nr_moments; i++) {
+		const struct snap_moment *moment = &stacks->moments[i];
+		const struct snap_thread *thread = &s->threads[moment->thread];
+		const struct snap_process *process = &s->processes[thread->process];
+		const struct snap_sample sample = {
+			.pid = process->pid,
+			.tid = thread->tid ? thread->tid : process->pid,
+			.cpu = UINT32_MAX,
+			.time_ns = moment->time_ns,
+			.period = moment->weight,
+		};
+
+		put_script_head(stream, &sample, thread->comm, snapshot_text(s, s->settings.event));
+		for (uint32_t at = moment->node; at > 0; at = stacks->calls[at].parent)
+			put_call(stream, s, &stacks->calls[at]);
 		putc('\n', stream);
 	}
 	return out_end(stream);

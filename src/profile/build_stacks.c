@@ -72,6 +72,44 @@ static void join_stacks(struct snap_stacks *s)
 	s->nr_stacks = nr;
 }
 
+/* --- single samples --- */
+
+static int compare_moments(const void *left, const void *right)
+{
+	const struct snap_moment *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+/* As the log has them; those that came from several CPUs are nearly in order. */
+static int take_moments(const struct profile *p, const struct builder *b, struct snap_stacks *s)
+{
+	s->moments = calloc(b->nr_entries + 1, sizeof(*s->moments));
+	if (!s->moments)
+		return -ENOMEM;
+	for (uint32_t c = 0; c < p->log.nr_chunks; c++) {
+		const struct log_chunk *chunk = p->log.chunks[c];
+
+		for (uint32_t i = 0; chunk->nr_counted && i < chunk->nr; i++) {
+			const struct log_entry *entry = &chunk->entries[i];
+
+			if (!(entry->node & LOG_NODE_COUNTED) || log_weight(entry) == 0)
+				continue;
+			assert(s->nr_moments < b->nr_entries);
+			s->moments[s->nr_moments++] = (struct snap_moment){
+				.time_ns = log_time_ns(chunk, entry),
+				.weight = log_weight(entry),
+				.thread = b->threads[b->thread_at[log_thread(entry)] - 1].place,
+				.node = entry->node & LOG_NODE_MASK,
+			};
+		}
+	}
+	qsort(s->moments, s->nr_moments, sizeof(*s->moments), compare_moments);
+	return 0;
+}
+
 int build_stacks_begin(const struct profile *p, const struct builder *b, struct snap_stacks *s)
 {
 	s->stacks = calloc(b->nr_entries + 1, sizeof(*s->stacks));
@@ -83,7 +121,7 @@ int build_stacks_begin(const struct profile *p, const struct builder *b, struct 
 		take_entries(b, s);
 	assert(s->nr_stacks <= b->nr_entries);
 	join_stacks(s);
-	return 0;
+	return p->sums_all ? 0 : take_moments(p, b, s);
 }
 
 /* --- the tree --- */
@@ -146,6 +184,8 @@ static void fill_calls(const struct profile *p, const struct builder *b, struct 
 	}
 	for (uint32_t i = 0; i < s->nr_stacks; i++)
 		s->stacks[i].node = numbers->nodes[s->stacks[i].node];
+	for (uint32_t i = 0; i < s->nr_moments; i++)
+		s->moments[i].node = numbers->nodes[s->moments[i].node];
 }
 
 int build_stacks_end(const struct profile *p, const struct builder *b, struct snap_stacks *s)
