@@ -80,7 +80,7 @@ fi
 if command -v tmux >/dev/null; then
 	term_start 80x24 "$STACKTOP" -d 1
 	key 6
-	see "guest$id [0-9]+ +$nobody" && see "admin$id [0-9]+ +root" && pass 'users are there at 80 columns'
+	see "guest$id [0-9]+ +(1 +)?$nobody" && see "admin$id [0-9]+ +(1 +)?root" && pass 'users are there at 80 columns'
 	key /
 	key -l "guest$id"
 	key Enter
