@@ -91,11 +91,11 @@ static const struct {
 /* Snapshots for the screen seldom have stacks by address, which are never narrowed. */
 static bool is_in_archive(size_t file, const struct snapshot *snapshot)
 {
-	if (files[file].put == put_samples && snapshot->stacks && !snapshot->stacks->nr_moments)
-		return false;
-	if (files[file].put == put_pprof || files[file].put == put_samples)
-		return snapshot->stacks && !snapshot->narrowed[0];
-	return true;
+	bool has_stacks = snapshot->stacks && !snapshot->narrowed[0];
+
+	if (files[file].put == put_pprof)
+		return has_stacks;
+	return files[file].put != put_samples || (has_stacks && snapshot->stacks->nr_moments > 0);
 }
 
 static int put_readme(FILE *stream, const struct part *part)

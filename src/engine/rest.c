@@ -27,7 +27,7 @@
 #define JUDGED_MIN     32u
 #define USEFUL_PART    8u /* ... if one read of so many is of use */
 /* Of rustc 0.3 of 100 stacks less were whole in rounds of 10 ms; in rounds of 2 ms not more, and a sample cost a fifth more. */
-#define ROUND_NS       (5 * NS_PER_MSEC)
+#define SHORT_ROUND_NS (5 * NS_PER_MSEC)
 #define STITCHED_EVERY 4u /* stitched stacks: one of so many is read, which also tests stitching */
 
 struct rests {
@@ -110,7 +110,7 @@ uint64_t rests_round_ns(const struct rests *rests, uint64_t time_ns, uint64_t ro
 			 time_ns < rests->second_ns + 2 * NS_PER_SEC &&
 			 rests->wanted + rests->wanted_before >= URGENT_MIN;
 
-	return is_urgent ? MIN(ROUND_NS, round_ns) : round_ns;
+	return is_urgent ? MIN(SHORT_ROUND_NS, round_ns) : round_ns;
 }
 
 bool rest_is_wanted(struct engine *engine, const struct process *process,
