@@ -57,6 +57,14 @@ profile()
 	return $status
 }
 
+# sees_roots DELAY ARGUMENT...: the other's function has its name; $why tells what is there instead
+sees_roots()
+{
+	profile -d "$@" || why="$(cat "$tmp/err")"
+	jq -e '[.functions[] | select(.object == "root-spin" and .name == "hot" and .self > 0)] | length == 1' \
+		"$tmp/json" >/dev/null || why+=" $(jq -c '[.notice, .health.samples, .functions[:3]]' "$tmp/json")"
+}
+
 # says JQ-EXPRESSION WHAT
 says() { jq -e "$1" "$tmp/json" >/dev/null || fail "$2: $(jq -c '[.notice, .health.samples, .functions[:3]]' "$tmp/json") $(cat "$tmp/err")"; }
 
@@ -137,14 +145,9 @@ cp "$STACKTOP" "$tmp/stacktop-cap"
 if setcap "$recipe" "$tmp/stacktop-cap" 2>/dev/null; then
 	bin=$tmp/stacktop-cap
 	if "${user[@]}" "$bin" --version >/dev/null 2>&1; then # not where the file system has no capabilities
-		profile -p "$own,$other" || fail "with capabilities: $(cat "$tmp/err")"
-		says '[.functions[] | select(.object == "root-spin" and .name == "hot" and .self > 0)] | length == 1' \
-			'with capabilities: nothing of another user'
+		look 'with capabilities' sees_roots 1 -p "$own,$other"
 		says '.health.complete > 0.9 * .health.user_stacks' 'with capabilities: stacks'
-		# All that this machine runs has to be read first, by a loader that may be a sanitized one.
-		profile -d 5 || fail "with capabilities, all: $(cat "$tmp/err")"
-		says '[.functions[] | select(.object == "root-spin" and .name == "hot")] | length == 1' \
-			'with capabilities, all CPUs'
+		look 'with capabilities, all CPUs' sees_roots 5
 		says '.notice | contains("only this user") | not' 'with capabilities: a limit'
 		pass 'capabilities of the file'
 

@@ -64,5 +64,9 @@ check "the sums are the same" cmp <(cut -d'|' -f1,2 "$tmp/their-names" | sort) \
 	<(cut -d'|' -f1,2 "$tmp/our-names" | sort)
 check "nearly all have one name" \
 	[ $(($(wc -l <"$tmp/our-names") * 20)) -le $(($(wc -l <"$tmp/ours") + 40)) ]
-[ "$failed" = 0 ] || diff "$tmp/theirs" "$tmp/ours"
+[ "$failed" = 0 ] || {
+	diff "$tmp/theirs" "$tmp/ours"
+	jq -c '[.notice, (.health | .loader_restarts, .names_pending, .bad_files, .files_late, .symbols_left_out,
+		.symbols_evicted, .maps_refused, .own_cpu_stages_s)]' "$tmp/json"
+}
 finish
