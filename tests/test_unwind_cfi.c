@@ -660,7 +660,7 @@ static void sampled_at_a_call_that_has_run(void **state)
  */
 static void sample_after_return(struct stitch *stitch, uint32_t tid, uint64_t time_ns)
 {
-	const struct stitch_return in = {1, tid, time_ns, &space, &regs, &stack};
+	const struct stitch_return in = {{1, tid, 1}, time_ns, &space, &regs, &stack};
 
 	stack.data = (const uint8_t *)&stack_words[1];
 	stack.base = regs.r[X86_RSP] = STACK + 8;
@@ -692,7 +692,7 @@ static void sampled_at_a_return_that_has_run(void **state)
 	walk_from(0x104);
 	assert_int_equal(result.end, STACK_END_ROOT);
 	assert_int_equal(result.nr_frames, 3);
-	stitch_stack(stitch, 1, 7, NS_PER_SEC, frames, &result);
+	stitch_stack(stitch, &(struct tail_thread){1, 7, 1}, NS_PER_SEC, frames, &result);
 	stack_words[0] = 0x5678; /* nothing may be read from there */
 	stack_words[1] = 0x1234;
 	regs.is_precise = true;
@@ -725,9 +725,9 @@ static void sampled_at_a_return_that_has_run(void **state)
 	stack.bytes = sizeof(stack_words) - 8;
 	/* Another function at the same depth. */
 	walk_from(0x127);
-	assert_false(stitch_return(stitch,
-				   &(struct stitch_return){1, 7, NS_PER_SEC, &space, &regs, &stack},
-				   frames, &result));
+	assert_false(stitch_return(
+		stitch, &(struct stitch_return){{1, 7, 1}, NS_PER_SEC, &space, &regs, &stack},
+		frames, &result));
 	sample_after_return(stitch, 7, NS_PER_SEC);
 	assert_int_equal(result.end, STACK_END_STITCHED);
 	stitch_free(stitch);

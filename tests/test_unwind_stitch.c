@@ -45,7 +45,7 @@ static int setup(void **state)
 	/* These threads have been seen to be what stitching takes them for. */
 	for (uint32_t tid = 0; stitch && tid < 4096; tid++)
 		for (int i = 0; i < 8; i++)
-			tails_tested(tails, 1, tid, true);
+			tails_tested(tails, &(struct tail_thread){1, tid, tid}, true);
 	depth = 0;
 	return stitch ? 0 : -1;
 }
@@ -100,7 +100,7 @@ static void unwind_cut(uint32_t nr)
 static void sample_as(uint32_t process, uint32_t tid, uint64_t time_ns, uint32_t nr)
 {
 	unwind_cut(nr);
-	stitch_stack(stitch, process, tid, time_ns, frames, &result);
+	stitch_stack(stitch, &(struct tail_thread){process, tid, tid}, time_ns, frames, &result);
 }
 
 static void sample(uint32_t nr)
@@ -212,7 +212,7 @@ static void almost_the_same_is_not_enough(void **state)
 		frames[19].is_return = what != 4;
 		if (what == 5)
 			frames[18] = frames[17]; /* both there, but not one above the other */
-		stitch_stack(stitch, 1, 100, 0, frames, &result);
+		stitch_stack(stitch, &(struct tail_thread){1, 100, 100}, 0, frames, &result);
 		expect(STACK_END_TRUNCATED, 20);
 	}
 	for (uint32_t nr = 0; nr < 4; nr++) {
@@ -234,7 +234,7 @@ static void other_ends_stay(void **state)
 			continue;
 		unwind_cut(20);
 		result.end = (enum stack_end)end;
-		stitch_stack(stitch, 1, 100, 0, frames, &result);
+		stitch_stack(stitch, &(struct tail_thread){1, 100, 100}, 0, frames, &result);
 		assert_int_equal(result.end, end);
 		assert_int_equal(result.nr_frames, 20);
 	}
@@ -243,7 +243,7 @@ static void other_ends_stay(void **state)
 	call_to_depth(30, 1);
 	unwind_cut(25);
 	result.end = STACK_END_NO_CFI;
-	stitch_stack(stitch, 1, 100, 0, frames, &result);
+	stitch_stack(stitch, &(struct tail_thread){1, 100, 100}, 0, frames, &result);
 	sample(20);
 	expect(STACK_END_TRUNCATED, 20);
 }
@@ -304,7 +304,7 @@ static void wait(uint64_t time_ns, uint32_t nr)
 {
 	unwind_cut(nr);
 	result.end = STACK_END_PENDING;
-	stitch_stack(stitch, 1, 100, time_ns, frames, &result);
+	stitch_stack(stitch, &(struct tail_thread){1, 100, 100}, time_ns, frames, &result);
 	assert_int_equal(result.end, STACK_END_PENDING);
 }
 
@@ -337,7 +337,8 @@ static void a_program_that_begins(void **state)
 		} else if (way == 2) {
 			unwind_cut(3);
 			result.end = STACK_END_NO_FILE;
-			stitch_stack(stitch, 1, 100, 1000, frames, &result);
+			stitch_stack(stitch, &(struct tail_thread){1, 100, 100}, 1000, frames,
+				     &result);
 			assert_int_equal(result.end, STACK_END_NO_FILE);
 		} else {
 			stitch_forget(stitch, 100);
@@ -424,7 +425,8 @@ static void the_oldest_are_overwritten(void **state)
 		depth = 0;
 		call_to_depth(100 + tid % 97, 0);
 		unwind_cut(60);
-		stitch_stack(stitch, 1, tid, NS_PER_SEC, frames, &result);
+		stitch_stack(stitch, &(struct tail_thread){1, tid, tid}, NS_PER_SEC, frames,
+			     &result);
 		if (result.end != STACK_END_STITCHED)
 			continue;
 		assert_true(is_true_stack());
@@ -477,7 +479,7 @@ static NOINLINE void shoot_whole(void)
 	shoot(&shot);
 	unwind_dwarf(&self.space, &shot.regs, &shot.stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_ROOT);
-	stitch_stack(stitch, 1, 1, 0, frames, &result);
+	stitch_stack(stitch, &(struct tail_thread){1, 1, 1}, 0, frames, &result);
 	assert_int_equal(result.end, STACK_END_ROOT);
 }
 
@@ -496,7 +498,7 @@ static NOINLINE void shoot_cut(void)
 	unwind_dwarf(&self.space, &shot.regs, &shot.stack, frames, &result);
 	assert_int_equal(result.end, STACK_END_TRUNCATED);
 	assert_in_range(result.nr_frames, 10, 60);
-	stitch_stack(stitch, 1, 1, 0, frames, &result);
+	stitch_stack(stitch, &(struct tail_thread){1, 1, 1}, 0, frames, &result);
 	assert_int_equal(result.end, STACK_END_STITCHED);
 	assert_int_equal(result.nr_frames, nr);
 	for (uint32_t i = 0; i < nr; i++)

@@ -21,7 +21,9 @@
 #define READS_UNTRIED  8
 #define PROGRAM_READS  32
 #define SIGHTS_KNOWN   3
-#define READS_OF_BRIEF 4 /* of a thread that lives too short to be believed by itself */
+#define PROGRAM_KNOWN  256
+#define PROGRAM_TESTS  128 /* right ones, of all threads */
+#define READS_OF_BRIEF 4   /* of a thread that lives too short to be believed by itself */
 #define TESTS_NEEDED   8
 #define CUT_FRAMES     20 /* the sample has so many frames of the recursion */
 
@@ -44,7 +46,7 @@ static int teardown(void **state)
 /* Of another program for each thread. */
 static bool read_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t outer)
 {
-	const struct tail tail = {1, tid, tid, time_ns, inner, outer, time_ns};
+	const struct tail tail = {{1, tid, tid}, time_ns, inner, outer, time_ns};
 
 	return tails_believe_read(tails, &tail) == TAIL_BELIEVED;
 }
@@ -52,7 +54,7 @@ static bool read_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t o
 static bool read_of_program(uint32_t program, uint32_t tid, uint64_t time_ns, uint64_t inner,
 			    uint64_t outer)
 {
-	const struct tail tail = {1, tid, program, time_ns, inner, outer, time_ns};
+	const struct tail tail = {{1, tid, program}, time_ns, inner, outer, time_ns};
 
 	return tails_believe_read(tails, &tail) == TAIL_BELIEVED;
 }
@@ -60,9 +62,14 @@ static bool read_of_program(uint32_t program, uint32_t tid, uint64_t time_ns, ui
 static bool earlier_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t outer,
 			 uint64_t seen_ns)
 {
-	const struct tail tail = {1, tid, 1, time_ns, inner, outer, seen_ns};
+	const struct tail tail = {{1, tid, tid}, time_ns, inner, outer, seen_ns};
 
 	return tails_believe_earlier(tails, &tail);
+}
+
+static void test_tail(uint32_t program, uint32_t tid, bool is_right)
+{
+	tails_tested(tails, &(struct tail_thread){1, tid, program}, is_right);
 }
 
 /* Read the thread's first tails, which are not believed. */
@@ -157,6 +164,23 @@ static void a_known_program_lets_its_new_threads_be_believed(void **state)
 		assert_false(read_of_program(6, 302, time_ns += TAILS_SIGHT_NS, 1, 1));
 }
 
+/* Threads with a single sight are as good as those of very many reads before them. */
+static void a_well_known_program_needs_no_sight_of_a_thread(void **state)
+{
+	uint64_t time_ns = NS_PER_SEC;
+	uint32_t tid = 100;
+
+	(void)state;
+	for (uint32_t i = 1; i < PROGRAM_KNOWN; i++, tid += i % READS_OF_BRIEF == 0)
+		read_of_program(5, tid, time_ns += TAILS_APART_NS, 1000 + i, i);
+	assert_false(read_of_program(5, 2999, time_ns, 1, 1));
+	assert_true(read_of_program(5, 3000, time_ns, 1, 1));
+	assert_false(read_of_program(6, 3001, time_ns, 1, 1));
+	/* And as bad: nothing of it is believed after one that is wrong. */
+	assert_false(read_of_program(5, 3000, time_ns += TAILS_SIGHT_NS, 1, 2));
+	assert_false(read_of_program(5, 3002, time_ns, 1, 1));
+}
+
 static void one_thread_does_not_speak_for_its_program(void **state)
 {
 	uint64_t time_ns = NS_PER_SEC;
@@ -189,7 +213,7 @@ static void one_bad_thread_ends_that(void **state)
 
 static enum tail_belief held_tail(uint32_t program, uint32_t tid, uint64_t time_ns)
 {
-	const struct tail tail = {1, tid, program, time_ns, 1, 1, time_ns};
+	const struct tail tail = {{1, tid, program}, time_ns, 1, 1, time_ns};
 
 	return tails_believe_held(tails, &tail);
 }
@@ -201,9 +225,9 @@ static void first_reads_are_believed_once_the_thread_is_known(void **state)
 
 	(void)state;
 	assert_int_equal(held_tail(7, 7, NS_PER_SEC), TAIL_UNTRIED);
-	assert_false(tails_is_tried(tails, 1, 7, 7));
+	assert_false(tails_is_tried(tails, &(struct tail_thread){1, 7, 7}));
 	time_ns = read_first(7, NS_PER_SEC);
-	assert_true(tails_is_tried(tails, 1, 7, 7));
+	assert_true(tails_is_tried(tails, &(struct tail_thread){1, 7, 7}));
 	assert_int_equal(held_tail(7, 7, NS_PER_SEC), TAIL_BELIEVED);
 	/* Not those of another thread, nor if something came to speak against it. */
 	assert_int_equal(held_tail(8, 8, NS_PER_SEC), TAIL_UNTRIED);
@@ -231,7 +255,7 @@ static void earlier_tails_need_something_that_speaks_for_them(void **state)
 		assert_false(earlier_tail(7, NS_PER_SEC, 1, 1, i * TAILS_APART_NS));
 	for (int i = 0; i < TESTS_NEEDED; i++) {
 		assert_false(earlier_tail(7, NS_PER_SEC, 2, 2, NS_PER_SEC));
-		tails_tested(tails, 1, 7, true);
+		test_tail(7, 7, true);
 	}
 	assert_true(earlier_tail(7, NS_PER_SEC, 2, 2, NS_PER_SEC));
 }
@@ -240,7 +264,7 @@ static void earlier_tails_need_something_that_speaks_for_them(void **state)
 static void tested(uint32_t tid)
 {
 	for (int i = 0; i < TESTS_NEEDED; i++)
-		tails_tested(tails, 1, tid, true);
+		test_tail(tid, tid, true);
 }
 
 static void what_is_wrong_counts_more(void **state)
@@ -248,16 +272,44 @@ static void what_is_wrong_counts_more(void **state)
 	(void)state;
 	tested(8);
 	assert_true(earlier_tail(8, 100, 1, 1, 10));
-	tails_tested(tails, 1, 8, false);
+	test_tail(8, 8, false);
 	assert_false(earlier_tail(8, 100, 3, 3, 99));
 	/* A thread that is mostly right stays so. */
 	for (int i = 0; i < 100; i++)
-		tails_tested(tails, 1, 9, true);
-	assert_false(tails_is_known(tails, 1, 8));
-	assert_true(tails_is_known(tails, 1, 9));
+		test_tail(9, 9, true);
+	assert_false(tails_is_known(tails, &(struct tail_thread){1, 8, 8}));
+	assert_true(tails_is_known(tails, &(struct tail_thread){1, 9, 9}));
 	assert_true(earlier_tail(9, 100, 1, 1, 10));
 	assert_true(earlier_tail(9, 110, 1, 2, 102));
 	assert_false(earlier_tail(9, 120, 1, 1, 119));
+}
+
+static bool earlier_of_program(uint32_t program, uint32_t tid)
+{
+	const struct tail tail = {{1, tid, program}, NS_PER_SEC, 1, 1, NS_PER_SEC};
+
+	return tails_believe_earlier(tails, &tail);
+}
+
+/* Threads that live too short for eight tests, of a program that was right in very many. */
+static void tests_speak_for_the_program_too(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < PROGRAM_TESTS; i++) {
+		assert_false(earlier_of_program(5, 1000));
+		test_tail(5, 100 + i, true);
+	}
+	assert_true(earlier_of_program(5, 1000));
+	assert_false(earlier_of_program(6, 1001));
+	/* Not for a thread with something against it; and one wrong test needs many right ones. */
+	test_tail(5, 1000, false);
+	for (uint32_t i = 0; i < 63; i++) {
+		assert_false(earlier_of_program(5, 1001));
+		test_tail(5, 300 + i, true);
+	}
+	test_tail(5, 400, true);
+	assert_true(earlier_of_program(5, 1001));
+	assert_false(earlier_of_program(5, 1000));
 }
 
 /* A contradiction among reads counts against stitching as well. */
@@ -294,7 +346,7 @@ static __attribute__((noinline)) int recurse(int n)
 static struct live_read begin(void)
 {
 	struct live_read read = {
-		.space = &self.space, .process = 1, .tid = 7, .bytes = 64, .guard = shot.bytes};
+		.space = &self.space, .thread = {1, 7, 0}, .bytes = 64, .guard = shot.bytes};
 
 	assert_true(recurse(40) > 0);
 	unwind_dwarf(&self.space, &shot.regs, &shot.stack, frames, &result);
@@ -365,12 +417,14 @@ int main(void)
 		TEST(sights_of_a_thread_that_stands_still_count_once),
 		TEST(two_tails_above_one_guard_end_the_belief),
 		TEST(a_known_program_lets_its_new_threads_be_believed),
+		TEST(a_well_known_program_needs_no_sight_of_a_thread),
 		TEST(one_thread_does_not_speak_for_its_program),
 		TEST(one_bad_thread_ends_that),
 		TEST(first_reads_are_believed_once_the_thread_is_known),
 		TEST(tails_of_long_ago_are_forgotten),
 		TEST(earlier_tails_need_something_that_speaks_for_them),
 		TEST(what_is_wrong_counts_more),
+		TEST(tests_speak_for_the_program_too),
 		TEST(reads_tell_of_stitching),
 		TEST(words_that_are_no_return_addresses_are_refused),
 		TEST(return_addresses_are_asked_for),

@@ -18,9 +18,7 @@ enum tail_belief live_read_accept(struct tails *tails, const struct live_read *r
 				  const struct unwind_result *result)
 {
 	struct tail tail = {
-		.process = read->process,
-		.tid = read->tid,
-		.program = read->program,
+		.thread = read->thread,
 		.time_ns = read->time_ns,
 		.seen_ns = read->read_ns,
 		.inner = hash_u64(hash_bytes(read->guard, read->bytes) ^ read->cut),

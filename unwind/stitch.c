@@ -68,8 +68,8 @@ struct stitch {
 
 /* The sample that is worked on. */
 struct sample {
+	struct tail_thread thread;
 	uint64_t time_ns;
-	uint32_t process, tid;
 	struct unwind_frame *frames;
 	struct unwind_result *result;
 	uint64_t seen_ns; /* if it is stitched: as of the stack that completed it */
@@ -107,7 +107,7 @@ void stitch_forget(struct stitch *stitch, uint32_t tid)
 static void remember(struct stitch *stitch, const struct sample *sample, uint32_t nr)
 {
 	uint32_t left = FRAMES - (uint32_t)(stitch->nr_frames % FRAMES);
-	uint64_t *newest = &stitch->newest[sample->tid % THREADS];
+	uint64_t *newest = &stitch->newest[sample->thread.tid % THREADS];
 
 	if (nr > left)
 		stitch->nr_frames += left; /* in one piece, from the ring's beginning */
@@ -121,8 +121,8 @@ static void remember(struct stitch *stitch, const struct sample *sample, uint32_
 		.time_ns = sample->time_ns,
 		.seen_ns = sample->result->end == STACK_END_STITCHED ? sample->seen_ns
 								     : sample->time_ns,
-		.process = sample->process,
-		.tid = sample->tid,
+		.process = sample->thread.process,
+		.tid = sample->thread.tid,
 		.nr = nr,
 	};
 	*newest = stitch->nr_wholes;
@@ -144,7 +144,7 @@ static const struct whole *whole_at(const struct stitch *stitch, uint64_t number
 /* Of the same thread and program, and not long before the sample. */
 static bool is_of(const struct whole *whole, const struct sample *sample)
 {
-	return whole->tid == sample->tid && whole->process == sample->process &&
+	return whole->tid == sample->thread.tid && whole->process == sample->thread.process &&
 	       sample->time_ns <= whole->time_ns + AGE_MAX_NS;
 }
 
@@ -208,7 +208,7 @@ static bool is_same_tail(const struct unwind_frame *whole, uint32_t nr_whole, ui
 /* Has the thread's newest whole stack, which is not old, all but the innermost frames of SAMPLE, a whole one as well? */
 static bool is_remembered(const struct stitch *stitch, const struct sample *sample)
 {
-	const struct whole *whole = whole_at(stitch, stitch->newest[sample->tid % THREADS]);
+	const struct whole *whole = whole_at(stitch, stitch->newest[sample->thread.tid % THREADS]);
 	uint32_t nr = sample->result->nr_frames, nr_outer = nr - MIN(nr / 8, INNER_MAX);
 
 	if (!whole || !is_of(whole, sample) || whole->nr < nr_outer ||
@@ -232,8 +232,7 @@ static bool is_believed(const struct stitch *stitch, const struct sample *sample
 			const struct whole *whole, const struct unwind_frame *tail, uint32_t nr)
 {
 	const struct tail inferred = {
-		.process = sample->process,
-		.tid = sample->tid,
+		.thread = sample->thread,
 		.time_ns = sample->time_ns,
 		.inner = hash_frames(&sample->frames[sample->result->nr_frames - need], need),
 		.outer = hash_frames(tail, nr),
@@ -272,7 +271,7 @@ static void complete(const struct stitch *stitch, struct sample *sample)
 {
 	struct unwind_result *result = sample->result;
 	uint32_t need = MIN(result->nr_frames / 2, (uint32_t)SAME_MAX);
-	uint64_t number = stitch->newest[sample->tid % THREADS];
+	uint64_t number = stitch->newest[sample->thread.tid % THREADS];
 	const struct whole *whole;
 
 	for (int i = 0; i < TRIES && need >= SAME_MIN; i++, number = whole->before) {
@@ -296,7 +295,7 @@ static const struct unwind_frame *find_caller(const struct stitch *stitch,
 					      const struct stitch_return *in, struct sample *sample,
 					      uint32_t *ret_nr)
 {
-	uint64_t number = stitch->newest[sample->tid % THREADS], sp = in->regs->r[X86_RSP];
+	uint64_t number = stitch->newest[sample->thread.tid % THREADS], sp = in->regs->r[X86_RSP];
 	const struct unwind_frame *leaf = &sample->frames[0];
 	const struct unwind_map *map = unwind_map_of(in->space, leaf->pc);
 	const struct whole *whole;
@@ -323,7 +322,7 @@ static const struct unwind_frame *find_caller(const struct stitch *stitch,
 bool stitch_return(const struct stitch *stitch, const struct stitch_return *in,
 		   struct unwind_frame *frames, struct unwind_result *result)
 {
-	struct sample sample = {in->time_ns, in->process, in->tid, frames, result, 0, false};
+	struct sample sample = {in->thread, in->time_ns, frames, result, 0, false};
 	const struct unwind_result failed = *result;
 	struct unwind_regs regs = *in->regs;
 	const struct unwind_frame *caller;
@@ -361,7 +360,7 @@ bool stitch_return(const struct stitch *stitch, const struct stitch_return *in,
  */
 static void wait_for_first(struct stitch *stitch, const struct sample *sample)
 {
-	uint64_t *newest = &stitch->newest[sample->tid % THREADS];
+	uint64_t *newest = &stitch->newest[sample->thread.tid % THREADS];
 	const struct whole *first = whole_at(stitch, *newest);
 	enum stack_end *end = &sample->result->end;
 
@@ -377,14 +376,14 @@ static void wait_for_first(struct stitch *stitch, const struct sample *sample)
 		*newest = first->before; /* it does not wait any longer */
 }
 
-void stitch_test(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
+void stitch_test(struct stitch *stitch, const struct tail_thread *thread, uint64_t time_ns,
 		 uint64_t apart_ns, const struct unwind_frame *frames,
 		 const struct unwind_result *result)
 {
-	const struct sample sample = {.time_ns = time_ns, .process = process, .tid = tid};
+	const struct sample sample = {.thread = *thread, .time_ns = time_ns};
 	uint32_t nr = result->nr_frames, cut = nr / 2;
 	uint32_t need = MIN(cut / 2, (uint32_t)SAME_MAX);
-	uint64_t number = stitch->newest[tid % THREADS];
+	uint64_t number = stitch->newest[thread->tid % THREADS];
 	const struct whole *whole;
 	bool is_right = false;
 
@@ -397,7 +396,7 @@ void stitch_test(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t
 				      : 0;
 
 		if (at > 0 && !is_same_tail(from, whole->nr, at, frames, nr, cut)) {
-			tails_tested(stitch->tails, process, tid, false);
+			tails_tested(stitch->tails, thread, false);
 			return;
 		}
 		is_right |= at > 0 && time_ns >= whole->seen_ns + apart_ns;
@@ -406,19 +405,19 @@ void stitch_test(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t
 		number = whole->before;
 	}
 	if (is_right)
-		tails_tested(stitch->tails, process, tid, true);
+		tails_tested(stitch->tails, thread, true);
 }
 
-void stitch_stack(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
+void stitch_stack(struct stitch *stitch, const struct tail_thread *thread, uint64_t time_ns,
 		  struct unwind_frame *frames, struct unwind_result *result)
 {
-	struct sample sample = {time_ns, process, tid, frames, result, 0, false};
+	struct sample sample = {*thread, time_ns, frames, result, 0, false};
 
 	if (result->end == STACK_END_TRUNCATED)
 		complete(stitch, &sample);
-	else if (result->end == STACK_END_ROOT && (++stitch->nr_untested >= TEST_EVERY ||
-						   !tails_is_known(stitch->tails, process, tid)))
-		stitch_test(stitch, process, tid, time_ns, 0, frames, result);
+	else if (result->end == STACK_END_ROOT &&
+		 (++stitch->nr_untested >= TEST_EVERY || !tails_is_known(stitch->tails, thread)))
+		stitch_test(stitch, thread, time_ns, 0, frames, result);
 	if (result->end == STACK_END_ROOT || result->end == STACK_END_STITCHED) {
 		if (!sample.is_known && !is_remembered(stitch, &sample))
 			remember(stitch, &sample, result->nr_frames);

@@ -25,7 +25,7 @@ struct stitch *stitch_free(struct stitch *stitch);
 void stitch_clear(struct stitch *stitch);
 
 /*
- * FRAMES and RESULT come from unwind_dwarf for a sample of thread TID of PROCESS
+ * FRAMES and RESULT come from unwind_dwarf for a sample of THREAD
  * at TIME_NS (0: not known). A stack that reached its root is remembered. One
  * that is TRUNCATED is compared with the last one of the thread: if the outer
  * half of its frames (at most 16) stand there in a row, at the same stack
@@ -36,20 +36,20 @@ void stitch_clear(struct stitch *stitch);
  * While the thread's first stacks are PENDING, one that is cut becomes PENDING
  * too. Allocates nothing.
  */
-void stitch_stack(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
+void stitch_stack(struct stitch *stitch, const struct tail_thread *thread, uint64_t time_ns,
 		  struct unwind_frame *frames, struct unwind_result *result);
 
 /*
  * FRAMES and RESULT are whole. Would they have been completed to what they are, had the copy ended half way?
  * TAILS is told; that it is right only of stacks that were seen APART_NS before.
  */
-void stitch_test(struct stitch *stitch, uint32_t process, uint32_t tid, uint64_t time_ns,
+void stitch_test(struct stitch *stitch, const struct tail_thread *thread, uint64_t time_ns,
 		 uint64_t apart_ns, const struct unwind_frame *frames,
 		 const struct unwind_result *result);
 
 /* A stack of unwind_dwarf, and what it was made of. */
 struct stitch_return {
-	uint32_t process, tid;
+	struct tail_thread thread;
 	uint64_t time_ns;
 	const struct unwind_space *space;
 	const struct unwind_regs *regs;

@@ -15,13 +15,18 @@
 #define SEEN_NS	       (2 * NS_PER_SEC) /* then a thread may have gone on to something else */
 #define READS_UNTRIED  8u		/* of a thread, not believed */
 #define PROGRAM_READS  32u		/* of a program: enough to know it ... */
-#define SIGHTS_KNOWN   3u
+#define SIGHTS_KNOWN   3u		/* ... when there are so many sights of the thread too, ... */
+#define PROGRAM_KNOWN  256u		/* ... and without any */
 #define SIGHT_READS    4u /* believed of one sight */
 #define DISTRUST_NS    (30 * NS_PER_SEC)
 #define DISTRUST_MAX   5u /* it is doubled so often at most */
 #define SCORE_MAX      20 /* either way: what was long ago counts no more */
 #define SCORE_AGAINST  8
 #define SCORE_BELIEVED 8
+/* The same of a program: of the tests one in a hundred may be wrong. */
+#define PROGRAM_SCORE_MAX      256
+#define PROGRAM_SCORE_AGAINST  64
+#define PROGRAM_SCORE_BELIEVED 128
 
 struct inner {
 	uint64_t key; /* of thread and inner part; 0: free */
@@ -48,7 +53,8 @@ struct thread {
 struct program {
 	uint32_t id;
 	struct distrust distrust;
-	uint32_t nr_reads; /* of all its threads, as of a thread, up to PROGRAM_READS */
+	uint32_t nr_reads; /* of all its threads, as of a thread, up to PROGRAM_KNOWN */
+	int score;	   /* the same */
 };
 
 struct tails {
@@ -68,41 +74,45 @@ struct tails *tails_free(struct tails *tails)
 	return NULL;
 }
 
-static uint64_t thread_id(uint32_t process, uint32_t tid)
+static uint64_t thread_id(const struct tail_thread *thread)
 {
-	return (uint64_t)process << 32 | tid;
+	return (uint64_t)thread->process << 32 | thread->tid;
 }
 
 /* What is known of a thread; of those in one place the last. */
-static struct thread *thread_of(struct tails *tails, uint32_t process, uint32_t tid)
+static struct thread *thread_of(struct tails *tails, const struct tail_thread *of)
 {
-	struct thread *thread = &tails->threads[tid % THREADS];
+	struct thread *thread = &tails->threads[of->tid % THREADS];
 
-	if (thread->id != thread_id(process, tid))
-		*thread = (struct thread){.id = thread_id(process, tid)};
+	if (thread->id != thread_id(of))
+		*thread = (struct thread){.id = thread_id(of)};
 	return thread;
 }
 
-/* The same of a program. */
-static struct program *program_of(struct tails *tails, uint32_t id)
+/* The same of its program. */
+static struct program *program_of(struct tails *tails, const struct tail_thread *of)
 {
-	struct program *program = &tails->programs[id % PROGRAMS];
+	struct program *program = &tails->programs[of->program % PROGRAMS];
 
-	if (program->id != id)
-		*program = (struct program){.id = id};
+	if (program->id != of->program)
+		*program = (struct program){.id = of->program};
 	return program;
 }
 
-static void score(struct thread *thread, bool is_right)
+static void score(struct thread *thread, struct program *program, bool is_right)
 {
-	if (is_right)
+	if (is_right) {
 		thread->score = MIN(thread->score + 1, SCORE_MAX);
-	else
+		program->score = MIN(program->score + 1, PROGRAM_SCORE_MAX);
+	} else {
 		thread->score = MAX(thread->score - SCORE_AGAINST, -SCORE_MAX);
+		program->score = MAX(program->score - PROGRAM_SCORE_AGAINST, -PROGRAM_SCORE_MAX);
+	}
 }
 
 /* Has the inner part of TAIL stood below another one just now? That it was the same tells nothing: all come from few sights. */
-static bool contradicts(struct tails *tails, struct thread *thread, const struct tail *tail)
+static bool contradicts(struct tails *tails, struct thread *thread, struct program *program,
+			const struct tail *tail)
 {
 	uint64_t key = hash_u64(tail->inner ^ hash_u64(thread->id)) | 1;
 	struct inner *inner = &tails->inners[(key >> 32) % INNERS];
@@ -112,7 +122,7 @@ static bool contradicts(struct tails *tails, struct thread *thread, const struct
 	if (before.key != key || before.outer == tail->outer ||
 	    tail->seen_ns > before.seen_ns + SEEN_NS)
 		return false;
-	score(thread, false);
+	score(thread, program, false);
 	return true;
 }
 
@@ -134,19 +144,19 @@ static void note_read(struct thread *thread, struct program *program, uint64_t s
 		return;
 	thread->nr_reads++;
 	if (seen_ns >= program->distrust.until_ns)
-		program->nr_reads = MIN(program->nr_reads + 1, PROGRAM_READS);
+		program->nr_reads = MIN(program->nr_reads + 1, PROGRAM_KNOWN);
 }
 
 static bool is_tried(const struct thread *thread, const struct program *program)
 {
-	return thread->nr_reads == READS_UNTRIED ||
-	       (thread->nr_sights == SIGHTS_KNOWN && program->nr_reads == PROGRAM_READS);
+	return thread->nr_reads == READS_UNTRIED || program->nr_reads == PROGRAM_KNOWN ||
+	       (thread->nr_sights == SIGHTS_KNOWN && program->nr_reads >= PROGRAM_READS);
 }
 
 enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail)
 {
-	struct thread *thread = thread_of(tails, tail->process, tail->tid);
-	struct program *program = program_of(tails, tail->program);
+	struct thread *thread = thread_of(tails, &tail->thread);
+	struct program *program = program_of(tails, &tail->thread);
 	bool was_tried;
 
 	if (tail->seen_ns >= thread->sight_ns + TAILS_SIGHT_NS) {
@@ -154,7 +164,7 @@ enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail
 		thread->nr_in_sight = 0;
 	}
 	thread->nr_in_sight++;
-	if (contradicts(tails, thread, tail)) {
+	if (contradicts(tails, thread, program, tail)) {
 		begin_distrust(&thread->distrust, tail->time_ns);
 		begin_distrust(&program->distrust, tail->time_ns);
 		thread->nr_reads = thread->nr_sights = program->nr_reads = 0;
@@ -168,38 +178,40 @@ enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail
 	return was_tried ? TAIL_BELIEVED : TAIL_UNTRIED;
 }
 
-bool tails_is_tried(const struct tails *tails, uint32_t process, uint32_t tid, uint32_t program)
+bool tails_is_tried(const struct tails *tails, const struct tail_thread *of)
 {
-	const struct thread *thread = &tails->threads[tid % THREADS];
-	const struct program *its_program = &tails->programs[program % PROGRAMS];
+	const struct thread *thread = &tails->threads[of->tid % THREADS];
+	const struct program *program = &tails->programs[of->program % PROGRAMS];
 
-	return thread->id == thread_id(process, tid) && its_program->id == program &&
-	       is_tried(thread, its_program);
+	return thread->id == thread_id(of) && program->id == of->program &&
+	       is_tried(thread, program);
 }
 
 enum tail_belief tails_believe_held(const struct tails *tails, const struct tail *tail)
 {
-	const struct thread *thread = &tails->threads[tail->tid % THREADS];
+	const struct thread *thread = &tails->threads[tail->thread.tid % THREADS];
 
-	if (!tails_is_tried(tails, tail->process, tail->tid, tail->program))
+	if (!tails_is_tried(tails, &tail->thread))
 		return TAIL_UNTRIED;
 	return tail->time_ns < thread->distrust.until_ns ? TAIL_REFUSED : TAIL_BELIEVED;
 }
 
 bool tails_believe_earlier(struct tails *tails, const struct tail *tail)
 {
-	struct thread *thread = thread_of(tails, tail->process, tail->tid);
+	struct thread *thread = thread_of(tails, &tail->thread);
+	struct program *program = program_of(tails, &tail->thread);
 
-	contradicts(tails, thread, tail);
-	return thread->score >= SCORE_BELIEVED;
+	contradicts(tails, thread, program, tail);
+	return thread->score >= SCORE_BELIEVED ||
+	       (thread->score >= 0 && program->score >= PROGRAM_SCORE_BELIEVED);
 }
 
-void tails_tested(struct tails *tails, uint32_t process, uint32_t tid, bool is_right)
+void tails_tested(struct tails *tails, const struct tail_thread *thread, bool is_right)
 {
-	score(thread_of(tails, process, tid), is_right);
+	score(thread_of(tails, thread), program_of(tails, thread), is_right);
 }
 
-bool tails_is_known(struct tails *tails, uint32_t process, uint32_t tid)
+bool tails_is_known(struct tails *tails, const struct tail_thread *thread)
 {
-	return thread_of(tails, process, tid)->score >= SCORE_MAX / 2;
+	return thread_of(tails, thread)->score >= SCORE_MAX / 2;
 }

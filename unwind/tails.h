@@ -38,13 +38,14 @@ struct tails;
 struct tails *tails_new(void);
 struct tails *tails_free(struct tails *tails);
 
-/*
- * What is inferred for a stack of thread TID of PROCESS, which runs PROGRAM, at TIME_NS (0: not known): hashes of both
- * parts.
- */
+/* A thread of a process. PROGRAM is the same number in all processes that run it. */
+struct tail_thread {
+	uint32_t process, tid, program;
+};
+
+/* What is inferred for a stack of THREAD at TIME_NS (0: not known): hashes of both parts. */
 struct tail {
-	uint32_t process, tid;
-	uint32_t program; /* of a read: the same number in all processes that run it */
+	struct tail_thread thread;
 	uint64_t time_ns;
 	uint64_t inner, outer;
 	uint64_t seen_ns; /* when it was seen in full */
@@ -68,18 +69,19 @@ enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail
 
 /* What is a tail believed to be that was UNTRIED when it was read, now that more is known? */
 enum tail_belief tails_believe_held(const struct tails *tails, const struct tail *tail);
-/* Is that known by now of a thread of PROCESS that runs PROGRAM? */
-bool tails_is_tried(const struct tails *tails, uint32_t process, uint32_t tid, uint32_t program);
+/* Is that known by now of THREAD? */
+bool tails_is_tried(const struct tails *tails, const struct tail_thread *thread);
 
 /*
  * May a tail of an earlier stack be believed? Tests of the thread's tails have to speak for that, and much more often
- * than they, and inner parts that stood below two tails, speak against it.
+ * than they, and inner parts that stood below two tails, speak against it. Of a thread that lives too short for that one
+ * test does, when nearly all of very many tests of its program were right.
  */
 bool tails_believe_earlier(struct tails *tails, const struct tail *tail);
 
 /* A tail of an earlier stack was compared with the real one. */
-void tails_tested(struct tails *tails, uint32_t process, uint32_t tid, bool is_right);
+void tails_tested(struct tails *tails, const struct tail_thread *thread, bool is_right);
 /* Is so much known of the thread that it needs few more tests? */
-bool tails_is_known(struct tails *tails, uint32_t process, uint32_t tid);
+bool tails_is_known(struct tails *tails, const struct tail_thread *thread);
 
 #endif

@@ -130,6 +130,14 @@ bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const str
 	return true;
 }
 
+static bool is_tried(const struct waiting *w, struct engine *engine)
+{
+	const struct process *process = procs_by_index(engine->procs, w->process);
+	const struct tail_thread thread = {w->process, w->tid, process_program(process)};
+
+	return tails_is_tried(engine->stacks.tails, &thread);
+}
+
 /* What it waits for is still to come: unwinding it again, which may take long, would end there. */
 static bool must_wait(const struct waiting *w, struct engine *engine)
 {
@@ -138,9 +146,7 @@ static bool must_wait(const struct waiting *w, struct engine *engine)
 	if (w->wait_for == BACKLOG_REST)
 		return engine->drained_ns < w->time_ns + REST_NS;
 	if (w->wait_for == BACKLOG_TRIAL)
-		return engine->drained_ns < w->time_ns + TRIAL_NS &&
-		       !tails_is_tried(engine->stacks.tails, w->process, w->tid,
-				       process_program(procs_by_index(engine->procs, w->process)));
+		return engine->drained_ns < w->time_ns + TRIAL_NS && !is_tried(w, engine);
 	if (w->wait_for == BACKLOG_EXEC)
 		return engine->drained_ns < w->time_ns + EXEC_NS &&
 		       !procs_by_index(engine->procs, w->process)->has_execed;

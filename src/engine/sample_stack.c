@@ -349,6 +349,11 @@ static void unwind_live(struct stacks *s, const struct process *process,
 		unwind_dwarf(&space, &input->regs, stack, s->user, ret);
 }
 
+static struct tail_thread thread_of(const struct process *process, const struct stack_input *input)
+{
+	return (struct tail_thread){process->index, input->tid, process_program(process)};
+}
+
 /*
  * With the rest of the stack, which was read after the sample. True: that is its end, or why it waits;
  * later stacks are stitched to it. False: the sample's own bytes are all there is, but the rest may be of use later.
@@ -360,9 +365,7 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 	struct unwind_space space = *process_space(process);
 	const struct live_read read = {
 		.space = &space,
-		.process = process->index,
-		.tid = input->tid,
-		.program = process_program(process),
+		.thread = thread_of(process, input),
 		.time_ns = input->time_ns,
 		.read_ns = input->read_ns,
 		.is_held = input->is_held,
@@ -389,9 +392,8 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 		return true;
 	/* Live reads come one soon after the other. What was held is older than what stitching knows. */
 	if (!input->is_held) {
-		stitch_test(s->stitch, process->index, input->tid, input->time_ns, TAILS_APART_NS,
-			    s->user, ret);
-		stitch_stack(s->stitch, process->index, input->tid, input->time_ns, s->user, ret);
+		stitch_test(s->stitch, &read.thread, input->time_ns, TAILS_APART_NS, s->user, ret);
+		stitch_stack(s->stitch, &read.thread, input->time_ns, s->user, ret);
 	}
 	ret->end = STACK_END_LIVE_READ;
 	return true;
@@ -415,8 +417,7 @@ static void complete_by_earlier(struct stacks *s, const struct process *process,
 				struct unwind_result *ret)
 {
 	const struct stitch_return returned = {
-		.process = process->index,
-		.tid = input->tid,
+		.thread = thread_of(process, input),
 		.time_ns = input->time_ns,
 		.space = process_space(process),
 		.regs = &input->regs,
@@ -424,7 +425,7 @@ static void complete_by_earlier(struct stacks *s, const struct process *process,
 	};
 
 	if (s->completes && !stitch_return(s->stitch, &returned, s->user, ret))
-		stitch_stack(s->stitch, process->index, input->tid, input->time_ns, s->user, ret);
+		stitch_stack(s->stitch, &returned.thread, input->time_ns, s->user, ret);
 }
 
 /* The true stack is in s->user: what would frame pointers have made of it? */

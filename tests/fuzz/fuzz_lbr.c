@@ -60,7 +60,8 @@ static void stacks(struct stitch *stitch, struct reader *in, uint64_t time_ns)
 			(struct unwind_frame){.pc = 1 + reader_u8(in) % 2,
 					      .sp = 0x7000 - 16 * (uint64_t)(result.nr_frames - i),
 					      .is_return = i > 0};
-	stitch_stack(stitch, who & 3, who >> 2 & 7, time_ns, frames, &result);
+	stitch_stack(stitch, &(struct tail_thread){who & 3, who >> 2 & 7, who & 1}, time_ns, frames,
+		     &result);
 	must(result.nr_frames <= UNWIND_FRAMES_MAX && result.end < STACK_END_COUNT);
 	if (who & 128)
 		stitch_forget(stitch, who >> 2 & 7);
