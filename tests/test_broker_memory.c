@@ -69,6 +69,7 @@ static struct broker_stack stack_of(pid_t pid, uint64_t start_time, const void *
 		.tag = 7,
 		.pid = pid,
 		.start_time = start_time,
+		.guard = (uint64_t)(uintptr_t)start,
 		.start = (uint64_t)(uintptr_t)start,
 		.end = (uint64_t)(uintptr_t)start + bytes,
 	};
@@ -88,7 +89,7 @@ static uint8_t *await_batch(struct broker_stacks_reply *reply)
 	return data;
 }
 
-/* Ask for [START, START + BYTES) of PID. The status; what was read in *RET. */
+/* Ask for [START, START + BYTES) of PID, with its beginning for a guard. The status; what was read in *RET. */
 static int ask(pid_t pid, uint64_t start_time, const void *start, uint64_t bytes,
 	       const uint8_t **ret, uint32_t *ret_bytes)
 {
@@ -100,9 +101,13 @@ static int ask(pid_t pid, uint64_t start_time, const void *start, uint64_t bytes
 	*ret = await_batch(&reply);
 	assert_int_equal(reply.nr, 1);
 	assert_int_equal(reply.stacks[0].tag, 7);
-	*ret += reply.stacks[0].at;
-	*ret_bytes = reply.stacks[0].bytes;
-	return reply.stacks[0].status;
+	if (reply.stacks[0].status < 0)
+		return reply.stacks[0].status;
+	assert_true(reply.stacks[0].bytes > BROKER_GUARD_BYTES);
+	*ret += reply.stacks[0].at + BROKER_GUARD_BYTES;
+	*ret_bytes = reply.stacks[0].bytes - BROKER_GUARD_BYTES;
+	assert_memory_equal(*ret - BROKER_GUARD_BYTES, start, BROKER_GUARD_BYTES);
+	return 0;
 }
 
 static int status_of(pid_t pid, uint64_t start_time, const void *start, uint64_t bytes)
@@ -132,7 +137,35 @@ static void a_stack_up_to_the_end_of_its_mapping(void **state)
 	assert_int_equal(len, 4096);
 }
 
-/* In one message; each has room before it, and one that fails takes nothing from the others. */
+/* What lies between the guard and the start is not read. */
+static void a_guard_apart_from_the_stack(void **state)
+{
+	struct broker_stacks_request request = {
+		.nr = 1, .stacks = {stack_of(child, 0, parts[STACK] + 10000, 1000)}};
+	struct broker_stacks_reply reply;
+	const uint8_t *data;
+
+	(void)state;
+	request.stacks[0].guard = (uint64_t)(uintptr_t)(parts[STACK] + 100);
+	assert_int_equal(broker_stacks_ask(broker, &request), 0);
+	data = await_batch(&reply) + reply.stacks[0].at;
+	assert_int_equal(reply.stacks[0].status, 0);
+	assert_int_equal(reply.stacks[0].bytes, BROKER_GUARD_BYTES + 1000);
+	assert_memory_equal(data, parts[STACK] + 100, BROKER_GUARD_BYTES);
+	assert_memory_equal(data + BROKER_GUARD_BYTES, parts[STACK] + 10000, 1000);
+	/* Both are of one mapping, in this order. */
+	request.stacks[0].guard = (uint64_t)(uintptr_t)(parts[STACK] + 10001);
+	assert_int_equal(broker_stacks_ask(broker, &request), 0);
+	await_batch(&reply);
+	assert_int_equal(reply.stacks[0].status, -EINVAL);
+	request.stacks[0] = stack_of(child, 0, parts[STACK] + PART_BYTES, 1000);
+	request.stacks[0].guard = (uint64_t)(uintptr_t)(parts[STACK] + 100);
+	assert_int_equal(broker_stacks_ask(broker, &request), 0);
+	await_batch(&reply);
+	assert_int_equal(reply.stacks[0].status, -ENOENT);
+}
+
+/* In one message; one that fails takes nothing from the others. */
 static void many_in_one_batch(void **state)
 {
 	struct broker_stacks_request request = {.nr = BROKER_BATCH_STACKS};
@@ -156,12 +189,11 @@ static void many_in_one_batch(void **state)
 		assert_int_equal(r->status, i % 4 == 1 ? -ENOENT : 0);
 		if (r->status < 0)
 			continue;
-		memset(data + r->at - BROKER_STACK_ROOM, 0xee, BROKER_STACK_ROOM);
-		assert_int_equal(r->bytes, 8192);
+		assert_int_equal(r->bytes, BROKER_GUARD_BYTES + 8192);
 	}
 	for (uint32_t i = 0; i < reply.nr; i++)
 		if (reply.stacks[i].status == 0)
-			assert_memory_equal(data + reply.stacks[i].at,
+			assert_memory_equal(data + reply.stacks[i].at + BROKER_GUARD_BYTES,
 					    parts[STACK] + (size_t)i * 64, 8192);
 }
 
@@ -238,7 +270,6 @@ static void no_senseless_request(void **state)
 {
 	(void)state;
 	assert_int_equal(status_of(child, 0, parts[STACK], 0), -EINVAL);
-	assert_int_equal(status_of(child, 0, parts[STACK], BROKER_GUARD_BYTES - 8), -EINVAL);
 	assert_int_equal(status_of(child, 0, parts[STACK], BROKER_STACK_BYTES_MAX + 8), -EINVAL);
 	assert_int_equal(status_of(0, 0, parts[STACK], 4096), -EINVAL);
 	assert_int_equal(status_of(-1, 0, parts[STACK], 4096), -EINVAL);
@@ -270,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stack_up_to_the_end_of_its_mapping),
+		cmocka_unit_test(a_guard_apart_from_the_stack),
 		cmocka_unit_test(many_in_one_batch),
 		cmocka_unit_test(no_more_batches_than_there_is_room_for),
 		cmocka_unit_test(nothing_of_what_runs_there_later),

@@ -588,6 +588,64 @@ static void copy_too_small(void **state)
 	}
 }
 
+static NOINLINE void nested_in_huge(int depth)
+{
+	volatile char big[100000];
+
+	big[0] = 1;
+	nested(depth);
+	big[1] = big[0];
+}
+
+/* The first BYTES of the shot's stack, and NR_REST from REST_AT on; what may not be read is in no memory. */
+static struct unwind_result unwind_with_rest(uint64_t bytes, uint64_t rest_at, uint64_t nr_rest)
+{
+	struct unwind_stack stack = shot.stack;
+	uint8_t *copy = malloc(bytes), *rest = malloc(nr_rest);
+	struct unwind_result r;
+
+	assert_true(copy && rest);
+	memcpy(copy, shot.bytes, bytes);
+	memcpy(rest, shot.bytes + (rest_at - stack.base), nr_rest);
+	stack.data = copy;
+	stack.bytes = bytes;
+	stack.is_cut = true;
+	stack.rest = (struct unwind_piece){rest, rest_at, nr_rest};
+	unwind_dwarf(&self.space, &shot.regs, &stack, frames, &r);
+	free(copy);
+	free(rest);
+	return r;
+}
+
+/* What was read later of the stack begins a little below the word that the copy has not. */
+static void rest_of_a_stack(void **state)
+{
+	static struct unwind_frame whole[UNWIND_FRAMES_MAX];
+
+	(void)state;
+	nested_in_huge(20);
+	assert_complete();
+	memcpy(whole, frames, result.nr_frames * sizeof(*frames));
+	for (uint64_t bytes = 264; bytes < result.bytes_used; bytes += bytes < 2000 ? 8 : 4000) {
+		uint64_t base = shot.stack.base, end = base + result.bytes_used, at;
+		struct unwind_result r = unwind_with_rest(bytes, base, 0);
+
+		assert_int_equal(r.end, STACK_END_TRUNCATED);
+		assert_true(r.outside >= base + bytes - 7 && r.outside <= end - 8);
+		at = MAX(base + bytes - 256, r.outside - 256);
+		r = unwind_with_rest(bytes, at, end - at);
+		assert_int_equal(r.end, STACK_END_ROOT);
+		assert_int_equal(r.bytes_used, result.bytes_used);
+		assert_int_equal(r.nr_frames, result.nr_frames);
+		assert_memory_equal(frames, whole, r.nr_frames * sizeof(*frames));
+		/* One that is too short as well. */
+		r = unwind_with_rest(bytes, at, end - at - 8);
+		assert_int_equal(r.end, STACK_END_TRUNCATED);
+		assert_true(r.outside > end - 16 && r.bytes_used <= result.bytes_used - 8);
+		assert_memory_equal(frames, whole, r.nr_frames * sizeof(*frames));
+	}
+}
+
 static void deeper_than_is_kept(void **state)
 {
 	(void)state;
@@ -762,6 +820,7 @@ int main(void)
 		cmocka_unit_test(signal_without_cfi),
 		cmocka_unit_test(other_stack_for_signals),
 		cmocka_unit_test(copy_too_small),
+		cmocka_unit_test(rest_of_a_stack),
 		cmocka_unit_test(deeper_than_is_kept),
 		cmocka_unit_test(stacks_that_cannot_be_right),
 		cmocka_unit_test(modules_without_a_table),

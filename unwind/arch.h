@@ -34,6 +34,7 @@ struct unwind_cursor {
 	uint64_t readable;  /* one more than the offset of the last word in the copy */
 	uint64_t fetched;   /* up to this offset the copy is on its way into the cache */
 	uint64_t used;	    /* end of the highest read, from base */
+	uint64_t outside;   /* the last word that could not be read */
 	uint64_t code_mask; /* aarch64: the bits of addresses of code; above are signatures */
 	/* Of UNWIND_WORK_MAX, for all walks of the stack together; and before the last one to work for. */
 	uint32_t work_left, work_before;
@@ -128,6 +129,7 @@ static inline bool cursor_read(struct unwind_cursor *c, const struct unwind_arch
 
 	if (unlikely(!cursor_peek(c, a, addr, ret))) {
 		c->read_above = at < FRAME_BYTES_MAX;
+		c->outside = addr;
 		return false;
 	}
 	c->used = MAX(c->used, at + a->word_bytes);

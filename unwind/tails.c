@@ -15,9 +15,9 @@
 #define SEEN_NS	       (2 * NS_PER_SEC) /* then a thread may have gone on to something else */
 #define READS_UNTRIED  8u		/* of a thread, not believed */
 #define PROGRAM_READS  32u		/* of a program: enough to know it ... */
-#define SIGHTS_KNOWN   3u		/* ... when there are so many sights of the thread too, ... */
-#define PROGRAM_KNOWN  256u		/* ... and without any */
-#define SIGHT_READS    4u /* believed of one sight */
+#define SIGHTS_KNOWN   3u   /* ... when there are so many sights of the thread too, ... */
+#define PROGRAM_KNOWN  256u /* ... and without any */
+#define SIGHT_READS    4u   /* believed of one sight */
 #define DISTRUST_NS    (30 * NS_PER_SEC)
 #define DISTRUST_MAX   5u /* it is doubled so often at most */
 #define SCORE_MAX      20 /* either way: what was long ago counts no more */

@@ -89,7 +89,13 @@ struct unwind_stack {
 	const uint8_t *data;
 	uint64_t base;
 	uint64_t bytes;
-	bool is_cut; /* the copy was as large as asked for: the stack may go on */
+	/* More of it, further out, perhaps after a gap: for the first frame that the copy has not in full, and for its callers. */
+	struct unwind_piece {
+		const uint8_t *data;
+		uint64_t base;
+		uint64_t bytes; /* 0: there is none */
+	} rest;
+	bool is_cut; /* the copy, or the rest, was as large as asked for: the stack may go on */
 	/* the most frames, at most UNWIND_DEPTH_MAX, then it ends DEPTH; 0: UNWIND_FRAMES_MAX */
 	uint32_t max_frames;
 };
@@ -164,7 +170,8 @@ struct unwind_result {
 	uint32_t nr_frames;
 	enum stack_end end;
 	uint32_t end_module; /* the module at fault, or UNWIND_NO_MODULE */
-	uint32_t bytes_used; /* how far into the copy reads went */
+	uint32_t bytes_used; /* how far into the copy, and beyond it into the rest, reads went */
+	uint64_t outside;    /* of TRUNCATED: the word that was needed and is not there */
 	bool lacks_code;     /* of unwind_dwarf: unwind_space.code would have been asked */
 };
 

@@ -39,6 +39,8 @@ struct walk {
 	const struct unwind_arch *arch;
 	const struct unwind_map *last_map;
 	struct unwind_cursor cursor;
+	struct unwind_piece piece; /* of the stack, that is read: the copy, or ... */
+	bool is_in_rest;
 	struct unwind_frame *frames;
 	uint32_t max_frames;
 	struct unwind_result *result;
@@ -77,17 +79,18 @@ static int end_expensive(struct walk *w, struct unwind_module *module)
 static int end_outside(struct walk *w, const struct unwind_module *module)
 {
 	const struct unwind_cursor *c = &w->cursor;
-	uint64_t above = c->regs[w->arch->sp_reg] - (c->base + w->stack->bytes);
+	uint64_t above = c->regs[w->arch->sp_reg] - (c->base + w->piece.bytes);
 	uint64_t at = c->regs[w->arch->sp_reg] - c->base;
 
 	if (c->had_signal) {
-		bool is_near = at <= w->stack->bytes || above < SIGNAL_FRAME_BYTES_MAX;
+		bool is_near = at <= w->piece.bytes || above < SIGNAL_FRAME_BYTES_MAX;
 
 		if (!is_near || !w->stack->is_cut)
 			return end_at(w, STACK_END_ALTSTACK, module);
 	}
 	if (!c->read_above)
 		return end_at(w, STACK_END_BAD_CFI, module);
+	w->result->outside = c->outside;
 	return end_at(w, STACK_END_TRUNCATED, module);
 }
 
@@ -572,8 +575,21 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 	return step_rule(w, module, rule, frame);
 }
 
+static void enter_piece(struct walk *w, const struct unwind_piece *piece)
+{
+	struct unwind_cursor *c = &w->cursor;
+
+	w->piece = *piece;
+	c->data = piece->data;
+	c->base = piece->base;
+	c->readable = piece->bytes - MIN(piece->bytes, w->arch->word_bytes - 1ull);
+	c->used = 0;
+	c->fetched = 0;
+}
+
 static void cursor_begin(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 {
+	const struct unwind_piece copy = {w->stack->data, w->stack->base, w->stack->bytes};
 	struct unwind_cursor *c = &w->cursor;
 
 	memcpy(c->regs, regs->r, sizeof(c->regs));
@@ -582,13 +598,27 @@ static void cursor_begin(struct walk *w, const struct unwind_regs *regs, bool ke
 	c->keep_saved = keep_saved;
 	c->read_above = false;
 	c->had_signal = false;
-	c->data = w->stack->data;
-	c->base = w->stack->base;
-	c->readable = w->stack->bytes - MIN(w->stack->bytes, w->arch->word_bytes - 1ull);
-	c->used = 0;
+	w->is_in_rest = false;
+	enter_piece(w, &copy);
 	c->fetched = FETCH_BEGIN_BYTES;
 	if (w->arch->begin)
 		w->arch->begin(c, w->space);
+}
+
+/* The same where the copy ends and there is a rest: what the copy has not in full is stepped over in that. */
+static int walk_frame_into_rest(struct walk *w, const struct unwind_module *caller_of)
+{
+	const struct unwind_cursor before = w->cursor;
+	uint32_t nr_before = w->result->nr_frames;
+	int r = walk_frame(w, caller_of);
+
+	if (r != (int)STACK_END_TRUNCATED)
+		return r;
+	w->cursor = before;
+	w->result->nr_frames = nr_before;
+	w->is_in_rest = true;
+	enter_piece(w, &w->stack->rest);
+	return walk_frame(w, caller_of);
 }
 
 /* Through plain frames, which need no look at each. */
@@ -664,7 +694,10 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 			return r;
 	}
 	for (;;) {
-		r = walk_frame(w, module);
+		if (unlikely(w->stack->rest.bytes > 0 && !w->is_in_rest))
+			r = walk_frame_into_rest(w, module);
+		else
+			r = walk_frame(w, module);
 		if (r != WALK_ON)
 			return r;
 		run_steps(w);
@@ -700,6 +733,6 @@ void unwind_dwarf(const struct unwind_space *space, const struct unwind_regs *re
 	if (r == WALK_AGAIN)
 		r = walk(&w, regs, true);
 	ret->end = r == WALK_AGAIN ? STACK_END_BAD_CFI : (enum stack_end)r;
-	ret->bytes_used = (uint32_t)MIN(w.cursor.used, UINT32_MAX);
+	ret->bytes_used = (uint32_t)MIN(w.piece.base - stack->base + w.cursor.used, UINT32_MAX);
 	assert(ret->nr_frames <= w.max_frames && ret->end < STACK_END_COUNT);
 }

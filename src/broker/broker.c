@@ -474,8 +474,7 @@ static bool is_sensible(const struct broker *broker, const struct broker_stacks_
 	    reply->nr > BROKER_BATCH_STACKS)
 		return false;
 	for (uint32_t i = 0; i < reply->nr; i++)
-		if (reply->stacks[i].at < BROKER_STACK_ROOM ||
-		    reply->stacks[i].at > BROKER_BATCH_BYTES ||
+		if (reply->stacks[i].at > BROKER_BATCH_BYTES ||
 		    reply->stacks[i].bytes > BROKER_BATCH_BYTES - reply->stacks[i].at)
 			return false;
 	return true;

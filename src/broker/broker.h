@@ -187,22 +187,24 @@ bool broker_file_next(struct broker *broker, struct broker_file_reply *ret);
 int broker_files_fd(const struct broker *broker); /* poll for POLLIN; -1 once the broker is gone */
 
 /*
- * Stacks in the memory of processes. The first BROKER_GUARD_BYTES of each are read again after all that follows
- * them: if they are what they were when START was chosen, so was the rest all the time, unless the thread
+ * Stacks in the memory of processes. The BROKER_GUARD_BYTES at GUARD, further in than the rest, are read before and
+ * after it: if they are what they were when they were chosen, so was the rest all the time, unless the thread
  * has left its frames and made the same ones again.
  */
 #define BROKER_BATCHES	       3u /* at a time */
 #define BROKER_BATCH_STACKS    16u
 #define BROKER_BATCH_BYTES     (3u << 20)
 #define BROKER_STACK_BYTES_MAX (2u << 20)
-#define BROKER_STACK_ROOM      (64u << 10) /* before each: for the client, to put what it has in front */
 #define BROKER_GUARD_BYTES     256u
 
-/* PID's memory in [START, END), as far as it is one mapping that could be a stack: readable, writable, private, not executable. */
+/*
+ * PID's memory at GUARD and in [START, END), GUARD <= START, as far as it is one mapping that could be a stack: readable,
+ * writable, private, not executable.
+ */
 struct broker_stack {
 	uint64_t tag;
 	uint64_t start_time; /* 0: not checked; else the process must be the one started then */
-	uint64_t start, end;
+	uint64_t guard, start, end;
 	pid_t pid;
 };
 
@@ -216,7 +218,8 @@ struct broker_stack_reply {
 	uint64_t tag;
 	/* 0 or -errno: -EBUSY more than is read in a second or has room in a batch, -EACCES stacktop's own */
 	int status;
-	uint32_t at, bytes; /* where it is in the batch's data */
+	uint32_t at,
+		bytes; /* where it is in the batch's data: the guard, then what begins at START */
 };
 
 struct broker_stacks_reply {

@@ -100,32 +100,35 @@ static int find_range(struct stack_process *p, uint64_t addr, uint64_t time_ns)
 }
 
 /*
- * The memory, then its beginning once more: see BROKER_GUARD_BYTES. The first call goes by the number of the process
+ * The guard and the memory, then the guard once more: see BROKER_GUARD_BYTES. The first call goes by the number of the process
  * and is quick; the second one goes by what is open, so that both have read the same program's.
  */
 static ssize_t read_process(struct stack_process *p, const struct broker_stack *stack,
 			    uint64_t time_ns, uint8_t *to, size_t room)
 {
 	uint8_t guard[BROKER_GUARD_BYTES];
-	struct iovec local, remote;
+	struct iovec local, remote[2];
 	size_t want;
 	ssize_t n;
 	int r;
 
 	p->used_ns = time_ns;
-	r = find_range(p, stack->start, time_ns);
+	r = find_range(p, stack->guard, time_ns);
 	if (r < 0)
 		return r;
+	if (stack->start >= p->range.end)
+		return -ENOENT;
 	want = (size_t)(MIN(stack->end, p->range.end) - stack->start);
-	if (want > room)
+	if (sizeof(guard) + want > room)
 		return -EBUSY;
-	local = (struct iovec){.iov_base = to, .iov_len = want};
-	remote = (struct iovec){.iov_base = (void *)(uintptr_t)stack->start, .iov_len = want};
-	n = process_vm_readv(stack->pid, &local, 1, &remote, 1, 0);
+	remote[0] = (struct iovec){(void *)(uintptr_t)stack->guard, sizeof(guard)};
+	remote[1] = (struct iovec){(void *)(uintptr_t)stack->start, want};
+	local = (struct iovec){to, sizeof(guard) + want};
+	n = process_vm_readv(stack->pid, &local, 1, remote, 2, 0);
 	if (n < 0)
 		return proc_error();
-	if (n < BROKER_GUARD_BYTES ||
-	    pread(p->mem, guard, sizeof(guard), (off_t)stack->start) != sizeof(guard) ||
+	if (n <= (ssize_t)sizeof(guard) ||
+	    pread(p->mem, guard, sizeof(guard), (off_t)stack->guard) != sizeof(guard) ||
 	    memcmp(guard, to, sizeof(guard)) != 0)
 		return -EFAULT;
 	return n;
@@ -139,8 +142,7 @@ ssize_t stack_memory_read(struct stack_memory *m, const struct broker_stack *sta
 	int r;
 
 	if (stack->pid <= 0 || stack->end > INT64_MAX || stack->start >= stack->end ||
-	    stack->end - stack->start < BROKER_GUARD_BYTES ||
-	    stack->end - stack->start > BROKER_STACK_BYTES_MAX)
+	    stack->guard > stack->start || stack->end - stack->start > BROKER_STACK_BYTES_MAX)
 		return -EINVAL;
 	p = find(m, stack);
 	n = p ? read_process(p, stack, time_ns, to, room) : -ENOENT;

@@ -52,7 +52,7 @@ static void read_batch(const struct stack_readers *readers, struct stack_memory 
 {
 	uint8_t *area = readers->areas + (size_t)request->batch * BROKER_BATCH_BYTES;
 	uint64_t time_ns = now_ns(), before = 0;
-	size_t at = BROKER_STACK_ROOM;
+	size_t at = 0;
 
 	reply->time_ns = time_ns;
 	for (uint32_t i = 0; i < request->nr; i++) {
@@ -75,8 +75,7 @@ static void read_batch(const struct stack_readers *readers, struct stack_memory 
 			.bytes = (uint32_t)before,
 		};
 		if (n > 0 && i + 1 < request->nr)
-			at = MIN(align_up(at + before, 64) + BROKER_STACK_ROOM,
-				 (size_t)BROKER_BATCH_BYTES);
+			at = MIN(align_up(at + before, 64), (size_t)BROKER_BATCH_BYTES);
 	}
 	spend(time_ns, before);
 }

@@ -87,6 +87,7 @@ static void waiting_link(struct waiting *w)
 	w->input.kernel_ips = ips;
 	w->input.user_ips = ips + w->input.nr_kernel_ips;
 	w->input.stack.data = (uint8_t *)(ips + w->input.nr_kernel_ips + w->input.nr_user_ips);
+	w->input.stack.rest.data = w->input.stack.data + w->input.stack.bytes;
 }
 
 bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const struct record *record,
@@ -95,9 +96,9 @@ bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const str
 {
 	size_t kernel_bytes = input->nr_kernel_ips * sizeof(uint64_t);
 	size_t user_bytes = input->nr_user_ips * sizeof(uint64_t);
-	size_t bytes =
-		align_up(sizeof(struct waiting) + kernel_bytes + user_bytes + input->stack.bytes,
-			 _Alignof(struct waiting));
+	size_t bytes = align_up(sizeof(struct waiting) + kernel_bytes + user_bytes +
+					input->stack.bytes + input->stack.rest.bytes,
+				_Alignof(struct waiting));
 	struct waiting *w;
 	uint8_t *p;
 
@@ -125,6 +126,9 @@ bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const str
 		memcpy(p + kernel_bytes, input->user_ips, user_bytes);
 	if (input->stack.bytes > 0)
 		memcpy(p + kernel_bytes + user_bytes, input->stack.data, input->stack.bytes);
+	if (input->stack.rest.bytes > 0)
+		memcpy(p + kernel_bytes + user_bytes + input->stack.bytes, input->stack.rest.data,
+		       input->stack.rest.bytes);
 	b->bytes += bytes;
 	assert(b->bytes <= b->max_bytes);
 	return true;
@@ -177,11 +181,12 @@ static bool hold(struct backlog *b, const struct waiting *w, const struct record
 {
 	struct stack_input held = *input;
 
-	if (made->rest != TAIL_UNTRIED || made->end != STACK_END_TRUNCATED || input->is_held ||
-	    input->stack.is_cut || b->bytes + made->rest_bytes_used > b->max_bytes / 2)
+	if (made->rest != TAIL_UNTRIED || made->rest_bytes_used == 0 ||
+	    made->end != STACK_END_TRUNCATED || input->is_held || input->stack.is_cut ||
+	    b->bytes + input->stack.bytes + made->rest_bytes_used > b->max_bytes / 2)
 		return false;
-	assert(made->rest_bytes_used <= input->stack.bytes);
-	held.stack.bytes = MAX((uint64_t)made->rest_bytes_used, input->copied_bytes);
+	assert(made->rest_bytes_used <= input->stack.rest.bytes);
+	held.stack.rest.bytes = made->rest_bytes_used;
 	held.is_held = true;
 	return backlog_add(b, w->ticket, w->process, record, &held, BACKLOG_TRIAL, NULL);
 }
@@ -271,33 +276,29 @@ static struct waiting *find(struct backlog *b, uint64_t ticket)
 }
 
 /*
- * Put W's stack in front of BYTES of DATA, which begin with its last bytes, so that INPUT's is one piece. False:
- * they are not its last bytes any more.
+ * W's stack with what was read into DATA at READ_NS, BYTES that begin with its last bytes and go on at START, into INPUT.
+ * False: they are not its last bytes any more.
  */
-static bool join(const struct waiting *w, uint8_t *data, uint64_t bytes, uint64_t read_ns,
-		 struct stack_input *input)
+static bool join(const struct waiting *w, const struct rest_read *read, struct stack_input *input)
 {
 	const struct unwind_stack *copy = &w->input.stack;
-	uint64_t guard_at = copy->bytes - BROKER_GUARD_BYTES;
 
-	if (copy->bytes < BROKER_GUARD_BYTES || bytes <= BROKER_GUARD_BYTES ||
-	    bytes > BROKER_STACK_BYTES_MAX)
+	if (!read->data || copy->bytes < BROKER_GUARD_BYTES || read->bytes <= BROKER_GUARD_BYTES ||
+	    memcmp(read->data, copy->data + copy->bytes - BROKER_GUARD_BYTES, BROKER_GUARD_BYTES))
 		return false;
-	if (guard_at > BROKER_STACK_ROOM ||
-	    memcmp(data, copy->data + guard_at, BROKER_GUARD_BYTES) != 0)
-		return false;
-	memcpy(data - guard_at, copy->data, guard_at);
 	*input = w->input;
-	input->stack.data = data - guard_at;
-	input->stack.bytes = guard_at + bytes;
-	input->stack.is_cut = bytes == BROKER_STACK_BYTES_MAX;
-	input->copied_bytes = copy->bytes;
-	input->read_ns = read_ns;
+	input->stack.rest = (struct unwind_piece){
+		.data = read->data + BROKER_GUARD_BYTES,
+		.base = read->start,
+		.bytes = read->bytes - BROKER_GUARD_BYTES,
+	};
+	input->stack.is_cut = input->stack.rest.bytes == BROKER_STACK_BYTES_MAX;
+	input->read_ns = read->time_ns;
 	return true;
 }
 
-bool backlog_take_rest(struct backlog *b, struct engine *engine, uint64_t ticket, uint8_t *data,
-		       uint64_t bytes, uint64_t read_ns)
+bool backlog_take_rest(struct backlog *b, struct engine *engine, uint64_t ticket,
+		       const struct rest_read *read)
 {
 	struct waiting *w = find(b, ticket);
 	struct stack_input input;
@@ -306,8 +307,7 @@ bool backlog_take_rest(struct backlog *b, struct engine *engine, uint64_t ticket
 	if (!w)
 		return false;
 	waiting_link(w);
-	w->is_done = unwind_again(
-		b, w, engine, data && join(w, data, bytes, read_ns, &input) ? &input : &w->input, 0,
-		&made);
+	w->is_done =
+		unwind_again(b, w, engine, join(w, read, &input) ? &input : &w->input, 0, &made);
 	return made.rest != TAIL_REFUSED;
 }

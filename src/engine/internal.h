@@ -108,9 +108,8 @@ struct stack_input {
 	uint64_t pc;   /* of regs */
 	uint64_t leaf; /* the user address that a precise event means; 0: pc */
 	struct unwind_stack stack;
-	uint64_t copied_bytes; /* of stack.bytes: the sample's, before those read later; 0: all */
-	uint64_t read_ns;      /* when those were read */
-	bool is_held;	       /* they were UNTRIED, and more is known of the thread now */
+	uint64_t read_ns; /* when stack.rest was read */
+	bool is_held;	  /* it was UNTRIED, and more is known of the thread now */
 };
 
 /* What came of one stack, beside the path. */
@@ -122,8 +121,9 @@ struct stack_made {
 	uint32_t bytes_used;	  /* of the copy that were read */
 	bool is_joined;		  /* by the kernel's chain, from another stack */
 	bool was_cut;		  /* the copy ended before the stack did, whatever completed it */
+	uint64_t outside;	  /* of such a copy: the word that it should have had */
 	enum tail_belief rest;	  /* of what was read of it */
-	uint32_t rest_bytes_used; /* of that, with the copy in front */
+	uint32_t rest_bytes_used; /* of that */
 };
 
 /* What stacks are made with, and room for one. */
@@ -329,13 +329,20 @@ bool backlog_add(struct backlog *backlog, uint64_t ticket, uint32_t process,
  * GIVE_UP_NS, the time before which samples are given up as LATE.
  */
 void backlog_retry(struct backlog *backlog, struct engine *engine, uint64_t give_up_ns);
+/* What the broker read of a stack: BROKER_GUARD_BYTES, then what begins at START. */
+struct rest_read {
+	const uint8_t *data; /* NULL: it could not be read */
+	uint64_t bytes;
+	uint64_t start;
+	uint64_t time_ns;
+};
+
 /*
- * The rest of TICKET's stack has been read, or (DATA NULL) could not be: BYTES of DATA, the first
- * BROKER_GUARD_BYTES of which the sample has as its last. It has its final stack then, unless that waits for
- * a table too. True: the rest was of use.
+ * The rest of TICKET's stack is READ, or could not be. The sample, if it still has the guard as its last bytes, has its final
+ * stack then, unless that waits for a table too. True: the rest was of use.
  */
 bool backlog_take_rest(struct backlog *backlog, struct engine *engine, uint64_t ticket,
-		       uint8_t *data, uint64_t bytes, uint64_t read_ns);
+		       const struct rest_read *read);
 
 /* --- rest.c --- */
 
@@ -348,10 +355,10 @@ bool rest_is_wanted(struct engine *engine, const struct process *process,
 		    const struct stack_input *input, enum stack_end end);
 /*
  * Ask for it with the next rests_send(): TICKET is in the backlog for it, and is finished, be it by a later rests_take().
- * The stack in engine->stacks is what is known of it, with NR_USER user frames.
+ * The stack in engine->stacks is what is known of it, as MADE tells.
  */
 void rest_ask(struct engine *engine, uint64_t ticket, const struct process *process,
-	      const struct stack_input *input, uint32_t nr_user);
+	      const struct stack_input *input, const struct stack_made *made);
 /* At the end of a round: ask the broker for all. */
 void rests_send(struct engine *engine);
 /* The broker's answers. */

@@ -26,9 +26,17 @@
 #define URGENT_MIN     16u /* samples in two seconds for which the rounds are short, ... */
 #define JUDGED_MIN     32u
 #define USEFUL_PART    8u /* ... if one read of so many is of use */
+/* Below the first word that is missing: where its frame may have saved registers. */
+#define SAVED_BYTES 512u
 /* Of rustc 0.3 of 100 stacks less were whole in rounds of 10 ms; in rounds of 2 ms not more, and a sample cost a fifth more. */
 #define SHORT_ROUND_NS (5 * NS_PER_MSEC)
 #define STITCHED_EVERY 4u /* stitched stacks: one of so many is read, which also tests stitching */
+
+/* What was asked for: of the process with this index, from here on. */
+struct sent {
+	uint32_t process;
+	uint64_t start;
+};
 
 struct rests {
 	struct broker_stacks_request batch; /* to be asked for at the end of the round */
@@ -39,8 +47,8 @@ struct rests {
 	bool is_useless;	 /* few of them were */
 	uint32_t nr_stitched;
 	struct reads *reads;
-	uint32_t processes[BROKER_BATCH_STACKS];	    /* of the batch: their indices ... */
-	uint32_t sent[BROKER_BATCHES][BROKER_BATCH_STACKS]; /* ... and those of batches under way */
+	uint32_t processes[BROKER_BATCH_STACKS];	       /* of the batch: their indices */
+	struct sent sent[BROKER_BATCHES][BROKER_BATCH_STACKS]; /* of batches under way */
 };
 
 struct rests *rests_new(void)
@@ -146,10 +154,12 @@ static uint64_t bytes_to_read(const struct stack_input *input, const struct unwi
 }
 
 void rest_ask(struct engine *engine, uint64_t ticket, const struct process *process,
-	      const struct stack_input *input, uint32_t nr_user)
+	      const struct stack_input *input, const struct stack_made *made)
 {
 	struct broker_stacks_request *batch = &engine->rests->batch;
-	uint64_t end = input->stack.base + input->stack.bytes;
+	uint64_t guard = input->stack.base + input->stack.bytes - BROKER_GUARD_BYTES;
+	/* A frame may be larger than all copies: what callers do not need of it is not read. */
+	uint64_t start = made->outside > guard + SAVED_BYTES ? made->outside - SAVED_BYTES : guard;
 
 	assert(batch->nr < BROKER_BATCH_STACKS);
 	engine->rests->asked++;
@@ -158,9 +168,9 @@ void rest_ask(struct engine *engine, uint64_t ticket, const struct process *proc
 		.tag = ticket,
 		.pid = process->pid,
 		.start_time = process->start_time,
-		.start = end - BROKER_GUARD_BYTES,
-		.end = end - BROKER_GUARD_BYTES +
-		       bytes_to_read(input, engine->stacks.user, nr_user),
+		.guard = guard,
+		.start = start,
+		.end = start + bytes_to_read(input, engine->stacks.user, made->nr_user),
 	};
 }
 
@@ -172,10 +182,12 @@ void rests_send(struct engine *engine)
 		return;
 	if (broker_stacks_ask(engine->broker, &rests->batch) < 0)
 		for (uint32_t i = 0; i < rests->batch.nr; i++)
-			backlog_take_rest(engine->backlog, engine, rests->batch.stacks[i].tag, NULL,
-					  0, 0);
+			backlog_take_rest(engine->backlog, engine, rests->batch.stacks[i].tag,
+					  &(struct rest_read){0});
 	else
-		memcpy(rests->sent[rests->batch.batch], rests->processes, sizeof(rests->processes));
+		for (uint32_t i = 0; i < rests->batch.nr; i++)
+			rests->sent[rests->batch.batch][i] =
+				(struct sent){rests->processes[i], rests->batch.stacks[i].start};
 	rests->batch.nr = 0;
 }
 
@@ -196,18 +208,23 @@ void rests_take(struct engine *engine)
 		/* The newest sample first: not many are believed of what was read at once. */
 		for (uint32_t i = reply.nr; i-- > 0;) {
 			const struct broker_stack_reply *stack = &reply.stacks[i];
+			const struct sent *sent = &engine->rests->sent[reply.batch][i];
+			const struct rest_read read = {
+				.data = stack->status < 0 ? NULL : data + stack->at,
+				.bytes = stack->bytes,
+				.start = sent->start,
+				.time_ns = reply.time_ns,
+			};
 			bool is_useful =
-				backlog_take_rest(engine->backlog, engine, stack->tag,
-						  stack->status < 0 ? NULL : data + stack->at,
-						  stack->bytes, reply.time_ns);
+				backlog_take_rest(engine->backlog, engine, stack->tag, &read);
 
 			/* What others left no room for says nothing. */
 			if (stack->status == -EBUSY)
 				continue;
 			engine->rests->judged++;
 			engine->rests->useful += is_useful;
-			reads_judge(engine->rests->reads, engine->rests->sent[reply.batch][i],
-				    now_ns(), verdict_of(stack->status, is_useful));
+			reads_judge(engine->rests->reads, sent->process, now_ns(),
+				    verdict_of(stack->status, is_useful));
 		}
 	}
 }

@@ -83,7 +83,7 @@ static void put_back(struct engine *engine, uint64_t ticket, const struct proces
 		resolve_note_request(engine->resolver);
 	if (backlog_add(engine->backlog, ticket, process->index, record, input, wait_for, module)) {
 		if (wait_for == BACKLOG_REST)
-			rest_ask(engine, ticket, process, input, made->nr_user);
+			rest_ask(engine, ticket, process, input, made);
 		return;
 	}
 	made->end = end_without[wait_for];

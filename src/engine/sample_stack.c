@@ -274,7 +274,6 @@ void stack_input_of(struct stacks *s, const struct process *process, const struc
 	ret->user_ips = user.ips;
 	ret->nr_user_ips = (uint32_t)MIN(user.nr, (uint64_t)UNWIND_FRAMES_MAX);
 	ret->stack = (struct unwind_stack){.max_frames = s->max_frames};
-	ret->copied_bytes = 0;
 	ret->read_ns = 0;
 	ret->is_held = false;
 	if (ret->mode == STACK_MODE_LBR)
@@ -369,13 +368,13 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 		.time_ns = input->time_ns,
 		.read_ns = input->read_ns,
 		.is_held = input->is_held,
-		.cut = input->stack.base + input->copied_bytes,
+		.cut = input->stack.base + input->stack.bytes,
 		.bytes = BROKER_GUARD_BYTES,
-		.guard = input->stack.data + input->copied_bytes - BROKER_GUARD_BYTES,
+		.guard = input->stack.data + input->stack.bytes - BROKER_GUARD_BYTES,
 	};
+	uint64_t rest_at = input->stack.rest.base - input->stack.base;
 
-	assert(input->copied_bytes >= BROKER_GUARD_BYTES &&
-	       input->copied_bytes <= input->stack.bytes);
+	assert(input->stack.bytes >= BROKER_GUARD_BYTES);
 	unwind_live(s, process, input, &input->stack, ret);
 	if (ret->end == STACK_END_PENDING)
 		return true;
@@ -383,7 +382,7 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 		ret->end = STACK_END_DEPTH; /* more of a stack is never read */
 	space.code = codes_of(s->codes, process->index, input->time_ns);
 	made->rest = live_read_accept(s->tails, &read, s->user, ret);
-	made->rest_bytes_used = ret->bytes_used;
+	made->rest_bytes_used = ret->bytes_used - (uint32_t)MIN(ret->bytes_used, rest_at);
 	if (made->rest == TAIL_UNKNOWN)
 		resolve_note_request(s->resolver);
 	if (made->rest != TAIL_BELIEVED)
@@ -404,9 +403,9 @@ static struct unwind_stack copied_stack(const struct stack_input *input)
 {
 	struct unwind_stack stack = input->stack;
 
-	if (input->copied_bytes == 0)
+	if (stack.rest.bytes == 0)
 		return stack;
-	stack.bytes = input->copied_bytes;
+	stack.rest = (struct unwind_piece){0};
 	stack.is_cut = true;
 	return stack;
 }
@@ -464,7 +463,7 @@ static void dwarf_part(struct stacks *s, const struct process *process,
 {
 	const struct unwind_stack stack = copied_stack(input);
 
-	made->was_cut = input->copied_bytes > 0;
+	made->was_cut = input->stack.rest.bytes > 0;
 	if (made->was_cut && unwind_with_rest(s, process, input, ret, made))
 		return;
 	unwind_live(s, process, input, &stack, ret);
@@ -478,6 +477,7 @@ static void dwarf_part(struct stacks *s, const struct process *process,
 	}
 	/* A copy is short as well where a page of the stack was never touched: the kernel stops there. */
 	made->was_cut = ret->end == STACK_END_TRUNCATED;
+	made->outside = ret->outside;
 	complete_by_earlier(s, process, input, &stack, ret);
 	if (ret->end == STACK_END_ALTSTACK && input->nr_user_ips > 0) {
 		complete_by_chain(s, process, input, ret);

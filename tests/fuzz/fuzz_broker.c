@@ -67,7 +67,6 @@ static void use_stacks(struct broker *broker)
 	broker_stacks_ask(broker, &request);
 	while (broker_stacks_next(broker, &reply, &data))
 		for (uint32_t i = 0; i < reply.nr; i++) {
-			must(reply.stacks[i].at >= BROKER_STACK_ROOM);
 			must(reply.stacks[i].at <= BROKER_BATCH_BYTES - reply.stacks[i].bytes);
 		}
 }

@@ -2,7 +2,7 @@
 /*
  * Stacks that a copy cuts off, the inner parts of which do not tell who called. "cut steady": the
  * same call for ever. "cut closing": the same, and after SIGUSR1 nobody may look into the process any more. "cut brief": the same in processes that live a fourth of a second. "cut deep LEVELS": below so
- * many calls for ever. "cut hole": below a frame of which most pages were never touched. "cut change USEC": from by_a or by_b, as it comes, for up to USEC each time; the
+ * many calls for ever. "cut hole": below a frame of megabytes, of which most pages were never touched. "cut change USEC": from by_a or by_b, as it comes, for up to USEC each time; the
  * innermost function says which, and all between is the same to the byte.
  */
 #include <signal.h>
@@ -79,7 +79,7 @@ static void brief(void)
 
 DEEP void hole(void)
 {
-	volatile char room[300000];
+	volatile char room[3000000]; /* more than is read of a stack */
 
 	for (int i = 0; i < 8192; i++)
 		room[i] = 1;
