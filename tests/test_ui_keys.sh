@@ -650,6 +650,20 @@ for size in 80x24 200x50 40x10; do
 	echo "$size: every key"
 done
 
+# What a prompt takes is said where there is room for it.
+start 60x12 --delay 100
+key w
+see 'write to (.txt .json .folded .tar): '
+key Escape
+key q
+see_end 0
+start 80x24 --delay 100
+key '\'
+see 't:thread'
+key Escape
+key q
+see_end 0
+
 # The cursor follows its item while rows change places.
 start 80x24 --delay 100 --moves
 key /

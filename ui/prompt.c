@@ -16,17 +16,17 @@
 
 #define UTF8_CHAR_MAX 4
 
-#define LABEL_LONG_COLUMNS 72 /* from this width on */
+#define TEXT_COLUMNS_MIN 21 /* what a full label must leave for what is typed */
 
 static const struct {
 	const char *brief, *full;
 } labels[PROMPT_COUNT] = {
 	[PROMPT_NONE] = {"", ""},
 	[PROMPT_SEARCH] = {"/", "/"},
-	[PROMPT_FILTER] = {"\\", "\\ (o:object p:process c:container u:user !without) "},
+	[PROMPT_FILTER] = {"\\", "\\ (o:object p:process t:thread c:container u:user !not) "},
 	[PROMPT_PROCESS] = {"process: ", "process: "},
 	[PROMPT_COLUMNS] = {"columns: ", "columns (none: the usual ones): "},
-	[PROMPT_SAVE] = {"write to: ", "write to (.txt .json .folded): "},
+	[PROMPT_SAVE] = {"write to: ", "write to (.txt .json .folded .tar): "},
 };
 
 static void set_text(struct prompt *prompt, const char *text)
@@ -182,8 +182,9 @@ enum prompt_outcome prompt_key(struct prompt *prompt, int key, bool is_code)
 
 void prompt_draw(const struct prompt *prompt, struct screen *screen, int line)
 {
-	bool is_wide = screen->columns >= LABEL_LONG_COLUMNS;
-	const char *label = is_wide ? labels[prompt->kind].full : labels[prompt->kind].brief;
+	const char *full = labels[prompt->kind].full;
+	bool is_wide = screen->columns >= (int)strlen(full) + TEXT_COLUMNS_MIN;
+	const char *label = is_wide ? full : labels[prompt->kind].brief;
 	int start = MIN((int)strlen(label), MAX(screen->columns - 2, 0));
 	int room = MAX(screen->columns - start - 1, 1), width;
 	size_t from = 0;
