@@ -4,10 +4,14 @@
 
 #include "tests/broker_fixture.h"
 
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #define PART_BYTES (64u << 10)
 #define BURST	   10000 /* more than are answered in two seconds */
+#define OF_A_USER  5	 /* reads hang: nothing of the user's is read */
 
 enum part { STACK, READ_ONLY, SHARED, EXECUTABLE, NR_PARTS };
 
@@ -277,6 +281,198 @@ static void no_senseless_request(void **state)
 	assert_int_equal(status_of(child, 0, (void *)(UINTPTR_MAX - 100), 4096), -EINVAL);
 }
 
+/* --- pages that never come --- */
+
+/* Pages of its stack are missing, and nobody answers for them. Does not return; 77: this is not allowed here. */
+static void be_silent(uid_t uid, int ready)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register range = {
+		.range = {.start = (uintptr_t)parts[STACK], .len = PART_BYTES},
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	madvise(parts[STACK] + PART_BYTES / 2, PART_BYTES / 2, MADV_DONTNEED);
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) < 0 || ioctl(fd, UFFDIO_REGISTER, &range) < 0 ||
+	    setresuid(uid, uid, uid) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || write(ready, "", 1) != 1)
+		_exit(77);
+	for (;;)
+		pause();
+}
+
+/* 0: not allowed here. */
+static pid_t start_silent(uid_t uid)
+{
+	int ready[2];
+	bool is_silent;
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0)
+		be_silent(uid, ready[1]);
+	assert_true(pid > 0);
+	close(ready[1]);
+	is_silent = read(ready[0], &c, 1) == 1;
+	close(ready[0]);
+	if (is_silent)
+		return pid;
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+/* Ask for a whole stack of PID, between two that can be read. */
+static void ask_beside(pid_t pid)
+{
+	struct broker_stacks_request request = {.nr = 3};
+
+	for (uint32_t i = 0; i < request.nr; i++)
+		request.stacks[i] = stack_of(i == 1 ? pid : child, 0, parts[STACK], PART_BYTES);
+	assert_int_equal(broker_stacks_ask(broker, &request), 0);
+}
+
+/* The next answer, while the main thread of the broker is woken as the engine does. */
+static uint8_t *await_any(struct broker_stacks_reply *reply)
+{
+	uint64_t end = now_ns() + PATIENCE_MS * NS_PER_MSEC, cpu_ns, rss_bytes;
+	uint8_t *data = NULL;
+
+	while (!broker_stacks_next(broker, reply, &data)) {
+		struct pollfd pfd = {.fd = broker_stacks_fd(broker), .events = POLLIN};
+
+		assert_true(now_ns() < end && pfd.fd >= 0);
+		assert_int_equal(broker_usage(broker, &cpu_ns, &rss_bytes), 0);
+		poll(&pfd, 1, 100);
+	}
+	return data;
+}
+
+/* What ask_beside() asked for is answered but for the one that hangs, and what comes after it. */
+static void await_hung(void)
+{
+	struct broker_stacks_reply reply;
+	uint8_t *data = await_any(&reply);
+
+	assert_true(reply.is_hung);
+	assert_int_equal(reply.nr, 3);
+	assert_int_equal(reply.stacks[0].status, 0);
+	assert_memory_equal(data + reply.stacks[0].at + BROKER_GUARD_BYTES, parts[STACK],
+			    PART_BYTES);
+	assert_int_equal(reply.stacks[1].status, -ETIMEDOUT);
+	assert_int_equal(reply.stacks[2].status, -EBUSY);
+}
+
+static void end_all(const pid_t *pids, uint32_t nr)
+{
+	struct broker_stacks_reply reply;
+
+	for (uint32_t i = 0; i < nr; i++)
+		end_child(pids[i]);
+	while (broker_stacks_lost(broker) > 0) {
+		await_any(&reply);
+		assert_int_equal(reply.nr, 0);
+	}
+}
+
+/* As many at once as there are threads. */
+static void what_hangs_takes_nothing_from_others(void **state)
+{
+	pid_t silent[BROKER_BATCHES];
+
+	(void)state;
+	for (uint32_t i = 0; i < BROKER_BATCHES; i++) {
+		silent[i] = start_silent(geteuid());
+		if (silent[i] == 0)
+			skip();
+		ask_beside(silent[i]);
+	}
+	assert_false(broker_stacks_room(broker));
+	for (uint32_t i = 0; i < BROKER_BATCHES; i++)
+		await_hung();
+	assert_int_equal(broker_stacks_lost(broker), BROKER_BATCHES);
+	assert_int_equal(status_of(child, 0, parts[STACK], PART_BYTES), 0);
+	/* It is not tried again, until it is another one. */
+	assert_int_equal(status_of(silent[0], 0, parts[STACK], PART_BYTES), -ETIMEDOUT);
+	assert_int_equal(broker_stacks_lost(broker), BROKER_BATCHES);
+	end_all(silent, BROKER_BATCHES);
+	assert_int_equal(status_of(child, 0, parts[STACK], PART_BYTES), 0);
+}
+
+/* With one process only, another thread does not go into the same trap. */
+static void one_process_hangs_one_read(void **state)
+{
+	struct broker_stacks_reply reply;
+	pid_t silent = start_silent(geteuid());
+
+	(void)state;
+	if (silent == 0)
+		skip();
+	ask_beside(silent);
+	usleep(50000);
+	ask_beside(silent);
+	await_any(&reply);
+	assert_false(reply.is_hung);
+	assert_int_equal(reply.stacks[0].status, 0);
+	assert_int_equal(reply.stacks[1].status, -EBUSY);
+	assert_int_equal(reply.stacks[2].status, 0);
+	await_hung();
+	end_all(&silent, 1);
+}
+
+/* Nor does one user take all; many users do, until their processes end. */
+static void so_many_hang_and_no_more(void **state)
+{
+	pid_t silent[BROKER_AREAS], another;
+	uint32_t nr_lost = 0;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	for (uint32_t i = 0; i < BROKER_AREAS; i++) {
+		silent[i] = start_silent(60000 + i / OF_A_USER);
+		if (silent[i] == 0)
+			skip();
+		ask_beside(silent[i]);
+		if (broker_stacks_room(broker) && i + 1 != OF_A_USER)
+			continue;
+		while (nr_lost < i + 1) {
+			await_hung();
+			assert_int_equal(broker_stacks_lost(broker), ++nr_lost);
+		}
+		if (i + 1 != OF_A_USER)
+			continue;
+		another = start_silent(60000);
+		assert_int_equal(status_of(another, 0, parts[STACK], PART_BYTES), -EBUSY);
+		assert_int_equal(status_of(child, 0, parts[STACK], PART_BYTES), 0);
+		end_child(another);
+	}
+	assert_false(broker_stacks_room(broker));
+	end_all(silent, BROKER_AREAS);
+	assert_int_equal(status_of(child, 0, parts[STACK], PART_BYTES), 0);
+}
+
+static void the_end_waits_for_none(void **state)
+{
+	struct broker *other = broker;
+	pid_t silent = start_silent(geteuid()), pid;
+
+	(void)state;
+	if (silent == 0)
+		skip();
+	broker = start_broker();
+	pid = broker_pid(broker);
+	ask_beside(silent);
+	await_hung();
+	broker_stop(broker);
+	assert_true(await_end(pid));
+	broker = other;
+	end_child(silent);
+}
+
 /* Main may have been taken over: it cannot copy the memory of a machine out. */
 static void only_so_many(void **state)
 {
@@ -308,6 +504,10 @@ int main(void)
 		cmocka_unit_test(nothing_that_is_no_stack),
 		cmocka_unit_test(nothing_of_stacktop_or_another),
 		cmocka_unit_test(no_senseless_request),
+		cmocka_unit_test(what_hangs_takes_nothing_from_others),
+		cmocka_unit_test(one_process_hangs_one_read),
+		cmocka_unit_test(so_many_hang_and_no_more),
+		cmocka_unit_test(the_end_waits_for_none),
 		cmocka_unit_test(only_so_many),
 	};
 

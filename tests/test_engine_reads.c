@@ -108,6 +108,25 @@ static void the_most_refused_are_named(void **state)
 	}
 }
 
+static void one_that_hangs_pauses_and_is_named_so(void **state)
+{
+	uint32_t index = index_of(10, "silent");
+	struct health h = {0};
+
+	(void)state;
+	judge(index_of(11, "closed"), SEC, READS_REFUSED, 2);
+	judge(index, SEC, READS_HUNG, 1);
+	assert_false(reads_may(reads, index, SEC));
+	reads_fill(reads, procs, &h);
+	assert_int_equal(h.nr_unreadable, 2);
+	assert_false(h.unreadable[0].is_hung);
+	assert_string_equal(h.unreadable[1].name, "silent");
+	assert_true(h.unreadable[1].is_hung);
+	judge(index, 2 * SEC, READS_USEFUL, 1);
+	reads_fill(reads, procs, &h);
+	assert_int_equal(h.nr_unreadable, 1);
+}
+
 static void one_that_can_be_read_again_is_named_no_more(void **state)
 {
 	uint32_t index = index_of(10, "for a while");
@@ -139,6 +158,7 @@ int main(void)
 		TEST(a_refused_process_pauses_alone),
 		TEST(of_many_reads_few_must_be_useful),
 		TEST(the_most_refused_are_named),
+		TEST(one_that_hangs_pauses_and_is_named_so),
 		TEST(one_that_can_be_read_again_is_named_no_more),
 		TEST(many_processes_are_told_apart),
 	};

@@ -116,11 +116,46 @@ pid=$last_pid
 look 'short lives that change' changing && pass "short lives that change: $wrong wrong of $nr"
 kill "$pid"
 
+reads() { tail -n 2 "$tmp/all" | grep '}$' | tail -n 1 | sed 's/,"tree":{.*/}/' | jq .health.live_read; }
+reads_on() { says_last "$tmp/all" ".health.live_read >= $1 + 50"; }
+
+# Pages of a process that never come hang one read of it for good, and no other process's.
+beside_silent()
+{
+	local steady silent='' sampling before
+	start "$tmp/cut" steady
+	steady=$last_pid
+	for _ in 1 2 3 4; do
+		start "$tmp/cut" silent
+		silent=$silent,$last_pid
+	done
+	"$STACKTOP" -b --format=json -d 0.5 -n 1000 -p "$steady$silent" --call-graph dwarf,8192 >"$tmp/all" 2>"$tmp/err" &
+	sampling=$!
+	test_pids="$test_pids $sampling"
+	wait_for 60 says_last "$tmp/all" \
+		".health | .reads_hung == 4 and .reads_stopped == false and
+		([.unreadable[] | select(.hung) | .pid] | sort) == ([${silent#,}] | sort)" ||
+		why="they are not named: $(tail -n 1 "$tmp/all" | jq -c '.health | [.reads_hung, .unreadable]') $(cat "$tmp/err")"
+	before=$(reads)
+	wait_for 60 reads_on "$before" || why="$why; $(reads) reads after $before"
+	kill ${silent//,/ }
+	wait_for 60 says_last "$tmp/all" '.health | .reads_hung == 0 and .unreadable == []' ||
+		why="$why; they hang on: $(tail -n 1 "$tmp/all" | jq -c '.health | [.reads_hung, .unreadable]')"
+	kill "$sampling" "$steady"
+	wait "$sampling" 2>/dev/null
+}
+"$tmp/cut" silent &
+silent=$!
+sleep 0.2
+if kill "$silent" 2>/dev/null; then
+	look 'a process beside one that hangs reads' beside_silent && pass 'a process beside one that hangs reads'
+else
+	echo 'left out: userfaultfd is not allowed here'
+fi
+
 # A process that nobody may look into any more is named, and does not keep the one beside it from being read.
 uid=$((60000 + $$ % 5000)) # a user of our own, whose processes the broker may read without any capability
 user=(setpriv --reuid="$uid" --regid="$uid" --clear-groups)
-reads() { tail -n 2 "$tmp/all" | grep '}$' | tail -n 1 | sed 's/,"tree":{.*/}/' | jq .health.live_read; }
-reads_on() { says_last "$tmp/all" ".health.live_read >= $1 + 50"; }
 beside_closed()
 {
 	local open closed sampling before

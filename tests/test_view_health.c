@@ -152,6 +152,18 @@ static void processes_that_are_not_readable_are_named(void **state)
 	expect(s, "|times|Rest of cut stacks refused|\n"
 		  "|9|sshd 812|not readable: as root, or it forbids it\n"
 		  "||[others]|3 processes\n");
+	h->unreadable[0].is_hung = true;
+	h->unreadable_other = 0;
+	h->reads_hung = 1;
+	expect(s, "|times|Rest of cut stacks refused|\n"
+		  "|9|sshd 812|its pages never come (userfaultfd, FUSE, NFS)\n"
+		  "|1|[reads that hang]|the stacks of other processes are read\n");
+	h->unreadable_other = 3;
+	h->reads_stopped = true;
+	expect(s, "|times|Rest of cut stacks refused|\n"
+		  "|9|sshd 812|its pages never come (userfaultfd, FUSE, NFS)\n"
+		  "||[others]|3 processes\n"
+		  "|1|[reads that hang]|no stack is read any more until such a process ends\n");
 	snapshot_free(s);
 }
 

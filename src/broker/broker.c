@@ -31,6 +31,8 @@
 #define LIMIT_AT_START_MS 10000
 #define SILENT_NS	  NS_PER_SEC
 
+enum area_state { AREA_FREE, AREA_ASKED, AREA_LOST };
+
 struct broker {
 	pid_t pid;
 	int control;			   /* -1: gone */
@@ -44,7 +46,7 @@ struct broker {
 	size_t head, nr_queued, cap_queue; /* elements before HEAD are sent */
 	int stacks;			   /* -1: gone */
 	uint8_t *areas;			   /* of the batches, shared with the broker */
-	bool is_asked[BROKER_BATCHES];
+	enum area_state area_states[BROKER_AREAS];
 	int life; /* never written to: its end continues a stopped broker */
 };
 
@@ -433,18 +435,35 @@ int broker_files_fd(const struct broker *broker)
 
 /* --- stacks ----------------------------------------------------------------- */
 
-static uint32_t free_batch(const struct broker *broker)
+static uint32_t count_areas(const struct broker *broker, enum area_state state)
 {
-	uint32_t batch = 0;
+	uint32_t nr = 0;
 
-	while (batch < BROKER_BATCHES && broker->is_asked[batch])
-		batch++;
-	return batch;
+	for (uint32_t i = 0; i < BROKER_AREAS; i++)
+		nr += broker->area_states[i] == state;
+	return nr;
+}
+
+/* The area for another batch; BROKER_AREAS: none. */
+static uint32_t free_area(const struct broker *broker)
+{
+	uint32_t area = 0;
+
+	if (count_areas(broker, AREA_ASKED) == BROKER_BATCHES)
+		return BROKER_AREAS;
+	while (area < BROKER_AREAS && broker->area_states[area] != AREA_FREE)
+		area++;
+	return area;
 }
 
 bool broker_stacks_room(const struct broker *broker)
 {
-	return broker->stacks >= 0 && free_batch(broker) < BROKER_BATCHES;
+	return broker->stacks >= 0 && free_area(broker) < BROKER_AREAS;
+}
+
+uint32_t broker_stacks_lost(const struct broker *broker)
+{
+	return count_areas(broker, AREA_LOST);
 }
 
 int broker_stacks_ask(struct broker *broker, struct broker_stacks_request *request)
@@ -453,8 +472,8 @@ int broker_stacks_ask(struct broker *broker, struct broker_stacks_request *reque
 
 	if (broker->stacks < 0)
 		return -EPIPE;
-	request->batch = free_batch(broker);
-	if (request->batch == BROKER_BATCHES)
+	request->batch = free_area(broker);
+	if (request->batch == BROKER_AREAS)
 		return -EAGAIN;
 	r = msg_send(broker->stacks, request, sizeof(*request), -1, MSG_DONTWAIT);
 	if (r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM)
@@ -463,16 +482,18 @@ int broker_stacks_ask(struct broker *broker, struct broker_stacks_request *reque
 		close_conn(&broker->stacks);
 		return -EPIPE;
 	}
-	broker->is_asked[request->batch] = true;
+	broker->area_states[request->batch] = AREA_ASKED;
 	return 0;
 }
 
-/* What was asked for, and within its area. */
+/* What was asked for, and within its area; or an area that was lost, with nothing in it. */
 static bool is_sensible(const struct broker *broker, const struct broker_stacks_reply *reply)
 {
-	if (reply->batch >= BROKER_BATCHES || !broker->is_asked[reply->batch] ||
+	if (reply->batch >= BROKER_AREAS || broker->area_states[reply->batch] == AREA_FREE ||
 	    reply->nr > BROKER_BATCH_STACKS)
 		return false;
+	if (broker->area_states[reply->batch] == AREA_LOST)
+		return reply->nr == 0 && !reply->is_hung;
 	for (uint32_t i = 0; i < reply->nr; i++)
 		if (reply->stacks[i].at > BROKER_BATCH_BYTES ||
 		    reply->stacks[i].bytes > BROKER_BATCH_BYTES - reply->stacks[i].at)
@@ -496,7 +517,7 @@ bool broker_stacks_next(struct broker *broker, struct broker_stacks_reply *ret, 
 		close_conn(&broker->stacks);
 		return false;
 	}
-	broker->is_asked[ret->batch] = false;
+	broker->area_states[ret->batch] = ret->is_hung ? AREA_LOST : AREA_FREE;
 	*ret_data = broker->areas + (size_t)ret->batch * BROKER_BATCH_BYTES;
 	return true;
 }

@@ -192,6 +192,7 @@ int broker_files_fd(const struct broker *broker); /* poll for POLLIN; -1 once th
  * has left its frames and made the same ones again.
  */
 #define BROKER_BATCHES	       3u /* at a time */
+#define BROKER_AREAS	       16u /* of memory for one batch: more, for reads that never end keep theirs */
 #define BROKER_BATCH_STACKS    16u
 #define BROKER_BATCH_BYTES     (3u << 20)
 #define BROKER_STACK_BYTES_MAX (2u << 20)
@@ -209,14 +210,17 @@ struct broker_stack {
 };
 
 struct broker_stacks_request {
-	uint32_t batch; /* broker_stacks_ask() fills it in */
+	uint32_t batch; /* the index of its area; broker_stacks_ask() fills it in */
 	uint32_t nr;
 	struct broker_stack stacks[BROKER_BATCH_STACKS];
 };
 
 struct broker_stack_reply {
 	uint64_t tag;
-	/* 0 or -errno: -EBUSY more than is read in a second or has room in a batch, -EACCES stacktop's own */
+	/*
+	 * 0 or -errno: -EBUSY more than is read in a second or has room in a batch, or another one did not end,
+	 * -ETIMEDOUT it does not end, -EACCES stacktop's own
+	 */
 	int status;
 	uint32_t at,
 		bytes; /* where it is in the batch's data: the guard, then what begins at START */
@@ -225,11 +229,15 @@ struct broker_stack_reply {
 struct broker_stacks_reply {
 	uint64_t time_ns; /* when they were read (CLOCK_MONOTONIC) */
 	uint32_t batch, nr;
+	uint32_t is_hung; /* one of them does not end: the area is lost until it does */
+	uint32_t pad;
 	struct broker_stack_reply stacks[BROKER_BATCH_STACKS];
 };
 
 /* Would a batch be taken now, and not refused because others are under way? */
 bool broker_stacks_room(const struct broker *broker);
+/* How many areas are lost to reads that do not end; all BROKER_AREAS: no more is read. */
+uint32_t broker_stacks_lost(const struct broker *broker);
 /* Ask for a batch; never waits. 0, -EAGAIN: so many are under way, or -EPIPE: gone. */
 int broker_stacks_ask(struct broker *broker, struct broker_stacks_request *request);
 /*

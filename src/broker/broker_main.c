@@ -67,7 +67,7 @@ struct broker_server {
 	int fetcher_sock; /* until it is handed over, else -1 */
 	pid_t fetcher;
 	struct worker_pool *pool;
-	struct stack_readers readers;
+	struct stack_readers *readers; /* NULL: of a recording there is no memory to read */
 };
 
 /* --- files, on the worker threads ------------------------------------------ */
@@ -389,16 +389,30 @@ static void on_child(struct broker_server *server)
 	children_reap(&server->children);
 }
 
-/* Of a recording there is no memory to read. */
-static int start_readers(struct broker_server *server)
+static bool start_threads(struct broker_server *server)
 {
-	server->readers = (struct stack_readers){
+	const struct stack_readers_config readers = {
 		.sock = server->socks.stacks,
 		.areas = server->socks.areas,
 		.is_own = is_own,
 		.context = server,
 	};
-	return server->config.is_recorded ? 0 : stack_readers_start(&server->readers);
+
+	server->pool = pool_new(work, server, server->socks.files);
+	if (!server->pool || server->config.is_recorded)
+		return server->pool;
+	server->readers = stack_readers_new(&readers);
+	return server->readers;
+}
+
+/* Look after the threads. Returns in how many milliseconds to look again, -1: when something is asked for. */
+static int tick(struct broker_server *server)
+{
+	uint64_t time_ns = now_ns();
+	int pool_ms = pool_tick(server->pool, time_ns);
+	int readers_ms = server->readers ? stack_readers_tick(server->readers, time_ns) : -1;
+
+	return pool_ms < 0 || readers_ms < 0 ? MAX(pool_ms, readers_ms) : MIN(pool_ms, readers_ms);
 }
 
 /* --- start and end ---------------------------------------------------------- */
@@ -408,7 +422,7 @@ static void serve(struct broker_server *server)
 	bool is_alive = true;
 
 	while (is_alive) {
-		int timeout_ms = pool_tick(server->pool, now_ns());
+		int timeout_ms = tick(server);
 		struct pollfd fds[] = {
 			{.fd = server->socks.control, .events = POLLIN},
 			{.fd = pool_has_room(server->pool) ? server->socks.files : -1,
@@ -505,8 +519,7 @@ int broker_main(const struct broker_config *config, const struct server_socks *s
 		return STATUS_FAILED;
 	if (start_fetcher(&server) < 0 || broker_confine(config) < 0)
 		return STATUS_FAILED;
-	server.pool = pool_new(work, &server, socks->files);
-	if (!server.pool || start_readers(&server) < 0)
+	if (!start_threads(&server))
 		return STATUS_FAILED;
 	serve(&server);
 	children_kill_all(&server.children);

@@ -35,7 +35,7 @@ struct control_reply {
 	uint64_t cpu_ns, rss_bytes;
 };
 
-#define BROKER_AREAS_BYTES ((size_t)BROKER_BATCHES * BROKER_BATCH_BYTES)
+#define BROKER_AREAS_BYTES ((size_t)BROKER_AREAS * BROKER_BATCH_BYTES)
 
 /* The server's ends of the connections. */
 struct server_socks {

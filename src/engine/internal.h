@@ -348,8 +348,8 @@ bool backlog_take_rest(struct backlog *backlog, struct engine *engine, uint64_t 
 
 struct rests *rests_new(void);
 struct rests *rests_free(struct rests *rests);
-/* Fill in what HEALTH says of processes that are not readable. RESTS may be NULL. */
-void rests_fill(const struct rests *rests, const struct procs *procs, struct health *health);
+/* Fill in what HEALTH says of processes that are not readable. */
+void rests_fill(const struct engine *engine, struct health *health);
 /* Is it worth asking for the rest of INPUT's stack, which a copy has cut off? Not of a process that is gone, for example. */
 bool rest_is_wanted(struct engine *engine, const struct process *process,
 		    const struct stack_input *input, enum stack_end end);

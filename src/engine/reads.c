@@ -20,7 +20,8 @@ struct read_process {
 	bool is_known;
 	uint32_t judged, useful; /* since it was last looked at whether they are */
 	uint64_t pause_until_ns, pause_ns;
-	uint64_t refused; /* since a read of it was last useful */
+	uint64_t refused; /* or hung, since a read of it was last useful */
+	bool is_hung;	  /* the last of these */
 };
 
 struct reads {
@@ -61,9 +62,10 @@ void reads_judge(struct reads *reads, uint32_t index, uint64_t time_ns, enum rea
 
 	if (!p->is_known || p->index != index)
 		*p = (struct read_process){.index = index, .is_known = true};
-	if (verdict == READS_REFUSED) {
+	if (verdict == READS_REFUSED || verdict == READS_HUNG) {
 		reads->refused++;
 		p->refused++;
+		p->is_hung = verdict == READS_HUNG;
 		pause_reads(p, time_ns);
 		return;
 	}
@@ -110,7 +112,8 @@ void reads_fill(const struct reads *reads, const struct procs *procs, struct hea
 		struct health_unreadable *to = &health->unreadable[i];
 
 		*to = (struct health_unreadable){.pid = process->pid,
-						 .refused = sorted[i]->refused};
+						 .refused = sorted[i]->refused,
+						 .is_hung = sorted[i]->is_hung};
 		snprintf(to->name, sizeof(to->name), "%s", process->comm);
 	}
 }

@@ -17,6 +17,7 @@ enum reads_verdict {
 	READS_USEFUL,
 	READS_USELESS,
 	READS_REFUSED, /* the kernel lets nobody read it, or not us */
+	READS_HUNG,    /* it did not end */
 };
 
 struct reads;
@@ -28,11 +29,11 @@ struct reads *reads_free(struct reads *reads);
 /* Is the process with INDEX to be read at TIME_NS? */
 bool reads_may(const struct reads *reads, uint32_t index, uint64_t time_ns);
 /*
- * What a read of it brought at TIME_NS. After a refusal, or where few of many are useful, there is a pause, which is
- * twice as long each time until one is useful again.
+ * What a read of it brought at TIME_NS. After one that was refused or hung, or where few of many are
+ * useful, there is a pause, which is twice as long each time until one is useful again.
  */
 void reads_judge(struct reads *reads, uint32_t index, uint64_t time_ns, enum reads_verdict verdict);
-/* Fill in what HEALTH says of refusals; those that are the most first. */
+/* Fill in what HEALTH says of reads that were refused or hung; those that are the most first. */
 void reads_fill(const struct reads *reads, const struct procs *procs, struct health *health);
 
 #endif

@@ -47,8 +47,8 @@ struct rests {
 	bool is_useless;	 /* few of them were */
 	uint32_t nr_stitched;
 	struct reads *reads;
-	uint32_t processes[BROKER_BATCH_STACKS];	       /* of the batch: their indices */
-	struct sent sent[BROKER_BATCHES][BROKER_BATCH_STACKS]; /* of batches under way */
+	uint32_t processes[BROKER_BATCH_STACKS];	     /* of the batch: their indices */
+	struct sent sent[BROKER_AREAS][BROKER_BATCH_STACKS]; /* of batches under way */
 };
 
 struct rests *rests_new(void)
@@ -70,10 +70,13 @@ struct rests *rests_free(struct rests *rests)
 	return NULL;
 }
 
-void rests_fill(const struct rests *rests, const struct procs *procs, struct health *health)
+void rests_fill(const struct engine *engine, struct health *health)
 {
-	if (rests)
-		reads_fill(rests->reads, procs, health);
+	if (!engine->rests)
+		return;
+	reads_fill(engine->rests->reads, engine->procs, health);
+	health->reads_hung = broker_stacks_lost(engine->broker);
+	health->reads_stopped = health->reads_hung == BROKER_AREAS;
 }
 
 static uint32_t per_second(const struct engine *engine)
@@ -196,6 +199,8 @@ static enum reads_verdict verdict_of(int status, bool is_useful)
 {
 	if (status == -EPERM || status == -EACCES)
 		return READS_REFUSED;
+	if (status == -ETIMEDOUT)
+		return READS_HUNG;
 	return is_useful ? READS_USEFUL : READS_USELESS;
 }
 
@@ -218,7 +223,7 @@ void rests_take(struct engine *engine)
 			bool is_useful =
 				backlog_take_rest(engine->backlog, engine, stack->tag, &read);
 
-			/* What others left no room for says nothing. */
+			/* What others left no room or time for says nothing. */
 			if (stack->status == -EBUSY)
 				continue;
 			engine->rests->judged++;

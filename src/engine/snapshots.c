@@ -348,7 +348,7 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct snapshot
 	fill_cpus(engine, ret);
 	fill_files(engine, ret);
 	fill_jits(engine, ret);
-	rests_fill(engine->rests, engine->procs, ret);
+	rests_fill(engine, ret);
 	ret->other_samples = source.other_samples;
 	ret->complete = h->ends[STACK_END_ROOT];
 	ret->live_read = h->ends[STACK_END_LIVE_READ];

@@ -9,6 +9,7 @@
 #include "src/base/runtime.h"
 #include "src/base/stack.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Where CPU time goes: stages of the engine's thread, then what others take. */
@@ -108,11 +109,12 @@ struct health_jit {
 	uint64_t left_out; /* those that were refused */
 };
 
-/* A process whose memory is refused: the rest of its cut stacks is not read. */
+/* A process whose memory is refused or never comes: the rest of its cut stacks is not read. */
 struct health_unreadable {
 	char name[HEALTH_NAME_MAX];
 	int32_t pid;
-	uint64_t refused; /* reads, since one was allowed; most are not even tried */
+	uint64_t refused; /* reads, since one was of use; most are not even tried */
+	bool is_hung;	  /* they do not end: its pages never come (userfaultfd, FUSE, NFS) */
 };
 
 /* A CPU that is sampled. */
@@ -178,6 +180,8 @@ struct health {
 	struct health_unreadable unreadable[HEALTH_UNREADABLE_MAX];
 	uint32_t nr_unreadable, unreadable_other;
 	uint64_t reads_refused;
+	uint32_t reads_hung;		    /* that have not ended yet ... */
+	bool reads_stopped;		    /* ... and take all places: no more is read */
 	struct health_fp fp_all, fp_other;  /* other: what is not in fp[] */
 	struct health_fp fp[HEALTH_FP_MAX]; /* that lead most stacks astray first */
 	uint32_t nr_fp;

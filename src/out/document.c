@@ -150,11 +150,14 @@ static void put_unreadable(struct json *json, const struct health *h)
 		json_string(json, "name", h->unreadable[i].name);
 		json_u64(json, "pid", (uint64_t)h->unreadable[i].pid);
 		json_u64(json, "refused", h->unreadable[i].refused);
+		json_bool(json, "hung", h->unreadable[i].is_hung);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
 	json_u64(json, "unreadable_other", h->unreadable_other);
 	json_u64(json, "reads_refused", h->reads_refused);
+	json_u64(json, "reads_hung", h->reads_hung);
+	json_bool(json, "reads_stopped", h->reads_stopped);
 }
 
 static void put_fp_counts(struct json *json, const struct health_fp *fp)

@@ -196,23 +196,34 @@ static uint64_t line_of_jit(const struct snapshot *s, uint32_t index, struct hea
 
 static uint32_t count_unreadable(const struct health *h)
 {
-	return h->nr_unreadable + (h->unreadable_other > 0);
+	return h->nr_unreadable + (h->unreadable_other > 0) + (h->reads_hung > 0);
 }
 
 static uint64_t line_of_unreadable(const struct snapshot *s, uint32_t index,
 				   struct health_line *ret)
 {
 	const struct health *h = &s->health;
-	const struct health_unreadable *unreadable = &h->unreadable[index];
+	const struct health_unreadable *unreadable;
 
-	if (index == h->nr_unreadable) {
+	if (index == h->nr_unreadable && h->unreadable_other > 0) {
 		PUT(ret->name, "[others]");
 		PUT(ret->note, "%" PRIu32 " processes", h->unreadable_other);
 		return 0;
 	}
+	if (index >= h->nr_unreadable) {
+		PUT(ret->run, "%" PRIu32, h->reads_hung);
+		PUT(ret->name, "[reads that hang]");
+		PUT(ret->note, "%s",
+		    h->reads_stopped ? "no stack is read any more until such a process ends"
+				     : "the stacks of other processes are read");
+		return key_of_text(0, ret->name);
+	}
+	unreadable = &h->unreadable[index];
 	rows_count(unreadable->refused, ret->run, sizeof(ret->run));
 	PUT(ret->name, "%s %" PRId32, unreadable->name, unreadable->pid);
-	PUT(ret->note, "not readable: as root, or it forbids it");
+	PUT(ret->note, "%s",
+	    unreadable->is_hung ? "its pages never come (userfaultfd, FUSE, NFS)"
+				: "not readable: as root, or it forbids it");
 	return key_of_text((uint64_t)unreadable->pid, unreadable->name);
 }
 

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Stacks that a copy cuts off, the inner parts of which do not tell who called. "cut steady": the
- * same call for ever. "cut closing": the same, and after SIGUSR1 nobody may look into the process any more. "cut brief": the same in processes that live a fourth of a second. "cut deep LEVELS": below so
- * many calls for ever. "cut hole": below a frame of megabytes, of which most pages were never touched. "cut change USEC": from by_a or by_b, as it comes, for up to USEC each time; the
- * innermost function says which, and all between is the same to the byte.
+ * Stacks that a copy cuts off, the inner parts of which do not tell who called. "cut steady": the same call for
+ * ever. "cut closing": the same, and after SIGUSR1 nobody may look into the process any more. "cut brief": the
+ * same in processes that live a fourth of a second. "cut deep LEVELS": below so many calls for ever. "cut hole":
+ * below a frame of megabytes, of which most pages were never touched. "cut silent": far below pages that
+ * userfaultfd(2) waits for, and nobody brings; it ends at once where that is not allowed. "cut change USEC":
+ * from by_a or by_b, as it comes, for up to USEC each time; the innermost function says which, and all between
+ * is the same to the byte.
  */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define DEEP __attribute__((noinline, noclone))
@@ -87,6 +96,44 @@ DEEP void hole(void)
 	sink += (unsigned char)room[0];
 }
 
+#define SILENT_BYTES (1u << 20)
+#define AWAY_BYTES   (64u << 10) /* of it: the outermost callers, to which nothing returns */
+
+static unsigned char *silent_stack;
+
+static void silence(void)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register range = {
+		.range = {.start = (uintptr_t)silent_stack, .len = SILENT_BYTES},
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	madvise(silent_stack + SILENT_BYTES - AWAY_BYTES, AWAY_BYTES, MADV_DONTNEED);
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) < 0 || ioctl(fd, UFFDIO_REGISTER, &range) < 0)
+		_exit(77);
+	spin_a();
+}
+
+static void silent(void)
+{
+	ucontext_t here, below;
+
+	silent_stack = mmap(NULL, SILENT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	if (silent_stack == MAP_FAILED || getcontext(&below) < 0)
+		_exit(1);
+	/* Room for what spins is there before pages are waited for. */
+	memset(silent_stack, 0, SILENT_BYTES);
+	below.uc_stack.ss_sp = silent_stack;
+	below.uc_stack.ss_size = SILENT_BYTES;
+	below.uc_link = NULL;
+	leaf = silence;
+	makecontext(&below, (void (*)(void))deep, 1, 3000);
+	swapcontext(&here, &below);
+}
+
 static void close_memory(int number)
 {
 	(void)number;
@@ -106,6 +153,8 @@ int main(int argc, char **argv)
 		deep((int)max_ns / 1000);
 	if (argc > 1 && strcmp(argv[1], "hole") == 0)
 		hole();
+	if (argc > 1 && strcmp(argv[1], "silent") == 0)
+		silent();
 	if (argc > 1 && strcmp(argv[1], "closing") == 0)
 		signal(SIGUSR1, close_memory);
 	if (argc > 1 && (strcmp(argv[1], "steady") == 0 || strcmp(argv[1], "closing") == 0))
