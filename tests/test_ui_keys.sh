@@ -120,6 +120,13 @@ moving() {
 	until_true "End did not leave leaf_20" cursor_not leaf_20
 	key Home
 	cursor_on leaf_70
+	# Of other terminals than TERM says.
+	for k in $'\033[F' $'\033OF' $'\033[8~'; do
+		key -l "$k"
+		until_true "End did not leave leaf_70" cursor_not leaf_70
+		key -l $'\033[H'
+		cursor_on leaf_70
+	done
 	key Up
 	cursor_on leaf_70
 	key NPage
@@ -582,6 +589,11 @@ unknown() {
 	some_snapshots 2
 	before=$(screen)
 	key p i A 8 y F5 M-y C-t
+	# Sequences that are no key of this terminal, whose letters are keys: F17, Shift-Tab, F5 of the console.
+	key -l $'\033[31~'
+	key -l $'\033[1;9Z'
+	key -l $'\033[[E'
+	key -l $'\033Ok'
 	some_snapshots 2
 	after=$(screen)
 	[ "$before" = "$after" ] || fail "an unknown key changed the screen"

@@ -9,6 +9,7 @@
 
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "ui/keys.h"
 #include "ui/signals.h"
 
 #include <errno.h>
@@ -172,6 +173,31 @@ static void set_modes(void)
 	curs_set(0);
 }
 
+/*
+ * What terminals send for keys that the cursor and the views need, where TERM describes another one:
+ * Home and End of PuTTY as an xterm, of an xterm within tmux.
+ */
+static void define_keys(void)
+{
+	static const struct {
+		const char *sequence;
+		int key;
+	} keys[] = {
+		{"\033[1~", KEY_HOME}, {"\033[7~", KEY_HOME},  {"\033[H", KEY_HOME},
+		{"\033OH", KEY_HOME},  {"\033[4~", KEY_END},   {"\033[8~", KEY_END},
+		{"\033[F", KEY_END},   {"\033OF", KEY_END},    {"\033[A", KEY_UP},
+		{"\033[B", KEY_DOWN},  {"\033[C", KEY_RIGHT},  {"\033[D", KEY_LEFT},
+		{"\033OA", KEY_UP},    {"\033OB", KEY_DOWN},   {"\033OC", KEY_RIGHT},
+		{"\033OD", KEY_LEFT},  {"\033[5~", KEY_PPAGE}, {"\033[6~", KEY_NPAGE},
+		{"\033OP", KEY_F(1)},  {"\033[11~", KEY_F(1)},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (key_defined(keys[i].sequence) == 0)
+			define_key(keys[i].sequence, keys[i].key);
+	}
+}
+
 int screen_open(struct screen *screen, enum view_theme theme, bool counts, struct err *err)
 {
 	const char *term = getenv("TERM");
@@ -200,6 +226,7 @@ int screen_open(struct screen *screen, enum view_theme theme, bool counts, struc
 	}
 	set_escdelay(ESCAPE_DELAY_MS);
 	set_modes();
+	define_keys();
 	guard_arm(&screen->guard, screen->output_fd);
 	set_styles(screen, theme);
 	note_size(screen);
@@ -302,6 +329,41 @@ struct mouse screen_mouse(struct screen *screen)
 	return ret;
 }
 
+static void push_back(int ret, wint_t key)
+{
+	if (ret == KEY_CODE_YES)
+		ungetch((int)key);
+	else if (ret == OK)
+		unget_wch((wchar_t)key);
+}
+
+/*
+ * After an escape: a sequence of a key that nobody knows (ECMA-48: parameters up to a final byte; "ESC O" and a letter,
+ * "ESC [ [" and a letter) is dropped, or its characters would be keys. False: there is none, it was the key Esc.
+ */
+static bool drop_sequence(void)
+{
+	wint_t first = 0, key = 0;
+	int ret = wget_wch(stdscr, &first);
+
+	if (ret != OK || (first != '[' && first != 'O')) {
+		push_back(ret, first);
+		return false;
+	}
+	ret = wget_wch(stdscr, &key);
+	if (ret != OK || key < ' ' || key > '~') {
+		push_back(ret, key);
+		push_back(OK, first);
+		return false;
+	}
+	if (key == '[')
+		wget_wch(stdscr, &key);
+	else
+		while (key < '@' && wget_wch(stdscr, &key) == OK)
+			;
+	return true;
+}
+
 bool screen_key(struct screen *screen, int *ret_key, bool *ret_is_code)
 {
 	wint_t key = 0;
@@ -312,6 +374,8 @@ bool screen_key(struct screen *screen, int *ret_key, bool *ret_is_code)
 	ret = wget_wch(stdscr, &key);
 	if (ret == ERR)
 		return false;
+	if (ret == OK && key == KEY_ESCAPE && drop_sequence())
+		key = 0;
 	*ret_is_code = ret == KEY_CODE_YES;
 	*ret_key = (int)key;
 	return true;

@@ -88,7 +88,7 @@ struct mouse screen_mouse(struct screen *screen);
 
 /*
  * The next key that waits: true with a curses key code (*RET_IS_CODE) or a
- * character in *RET_KEY; false when there is none.
+ * character in *RET_KEY, 0 for a key that is unknown here; false when there is none.
  */
 bool screen_key(struct screen *screen, int *ret_key, bool *ret_is_code);
 
