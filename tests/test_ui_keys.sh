@@ -450,7 +450,30 @@ flame() {
 	see 'are of the flame graph'
 	key H
 	see 'H is of the instructions'
+	for k in + - e E C; do
+		key k
+		see 'kernel off'
+		key k "$k"
+		see 'nothing is folded here: Enter shows'
+	done
+	key BSpace
+	see 'nothing is narrowed'
 	key 5
+	see '100.00% total  0.00% self  all'
+	# What there is to say of keys that do nothing on it; the rows behind it stay as they are.
+	key n
+	see 'nothing to search for'
+	key s
+	see 'its own order'
+	key E
+	see 'nothing is folded here: Enter zooms'
+	key End
+	see '55.45% total  55.45% self'
+	key NPage
+	see '100.00% total  0.00% self  all'
+	key PPage
+	see_not '100.00% total'
+	key Home
 	see '100.00% total  0.00% self  all'
 	key Up
 	see '99.01% total  0.00% self  _start'

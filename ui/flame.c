@@ -203,7 +203,10 @@ static void go_to_match(struct ui *ui, bool backward)
 		f->cursor_key = ui->snapshot->nodes[f->flame.cells[at].node].key;
 		return;
 	}
-	ui_say(ui, true, "not found: %s", ui->search);
+	if (ui->search[0])
+		ui_say(ui, true, "not found: %s", ui->search);
+	else
+		ui_say(ui, true, "nothing to search for: / asks");
 }
 
 static void search_same(struct ui *ui)
@@ -262,8 +265,18 @@ bool flame_request(struct ui *ui, enum request request)
 	case REQUEST_SEARCH_PREVIOUS:
 		go_to_match(ui, request == REQUEST_SEARCH_PREVIOUS);
 		return true;
+	case REQUEST_PAGE_UP:
+	case REQUEST_PAGE_DOWN:
+		for (int i = 1; i < f->nr_lines; i++)
+			go(ui, (request == REQUEST_PAGE_UP) == f->is_icicle ? FLAME_OUTER
+									    : FLAME_INNER);
+		return true;
 	case REQUEST_FIRST:
 		f->cursor_key = 0;
+		return true;
+	case REQUEST_LAST:
+		for (size_t i = 0; i < f->flame.nr; i++)
+			go(ui, FLAME_INNER);
 		return true;
 	case REQUEST_ENTER:
 		f->zoom_key = f->cursor ? f->cursor_key : 0;
@@ -273,6 +286,17 @@ bool flame_request(struct ui *ui, enum request request)
 		return true;
 	case REQUEST_SAME:
 		search_same(ui);
+		return true;
+	case REQUEST_SORT:
+	case REQUEST_SORT_BACK:
+		ui_say(ui, false, "a flame graph has its own order");
+		return true;
+	case REQUEST_OPEN:
+	case REQUEST_FOLD:
+	case REQUEST_SUBTREE:
+	case REQUEST_OPEN_ALL:
+	case REQUEST_FOLD_ALL:
+		ui_say(ui, false, "nothing is folded here: Enter zooms, 3 shows the tree");
 		return true;
 	default:
 		return false;

@@ -156,8 +156,10 @@ bool narrow_request(struct ui *ui, enum request request)
 		prompt_open(&ui->prompt, PROMPT_FILTER, "");
 		return true;
 	case REQUEST_BACK:
-		if (ui->narrow.nr == 0)
+		if (ui->narrow.nr == 0) {
+			ui_say(ui, false, "nothing is narrowed: o, X, U, @, u or \\ does it");
 			return true;
+		}
 		ui->narrow.nr--;
 		again(ui);
 		return true;

@@ -39,6 +39,13 @@ static bool functions_request(struct ui *ui, enum request request)
 	case REQUEST_RIGHT:
 		tree_shift(ui_list(ui), request == REQUEST_RIGHT);
 		return true;
+	case REQUEST_OPEN:
+	case REQUEST_FOLD:
+	case REQUEST_SUBTREE:
+	case REQUEST_OPEN_ALL:
+	case REQUEST_FOLD_ALL:
+		ui_say(ui, false, "nothing is folded here: Enter shows who calls, 3 the tree");
+		return true;
 	default:
 		return false;
 	}
