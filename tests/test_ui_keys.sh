@@ -100,6 +100,11 @@ health() {
 	cursor_on 'How stacks end'
 	key s
 	see 'health has its own order'
+	# Where nothing is sorted, the baseline says which views have the change.
+	key b
+	[ "$size" = 40x10 ] || see '1, 2 and 3 show the change, b ends it'
+	key b
+	see 'no baseline any more'
 	key Enter
 	see_not '99.0%   complete'
 	key Enter
