@@ -154,6 +154,7 @@ see '<-- hottest' && see 'hot_divide in hot, .*skid'
 key / j n e Enter
 see '/jne'
 mux resize-window -x 60 -y 12
+see 'hot_divide in hot, [0-9.]+% of the window$'
 key Home
 see ' hot_loop.c:[0-9]+  [^ ].*\.\.$'
 mux resize-window -x 100 -y 30

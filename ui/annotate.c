@@ -146,10 +146,14 @@ bool annotate_request(struct ui *ui, enum request request)
 
 void annotate_draw_title(struct ui *ui, int line)
 {
-	char title[TITLE_MAX] = "", shown[TITLE_MAX];
+	char title[TITLE_MAX] = "", shown[TITLE_MAX], *remark;
 
 	if (ui->snapshot)
 		view_annotation(ui->snapshot, title, sizeof(title));
+	/* The share is worth more than the remark behind it. */
+	remark = strrchr(title, ';');
+	if (remark && text_width(title) > ui->screen.columns)
+		*remark = '\0';
 	text_elide(title, ui->screen.columns, 28, shown, sizeof(shown));
 	draw_text(&ui->screen, line, 0, STYLE_NOTICE, shown);
 }
