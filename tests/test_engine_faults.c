@@ -80,6 +80,23 @@ static void processes_of_a_name_are_one(void **state)
 	assert_int_equal(h.faults[2].runtime, RUNTIME_NONE);
 }
 
+/* The module is a memory file that it has put code in, which needs the remedy of its runtime. */
+static void code_in_a_memory_file_is_the_processs(void **state)
+{
+	const struct process *erl = process_of(10, "erl");
+	struct health h;
+
+	(void)state;
+	faults_note(faults, erl, PROC_MODULE_FIRST, STACK_END_JIT);
+	note(erl, STACK_END_JIT, 1);
+	h = fill(10);
+	assert_int_equal(h.nr_faults, 1);
+	assert_string_equal(h.faults[0].name, "erl");
+	assert_int_equal(h.faults[0].pid, 10);
+	assert_int_equal(h.faults[0].stacks, 2);
+	assert_null(h.faults[0].why);
+}
+
 /* What was bad at the start and is not now goes below what is bad now. */
 static void the_worst_now_comes_first(void **state)
 {
@@ -194,11 +211,9 @@ static void frame_pointers_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(processes_of_a_name_are_one),
-		TEST(the_worst_now_comes_first),
-		TEST(too_many_become_others),
-		TEST(frame_pointers_are_counted),
-		TEST(processes_of_the_window_are_joined),
+		TEST(processes_of_a_name_are_one), TEST(code_in_a_memory_file_is_the_processs),
+		TEST(the_worst_now_comes_first),   TEST(too_many_become_others),
+		TEST(frame_pointers_are_counted),  TEST(processes_of_the_window_are_joined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

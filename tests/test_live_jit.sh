@@ -3,7 +3,7 @@
 #
 # Code that is made while a program runs, by those that make it: V8, HotSpot's
 # interpreter and second compiler with and without frame pointers, LuaJIT, PHP's opcache,
-# Ruby's YJIT; and a small JIT whose frames are told in a jitdump alone. Stacks lead through it to the thread's root, and each of the
+# Ruby's YJIT, and what is said of Erlang's; and a small JIT whose frames are told in a jitdump alone. Stacks lead through it to the thread's root, and each of the
 # calls that the program is known to have open is there; a stack
 # that does not get through ends as jit, in such code.
 
@@ -104,6 +104,22 @@ fi
 # These keep no calls of the language on the stack.
 expect_through luajit _start 0 luajit t.lua
 expect_through php _start 0 php -d opcache.enable_cli=1 -d opcache.file_update_protection=0 -d opcache.jit_buffer_size=32M -d opcache.jit=tracing t.php
+# Erlang's code lies in a memory file, and keeps no frame pointers: what health says of it.
+expect_erlang()
+{
+	"$STACKTOP" -b --format=json -n 3 -d 0.5 -p "$1" >"$tmp/out" 2>"$tmp/err"
+	tail -n 1 "$tmp/out" | jq -e '.health.faults[0] | .object == "beam.smp" and .reason == "jit" and (.remedy | contains("+JPperf"))' >/dev/null ||
+		why=$(tail -n 1 "$tmp/out" | jq -c .health.faults; cat "$tmp/err")
+}
+has_erlang() { erl -noshell -eval 'jit = erlang:system_info(emu_flavor), halt().' >"$tmp/err" 2>&1; }
+if command -v jq >/dev/null && has_erlang; then
+	start erl -noshell -eval 'F = fun(G) -> lists:sum(lists:seq(1, 100000)), G(G) end, F(F).'
+	wait_for 20 runs_on "$last_pid"
+	look erlang expect_erlang "$last_pid" && pass 'erlang: the remedy'
+	kill -KILL "$last_pid"
+else
+	echo "not tested: erlang: no jq, or no erl with a JIT"
+fi
 ruby --yjit -e '' 2>/dev/null && expect_through ruby _start 0 ruby --yjit t.rb
 check "the small JIT is built" "$CC" -O1 -o "$tmp/small" "$top_srcdir/tests/targets/jit.c"
 expect_through 'frames that a jitdump tells' _start 0 ./small frames

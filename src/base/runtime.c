@@ -21,6 +21,7 @@ static const struct {
 	[RUNTIME_PHP] = {"[jit] php", "start with -d opcache.jit_debug=16"},
 	[RUNTIME_RUBY] = {"[jit] ruby", "start with --yjit-perf (ruby 3.3)"},
 	[RUNTIME_LUA] = {"[jit] luajit", "build LuaJIT with LUAJIT_USE_PERFTOOLS"},
+	[RUNTIME_ERLANG] = {"[jit] erlang", "start with +JPperf true"},
 };
 _Static_assert(ARRAY_SIZE(words) == RUNTIME_COUNT, "words for each");
 

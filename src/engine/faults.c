@@ -62,13 +62,14 @@ _Static_assert(STACK_END_COUNT <= 128, "an end fits beside a bit");
 
 /* --- counting --- */
 
-/* A file is not to blame for how deep a program calls, nor for code that has no file. */
+/* A file is not to blame for how deep a program calls, nor for code that has no file, or one in memory (memfd). */
 static bool is_of_process(uint32_t module, enum stack_end end)
 {
 	switch (end) {
 	case STACK_END_TRUNCATED:
 	case STACK_END_DEPTH:
 	case STACK_END_NO_STACK:
+	case STACK_END_JIT:
 	case STACK_END_LBR:
 	case STACK_END_LBR_DEPTH:
 		return true;

@@ -20,7 +20,7 @@ static const struct {
 	{"libpython3", RUNTIME_PYTHON}, {"python3", RUNTIME_PYTHON},
 	{"libphp", RUNTIME_PHP},	{"php", RUNTIME_PHP},
 	{"libruby", RUNTIME_RUBY},	{"libluajit", RUNTIME_LUA},
-	{"luajit", RUNTIME_LUA},
+	{"luajit", RUNTIME_LUA},	{"beam.smp", RUNTIME_ERLANG},
 };
 
 static size_t rank_of(const char *name)

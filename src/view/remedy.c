@@ -63,6 +63,10 @@ static const struct remedy {
 	{STACK_END_BAD_RA, RUNTIME_NONE, "its CFI or its stack is wrong here", NULL, NULL},
 	{STACK_END_JIT, RUNTIME_JAVA, "restart it with -XX:+PreserveFramePointer", NULL, NULL},
 	{STACK_END_JIT, RUNTIME_NODE, "in V8's own code: nothing helps yet", NULL, NULL},
+	{STACK_END_JIT, RUNTIME_PHP, "in opcache's own code: nothing helps yet", NULL, NULL},
+	{STACK_END_JIT, RUNTIME_RUBY, "start it with --yjit-perf (ruby 3.3)", NULL, NULL},
+	/* It has a stack of its own in each of its processes, which is followed to its end by frame pointers. */
+	{STACK_END_JIT, RUNTIME_ERLANG, "+JPperf true: all calls of Erlang itself", NULL, NULL},
 	{STACK_END_JIT, RUNTIME_NONE, "let its compiler keep frame pointers", NULL, NULL},
 	{STACK_END_ALTSTACK, RUNTIME_NONE, "a coroutine, a handler or Go's scheduler", NULL, NULL},
 	{STACK_END_DEPTH, RUNTIME_NONE, "--max-depth=FRAMES keeps more of them", NULL, NULL},
