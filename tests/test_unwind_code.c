@@ -188,6 +188,20 @@ static void frames_of_all_forms(void **state)
 		 false,
 		 CODE_YES,
 		 {.ra = AT_FP(8), .fp = IN_FP(0)}},
+		/* test rax, rax; leave; pop rcx; lea rsp, [r15 + 8]; push rcx; ret: V8's, which drops arguments */
+		{"a return address that is moved",
+		 {0x48, 0x85, 0xc0, 0xc9, 0x59, 0x49, 0x8d, 0x67, 8, 0x51, 0xc3},
+		 0,
+		 false,
+		 CODE_YES,
+		 {.ra = AT_FP(8), .fp = IN_FP(0), .is_open = true}},
+		/* pop rbp; leave; ... the same: rbp is that of another */
+		{"another's rbp",
+		 {0x5d, 0xc9, 0x59, 0x49, 0x8d, 0x67, 8, 0x51, 0xc3},
+		 0,
+		 false,
+		 CODE_NO,
+		 {.pops = 0}},
 		/* mov rbp, [rsp + 0x50]; add rsp, 0x80; leave; ret */
 		{"rbp out of the frame",
 		 {0x48, 0x8b, 0x6c, 0x24, 0x50, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0, 0xc9, 0xc3},
@@ -308,12 +322,62 @@ static void frames_of_all_forms(void **state)
 	}
 }
 
+static struct unwind_module file = {.state = STACK_END_JIT, .has_table = true};
+static const struct unwind_map file_maps[] = {{CODE, CODE + (64u << 20), 0, &file}};
+static const struct unwind_space file_space = {.maps = file_maps, .nr_maps = 1};
+
+/* A function that begins after padding and has not moved rsp has its return address there, wherever it jumps. */
+static void frameless_code_of_a_file(void **state)
+{
+	static const struct {
+		const char *what;
+		uint8_t bytes[16];
+		uint8_t at;
+		bool is_exact, is_padded, is_found;
+	} cases[] = {
+		/* mov rcx, [rdi + 32]; test eax, eax; jmp rcx */
+		{"at its end", {0x48, 0x8b, 0x4f, 32, 0x85, 0xc0, 0xff, 0xe1}, 6, true, true, true},
+		{"at its beginning", {0x48, 0x8b, 0x4f, 32, 0xff, 0xe1}, 0, true, true, true},
+		{"below a call", {0x48, 0x8b, 0x4f, 32, 0xff, 0xe1}, 4, false, true, false},
+		{"no beginning", {0x48, 0x8b, 0x4f, 32, 0xff, 0xe1}, 4, true, false, false},
+		{"no instruction begins there",
+		 {0x48, 0x8b, 0x4f, 0xff, 0xe1},
+		 3,
+		 true,
+		 true,
+		 false},
+		/* push rcx; je; jmp rcx */
+		{"push", {0x51, 0x85, 0xc0, 0xff, 0xe1}, 3, true, true, false},
+		/* and rsp, -16; jmp rcx */
+		{"and", {0x48, 0x83, 0xe4, 0xf0, 0xff, 0xe1}, 4, true, true, false},
+		/* call rcx; jmp rcx */
+		{"call", {0xff, 0xd1, 0xff, 0xe1}, 2, true, true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct unwind_code *code = new_code();
+		struct code_rule rule = {0};
+		enum code_answer answer;
+
+		memset(piece, 0x06, sizeof(piece));
+		memset(piece + 4096 - 16, cases[i].is_padded ? 0xcc : 0x06, 16);
+		memcpy(piece + 4096, cases[i].bytes, sizeof(cases[0].bytes));
+		while ((answer = code_rule_at(code, &file_space, CODE + 4096 + cases[i].at,
+					      cases[i].is_exact, &rule)) == CODE_PENDING)
+			assert_true(bring(code, 2 * SEC) > 0);
+		if (answer != (cases[i].is_found ? CODE_YES : CODE_NO) ||
+		    (cases[i].is_found &&
+		     (rule.ra.base != CODE_SP || rule.ra.off[0] != 0 || rule.ra.nr_loads != 0 ||
+		      rule.fp.base != CODE_FP || rule.fp.nr_loads != 0)))
+			fail_msg("%s: %d", cases[i].what, answer);
+		unwind_code_free(code);
+	}
+}
+
 /* What comes after a call may be another function, if that call never returns. */
 static void other_functions_are_told_apart(void **state)
 {
-	static struct unwind_module file = {.state = STACK_END_JIT, .has_table = true};
-	static const struct unwind_map file_maps[] = {{CODE, CODE + (64u << 20), 0, &file}};
-	static const struct unwind_space file_space = {.maps = file_maps, .nr_maps = 1};
 	static const struct {
 		const char *what;
 		uint8_t bytes[24];
@@ -769,6 +833,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(instructions_have_their_lengths),
 		cmocka_unit_test(frames_of_all_forms),
+		cmocka_unit_test(frameless_code_of_a_file),
 		cmocka_unit_test(other_functions_are_told_apart),
 		cmocka_unit_test(searches_end),
 		cmocka_unit_test(frames_are_where_the_code_says),

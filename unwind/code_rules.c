@@ -37,7 +37,11 @@
 #define BACK_MAX   (32u << 10) /* of a function before the place in it */
 #define OFFSET_MAX (1 << 26)
 
-#define BEGINNING_MAX 19u /* bytes */
+#define BEGINNING_MAX 19u   /* bytes */
+#define LEAF_MAX      1024u /* the same, before the place in it */
+#define FUNC_ALIGN    16u
+#define PADDING_MIN   2u
+#define INT3	      0xcc
 #define PUSH_IMM8     0x6a
 
 enum { BX = 3, SP = 4, FP = 5, R10 = 10 };
@@ -68,7 +72,7 @@ struct search {
 	bool is_file;
 	bool has_called;	 /* no function begins after that */
 	struct value sp_at_call; /* the first time */
-	bool uses_fp;		 /* memory below the rbp that it began with */
+	bool uses_fp;		 /* memory below the rbp that it began with, or leaves by it */
 	bool has_halted;	 /* a way has come to where nothing returns ... */
 	bool is_lost;		 /* ... and one to where nobody knows, or to a return */
 	bool is_trace;		 /* LuaJIT's */
@@ -247,6 +251,7 @@ static bool follow_stack(struct search *s, struct way *way, const struct insn *i
 	} else if (op == 0x9d || (op == 0x8f && insn->mod != 3)) {
 		way->sp = moved(way->sp, 8);
 	} else if (op == 0xc9) { /* leave */
+		s->uses_fp |= is_first_fp(&way->fp);
 		way->sp = way->fp;
 		pop(way, FP);
 	} else if (op == 0xc8) {
@@ -607,6 +612,43 @@ static bool find_beginning(struct search *s, uint64_t pc, struct code_rule *ret)
 	return false;
 }
 
+/* Does it move rsp, if only for a while? */
+static bool moves_sp(const struct insn *insn)
+{
+	uint8_t op = insn->op, ext = insn->reg & 7;
+
+	if (insn->map != INSN_MAP_1)
+		return insn_writes(insn, SP);
+	return (op >= 0x50 && op <= 0x5f) || op == 0x68 || op == 0x6a || op == 0x8f || op == 0x9c ||
+	       op == 0x9d || op == 0xc8 || op == 0xc9 || op == 0xe8 ||
+	       (op == 0xff && (ext == 2 || ext == 3 || ext == 6)) || insn_writes(insn, SP);
+}
+
+/*
+ * Has nothing moved rsp between the beginning of the function and PC? It begins after padding by `int3`, as V8's builtins
+ * do, many of which have no frame and end with a jump to wherever a register says.
+ */
+static bool is_frameless(struct search *s, uint64_t pc)
+{
+	uint8_t text[LEAF_MAX + PADDING_MIN];
+	uint64_t from = pc - LEAF_MAX - PADDING_MIN, at;
+	struct insn insn;
+
+	if (pc < sizeof(text) ||
+	    code_fetch(s->code, s->space, from, text, sizeof(text), &s->is_pending) != sizeof(text))
+		return false;
+	for (at = pc & ~(FUNC_ALIGN - 1ull);; at -= FUNC_ALIGN) {
+		if (at < from + PADDING_MIN)
+			return false;
+		if (text[at - from - 1] == INT3 && text[at - from - 2] == INT3)
+			break;
+	}
+	for (; at < pc && s->nr_left > 0; at += insn.bytes, s->nr_left--)
+		if (!insn_decode(text + (at - from), pc - at, &insn) || moves_sp(&insn))
+			return false;
+	return at == pc;
+}
+
 enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_space *space,
 				uint64_t pc, bool is_exact, struct code_rule *ret)
 {
@@ -627,6 +669,10 @@ enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_sp
 	way.has_table = is_exact && is_after_table(&s, pc);
 	begin_search(code->budget);
 	is_found = find_return(&s, way, ret);
+	if (!is_found && is_exact && s.is_file && is_frameless(&s, pc)) {
+		*ret = (struct code_rule){.ra = {.base = CODE_SP}, .fp = {.base = CODE_FP}};
+		is_found = true;
+	}
 	*insns_left -= nr_max - s.nr_left;
 	if (is_found)
 		return CODE_YES;
