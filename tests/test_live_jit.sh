@@ -89,7 +89,7 @@ expect_through()
 {
 	local what=$1 root=$2 equal=$3 pid
 	shift 3
-	command -v "$1" >/dev/null || { echo "not tested: $what: no $1"; return; }
+	(cd "$tmp" && command -v "$1") >/dev/null || { echo "not tested: $what: no $1"; return; }
 	(cd "$tmp" && exec "$@") >"$tmp/log" 2>&1 &
 	pid=$!
 	test_pids="$test_pids $pid"
