@@ -394,6 +394,33 @@ static void code_that_is_loaded_and_moved_at_once_is_found(void **state)
 	assert_string_equal(name_at(f->code, 0, 0xa000), "");
 }
 
+/* Of a program that ran for long all is read at once: its collector moves what was loaded long before. */
+static void code_that_is_moved_long_after_it_was_loaded_is_found(void **state)
+{
+	enum { NR = 2000 };
+	struct map_file *f = *state;
+	struct jitdump dump = {0};
+	char name[16];
+
+	begin_dump(f);
+	append_load(f, 50, 0x1000, 0x100, "stale");
+	read_dump(f, &dump, 0);
+	for (uint64_t i = 0; i < NR; i++) {
+		snprintf(name, sizeof(name), "f%u", (unsigned int)i);
+		append_load(f, 100 + i, 0x1000 + i * 0x100, 0x100, name);
+	}
+	for (uint64_t i = 0; i < NR; i++)
+		append_move(f, 9000 + i, 0x1000 + i * 0x100, 0x900000 + i * 0x100, 0x100);
+	append_move(f, 19000, 0x900000 + 7 * 0x100, 0x9000000, 0x100);
+	read_dump(f, &dump, 1);
+	for (uint64_t i = 0; i < NR; i++) {
+		snprintf(name, sizeof(name), "f%u", (unsigned int)i);
+		assert_string_equal(name_at(f->code, 2, 0x900010 + i * 0x100), i == 7 ? "" : name);
+		assert_string_equal(name_at(f->code, 2, 0x1010 + i * 0x100), "");
+	}
+	assert_string_equal(name_at(f->code, 2, 0x9000010), "f7");
+}
+
 static void a_dump_may_begin_with_a_move(void **state)
 {
 	struct map_file *f = *state;
@@ -725,6 +752,9 @@ int main(void)
 						map_teardown),
 		cmocka_unit_test_setup_teardown(code_that_is_loaded_and_moved_at_once_is_found,
 						map_setup, map_teardown),
+		cmocka_unit_test_setup_teardown(
+			code_that_is_moved_long_after_it_was_loaded_is_found, map_setup,
+			map_teardown),
 		cmocka_unit_test_setup_teardown(a_dump_may_begin_with_a_move, map_setup,
 						map_teardown),
 		cmocka_unit_test_setup_teardown(half_a_record_waits_for_its_rest, map_setup,

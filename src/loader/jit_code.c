@@ -9,6 +9,7 @@
 #include "src/loader/jit_code.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/hash.h"
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
@@ -21,7 +22,7 @@
 #define ADDR_MAX   (1ull << 47)
 #define PIECE_MAX  (64u << 20) /* no function is larger */
 #define GONE_MAX   65536u
-#define STEPS_BACK 256 /* pieces that are gone may overlap: so many are looked at */
+#define STEPS_BACK 256 /* pieces that are gone, or only noted, may overlap: so many are looked at */
 
 struct piece {
 	uint64_t start; /* and above it the epoch since which it is there */
@@ -37,6 +38,8 @@ struct gone {
 struct jit_code {
 	struct piece *live, *noted;
 	size_t nr_live, cap_live, nr_noted, cap_noted;
+	struct u64map noted_at; /* of the first NR_INDEXED noted, the newest at each start */
+	size_t nr_indexed;
 	struct gone *gone;
 	size_t nr_gone, cap_gone;
 	char *text;
@@ -77,6 +80,7 @@ struct jit_code *jit_code_free(struct jit_code *code)
 		return NULL;
 	free(code->live);
 	free(code->noted);
+	u64map_done(&code->noted_at);
 	free(code->gone);
 	free(code->text);
 	free(code);
@@ -177,8 +181,24 @@ bool jit_code_note(struct jit_code *code, uint64_t start, uint64_t bytes, const 
 	return true;
 }
 
-/* Of what was noted since the last commit and holds at ADDR, the newest; NULL: nothing is noted there. */
-static const struct piece *find_noted(const struct jit_code *code, uint64_t addr)
+/* The newest piece noted since the last commit that begins at ADDR, however long ago; NULL: none. */
+static const struct piece *find_noted_start(struct jit_code *code, uint64_t addr)
+{
+	uint32_t at;
+
+	for (; code->nr_indexed < code->nr_noted; code->nr_indexed++)
+		if (u64map_set(&code->noted_at, code->noted[code->nr_indexed].start,
+			       (uint32_t)code->nr_indexed) < 0)
+			return NULL;
+	at = u64map_get(&code->noted_at, addr);
+	return at == U64MAP_NONE ? NULL : &code->noted[at];
+}
+
+/*
+ * Of what was noted since the last commit and holds at ADDR, the newest; NULL: nothing is noted there. Of what was
+ * noted long ago only the start is looked for: that is where code is moved from.
+ */
+static const struct piece *find_noted(struct jit_code *code, uint64_t addr)
 {
 	size_t left = MIN(code->nr_noted, (size_t)STEPS_BACK);
 
@@ -188,7 +208,7 @@ static const struct piece *find_noted(const struct jit_code *code, uint64_t addr
 		if (piece->start <= addr && addr < end_of(piece))
 			return piece;
 	}
-	return NULL;
+	return code->nr_noted > STEPS_BACK ? find_noted_start(code, addr) : NULL;
 }
 
 static const struct piece *find_live(const struct jit_code *code, uint64_t addr)
@@ -342,6 +362,8 @@ bool jit_code_commit(struct jit_code *code, uint16_t epoch, bool is_all)
 
 	if (code->nr_noted == 0 && !(is_all && code->nr_live > 0))
 		return false;
+	u64map_done(&code->noted_at);
+	code->nr_indexed = 0;
 	untangle(code);
 	nr_all = code->nr_live + code->nr_noted;
 	out = malloc(nr_all * sizeof(*out));
@@ -441,5 +463,6 @@ size_t jit_code_bytes(const struct jit_code *code)
 {
 	return sizeof(*code) + code->cap_live * sizeof(*code->live) +
 	       code->cap_noted * sizeof(*code->noted) + code->cap_gone * sizeof(*code->gone) +
+	       code->noted_at.nr_slots * sizeof(*code->noted_at.slots) +
 	       code->nr_text; /* what is reserved beyond it has no memory yet */
 }
