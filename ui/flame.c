@@ -275,8 +275,10 @@ bool flame_request(struct ui *ui, enum request request)
 		f->cursor_key = 0;
 		return true;
 	case REQUEST_LAST:
-		for (size_t i = 0; i < f->flame.nr; i++)
+		for (size_t before = SIZE_MAX; before != f->cursor;) {
+			before = f->cursor;
 			go(ui, FLAME_INNER);
+		}
 		return true;
 	case REQUEST_ENTER:
 		f->zoom_key = f->cursor ? f->cursor_key : 0;
