@@ -43,7 +43,7 @@ elsewhere c '^runtime.asmcgocall[^;]*;c_calls;c_spin$' 50
 joined()
 {
 	profile garbage -n 8
-	has_path "main.grow;runtime.newobject;runtime.mallocgc;.*;runtime.[^;]+;runtime.systemstack[^;]*;runtime" 1 "$program"
+	has_path "main.grow;runtime.newobject;runtime.mallocgc;.*;runtime.[^;]+;runtime.systemstack[^;]*;runtime" 0.1 "$program"
 	jq -e '.health | .joined > 0 and .complete >= .user_stacks * 0.9' "$tmp/json" >/dev/null ||
 		why="incomplete: $(jq -c .health "$tmp/json")"
 }

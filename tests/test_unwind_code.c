@@ -322,8 +322,8 @@ static void frames_of_all_forms(void **state)
 	}
 }
 
-static struct unwind_module file = {.state = STACK_END_JIT, .has_table = true};
-static const struct unwind_map file_maps[] = {{CODE, CODE + (64u << 20), 0, &file}};
+static struct unwind_module file_module = {.state = STACK_END_JIT, .has_table = true};
+static const struct unwind_map file_maps[] = {{CODE, CODE + (64u << 20), 0, &file_module}};
 static const struct unwind_space file_space = {.maps = file_maps, .nr_maps = 1};
 
 /* A function that begins after padding and has not moved rsp has its return address there, wherever it jumps. */
