@@ -101,11 +101,13 @@ if command -v tmux >/dev/null; then
 	key '\'
 	key -l 'u:0'
 	key Enter
+	key Home # wherever the row of the cursor has led
 	see 'only u:0: ' && see "spin +admin$id" && see_not "spin +guest$id" && pass 'a number is one user'
 	key BSpace
 	key '\'
 	key -l "!u:$nobody"
 	key Enter
+	key Home
 	see "without u:$nobody: " && see "spin +admin$id" && see_not "spin +guest$id" && pass 'all users but one'
 	key q
 	term_end 'narrowed to users' 0
