@@ -63,7 +63,7 @@ enum tail_belief {
  * TAILS_APART_NS apart, nor more than a few of one sight, so the newest sample comes first; and none for half a
  * minute after one inner part has stood below two tails, twice as long each time that it happens again.
  * Threads that live too short for that are believed sooner, after three sights of their own, when many reads of their program have
- * nothing against them; one thread of it with something against it ends that for as long.
+ * nothing against them, and without any after very many; one thread of it with something against it ends that for as long.
  */
 enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail);
 

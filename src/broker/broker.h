@@ -222,8 +222,8 @@ struct broker_stack_reply {
 	 * -ETIMEDOUT it does not end, -EACCES stacktop's own
 	 */
 	int status;
-	uint32_t at,
-		bytes; /* where it is in the batch's data: the guard, then what begins at START */
+	/* Where it is in the batch's data: the guard, then what begins at START. */
+	uint32_t at, bytes;
 };
 
 struct broker_stacks_reply {

@@ -275,10 +275,7 @@ static struct waiting *find(struct backlog *b, uint64_t ticket)
 	return NULL;
 }
 
-/*
- * W's stack with what was read into DATA at READ_NS, BYTES that begin with its last bytes and go on at START, into INPUT.
- * False: they are not its last bytes any more.
- */
+/* W's stack with its rest, as READ, into INPUT. False: it could not be read, or the guard is not W's last bytes any more. */
 static bool join(const struct waiting *w, const struct rest_read *read, struct stack_input *input)
 {
 	const struct unwind_stack *copy = &w->input.stack;

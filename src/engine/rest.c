@@ -33,7 +33,7 @@
 #define STITCHED_EVERY 4u /* stitched stacks: one of so many is read, which also tests stitching */
 
 /* What was asked for: of the process with this index, from here on. */
-struct sent {
+struct asked {
 	uint32_t process;
 	uint64_t start;
 };
@@ -47,8 +47,8 @@ struct rests {
 	bool is_useless;	 /* few of them were */
 	uint32_t nr_stitched;
 	struct reads *reads;
-	uint32_t processes[BROKER_BATCH_STACKS];	     /* of the batch: their indices */
-	struct sent sent[BROKER_AREAS][BROKER_BATCH_STACKS]; /* of batches under way */
+	struct asked next[BROKER_BATCH_STACKS];		      /* of the batch ... */
+	struct asked sent[BROKER_AREAS][BROKER_BATCH_STACKS]; /* ... and of those under way */
 };
 
 struct rests *rests_new(void)
@@ -166,7 +166,7 @@ void rest_ask(struct engine *engine, uint64_t ticket, const struct process *proc
 
 	assert(batch->nr < BROKER_BATCH_STACKS);
 	engine->rests->asked++;
-	engine->rests->processes[batch->nr] = process->index;
+	engine->rests->next[batch->nr] = (struct asked){process->index, start};
 	batch->stacks[batch->nr++] = (struct broker_stack){
 		.tag = ticket,
 		.pid = process->pid,
@@ -188,9 +188,7 @@ void rests_send(struct engine *engine)
 			backlog_take_rest(engine->backlog, engine, rests->batch.stacks[i].tag,
 					  &(struct rest_read){0});
 	else
-		for (uint32_t i = 0; i < rests->batch.nr; i++)
-			rests->sent[rests->batch.batch][i] =
-				(struct sent){rests->processes[i], rests->batch.stacks[i].start};
+		memcpy(rests->sent[rests->batch.batch], rests->next, sizeof(rests->next));
 	rests->batch.nr = 0;
 }
 
@@ -213,11 +211,11 @@ void rests_take(struct engine *engine)
 		/* The newest sample first: not many are believed of what was read at once. */
 		for (uint32_t i = reply.nr; i-- > 0;) {
 			const struct broker_stack_reply *stack = &reply.stacks[i];
-			const struct sent *sent = &engine->rests->sent[reply.batch][i];
+			const struct asked *asked = &engine->rests->sent[reply.batch][i];
 			const struct rest_read read = {
 				.data = stack->status < 0 ? NULL : data + stack->at,
 				.bytes = stack->bytes,
-				.start = sent->start,
+				.start = asked->start,
 				.time_ns = reply.time_ns,
 			};
 			bool is_useful =
@@ -228,7 +226,7 @@ void rests_take(struct engine *engine)
 				continue;
 			engine->rests->judged++;
 			engine->rests->useful += is_useful;
-			reads_judge(engine->rests->reads, sent->process, now_ns(),
+			reads_judge(engine->rests->reads, asked->process, now_ns(),
 				    verdict_of(stack->status, is_useful));
 		}
 	}

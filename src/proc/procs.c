@@ -180,8 +180,13 @@ const struct unwind_space *process_space(const struct process *process)
 uint32_t process_program(const struct process *process)
 {
 	const struct unwind_space *space = process_space(process);
-	const struct unwind_map *map = unwind_map_from(space, 0);
+	const struct unwind_map *map = space->maps;
 
+	/* For each sample: the lowest needs no search. */
+	if (space->nr_parts > 0)
+		map = space->parts[0].maps;
+	else if (space->nr_maps == 0)
+		return UNWIND_NO_MODULE;
 	while (map && map->module->id < PROC_MODULE_FIRST)
 		map = unwind_map_from(space, map->end);
 	return map ? map->module->id : UNWIND_NO_MODULE;
