@@ -60,7 +60,7 @@ expected()
 	has_path "$2" "${3:-90}" "${4:-$program}"
 	# Those of the beginning may still wait for tables and code.
 	ends=$(jq -c '.health | (.user_stacks - (.incomplete.pending // 0)) as $ended | [.samples > 5,
-		$ended >= .user_stacks * 0.7, .complete >= $ended * 0.99, .incomplete]' "$tmp/json")
+		$ended >= .user_stacks * 0.7, .complete >= $ended * '"${least_complete:-0.99}"', .incomplete]' "$tmp/json")
 	[[ $ends == '[true,true,true,'* ]] || why="incomplete: $ends"
 }
 

@@ -76,6 +76,25 @@ if command -v python3 >/dev/null; then
 	look 'pprof' in_pprof && pass 'pprof has a label of users'
 fi
 
+# The cursor comes to a row of the guest, when its rows have come into the picture.
+on_guest()
+{
+	key /
+	key -l "guest$id"
+	key Enter
+	wait_for 3 has "^> .*guest$id"
+}
+to_guest()
+{
+	local try
+	for try in 1 2 3; do
+		on_guest && return
+	done
+	fail 'the cursor does not come to the guest'
+	show_screen
+	return 1
+}
+
 # The key u, on a row of processes and of functions, and what is typed.
 if command -v tmux >/dev/null; then
 	term_start 80x24 "$STACKTOP" -d 1
@@ -90,10 +109,7 @@ if command -v tmux >/dev/null; then
 	see_not 'only u:' && see "admin$id " && see "guest$id " && pass 'Backspace brings the others back'
 	key 1
 	see "spin +guest$id" && see "spin +admin$id"
-	key /
-	key -l "guest$id"
-	key Enter
-	key u
+	to_guest && key u
 	see "only u:$nobody: [0-9.]+% of all" && see "spin +guest$id" && see_not "spin +admin$id" &&
 		pass 'and that of a function which one user runs'
 	key BSpace
