@@ -193,8 +193,11 @@ searching() {
 	see 'not found: Leaf_10'
 	key Escape
 	key /
+	# The first row is found as well, where nobody has put the cursor on it; then it is the next one.
 	key -l 'leaf_'
 	key Enter
+	cursor_on leaf_70
+	key n
 	cursor_on leaf_20
 	key n
 	cursor_on leaf_10

@@ -148,7 +148,8 @@ static void reveal(struct ui *ui, const struct view *all, int64_t index)
 
 void tree_search(struct ui *ui, bool backward)
 {
-	const struct view_row *row = list_row(ui_list(ui));
+	const struct list *list = ui_list(ui);
+	const struct view_row *row = list_row(list);
 	struct view all = {0};
 	int64_t from, found;
 
@@ -160,9 +161,11 @@ void tree_search(struct ui *ui, bool backward)
 		view_done(&all);
 		return;
 	}
-	from = view_find_key(&all, row->key);
-	found = view_search(&all, ui->snapshot, from < 0 ? 0 : (uint32_t)from, ui->search,
-			    backward);
+	/* A cursor that nobody has put anywhere stands before the first row, which may be the wanted one. */
+	from = list->is_chosen ? view_find_key(&all, row->key) : -1;
+	if (from < 0)
+		from = backward ? 0 : (int64_t)all.nr_rows - 1;
+	found = view_search(&all, ui->snapshot, (uint32_t)from, ui->search, backward);
 	if (found >= 0)
 		reveal(ui, &all, found);
 	else
