@@ -148,7 +148,7 @@ fi
 "$tmp/hot" &
 hot=$!
 term_start 100x30 "$STACKTOP" -p "$hot"
-see '[0-9] hot_divide '
+see '^> *[0-9.]+ +[0-9.]+ hot_divide '
 key A
 see '<-- hottest' && see 'hot_divide in hot, .*skid'
 key / j n e Enter

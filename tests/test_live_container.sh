@@ -85,7 +85,7 @@ look 'the text has a column of containers' text_shows
 if command -v tmux >/dev/null; then
 	term_start 120x40 "$STACKTOP" -d 0.5
 	key 6
-	see "serve$id [0-9]+ .*\.service"
+	see "serve$id [0-9]+ .*\.service" && see "query$id [0-9]+ "
 	key /
 	key -l "query$id"
 	key Enter

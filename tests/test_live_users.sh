@@ -82,7 +82,7 @@ on_guest()
 	key /
 	key -l "guest$id"
 	key Enter
-	wait_for 3 has "^> .*guest$id"
+	wait_for 3 has "^> *[0-9]+\.[0-9]+ .*guest$id"
 }
 to_guest()
 {

@@ -123,7 +123,7 @@ if "$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1; then
 	term_start 110x30 unshare -m sh -c 'mount -t tmpfs none /usr/lib/debug && exec "$@"' - env -u XDG_CACHE_HOME "DEBUGINFOD_URLS=$url" "$STACKTOP" -p "$dd_pid" -d 0.3
 	see "[0-9] $name "
 	key /
-	key -l "$name"
+	key -l "^$name\$"
 	key Enter A
 	see 'in no vmlinux that was found'
 	check 'nobody is asked before the key' test ! -s "$tmp/asked"
