@@ -138,7 +138,7 @@ static void loader_is_killed_on_demand_only(void **state)
 	broker_kill_loader(broker, getpid());
 	usleep(50000);
 	status_field(stranger, "State", status, sizeof(status));
-	assert_int_equal(status[0], 'S');
+	assert_true(status[0] == 'S' || status[0] == 'R');
 	status_field(pid, "State", status, sizeof(status));
 	assert_true(status[0] == 'S' || status[0] == 'R');
 	broker_kill_loader(broker, pid);

@@ -38,7 +38,7 @@ says() { last | jq -e "$1" >/dev/null || fail "$2: $(last | jq -c '[.notice, .he
 document_says() { last 2>/dev/null | jq -e "$1" >/dev/null 2>&1; }
 soon()
 {
-	local until=$((SECONDS + ${3:-20}))
+	local until=$((SECONDS + 2 * ${3:-20}))
 	while ! document_says "$1"; do
 		if [ $SECONDS -ge $until ]; then
 			says "$1" "$2"

@@ -82,8 +82,7 @@ if [ "$(id -u)" = 0 ]; then
 	key 2
 	see 'its callers'
 	key O
-	see_not 'written: '
-	see 'written: '
+	wait_for 40 grep -qx 'view = callers' "$file"
 	leave
 	check 'root: what stands there stays' sh -c "grep -qx '# mine' '$file' && grep -qx 'view = callers' '$file' &&
 		! grep -q 'view = tree' '$file'"

@@ -57,6 +57,15 @@ profile()
 	return $status
 }
 
+# sees_own ARGUMENT...: this user's function has its name, of enough samples
+sees_own()
+{
+	profile "$@" || why="$(cat "$tmp/err")"
+	jq -e '.health.samples > 20 and .health.complete > 0 and
+		([.functions[] | select(.object == "user-spin" and .name == "hot" and .self > 0)] | length == 1)' \
+		"$tmp/json" >/dev/null || why+=" $(jq -c '[.notice, .health.samples, .functions[:3]]' "$tmp/json")"
+}
+
 # sees_roots DELAY ARGUMENT...: the other's function has its name; $why tells what is there instead
 sees_roots()
 {
@@ -65,13 +74,17 @@ sees_roots()
 		"$tmp/json" >/dev/null || why+=" $(jq -c '[.notice, .health.samples, .functions[:3]]' "$tmp/json")"
 }
 
+sees_roots_whole()
+{
+	sees_roots 1 -p "$own,$other"
+	jq -e '.health.complete > 0.9 * .health.user_stacks' "$tmp/json" >/dev/null || why+=" $(jq -c .health "$tmp/json")"
+}
+
 # says JQ-EXPRESSION WHAT
 says() { jq -e "$1" "$tmp/json" >/dev/null || fail "$2: $(jq -c '[.notice, .health.samples, .functions[:3]]' "$tmp/json") $(cat "$tmp/err")"; }
 
 # --- all that is this user's, and nothing else
-profile || fail "as a user: $(cat "$tmp/err")"
-says '.health.samples > 20' 'too few samples'
-says '[.functions[] | select(.object == "user-spin" and .name == "hot" and .self > 0)] | length == 1' 'no own function'
+look 'as a user' sees_own
 says '[.functions[] | select(.object == "root-spin")] == []' "another user's process"
 if [ "$paranoid" -ge 1 ]; then
 	says '.notice | startswith("only this user'"'"'s processes: use sudo for all")' 'limit of processes'
@@ -82,11 +95,10 @@ if [ "$paranoid" -ge 2 ]; then
 fi
 pass "own processes"
 
-profile -p "$own" && says '.health.samples > 20 and .health.complete > 0' 'own process by pid'
-profile -p "$own,$other" || fail "-p with one of another: $(cat "$tmp/err")"
+look 'own process by pid' sees_own -p "$own"
+look 'own process beside another' sees_own -p "$own,$other"
 says '.notice | contains("1 task left out, not this user'"'"'s: use sudo")' 'task left out'
 says '[.functions[] | select(.object == "root-spin")] == []' "another user's process by pid"
-says '.health.samples > 20' 'own process beside another'
 pass 'by pid'
 
 # --- not allowed
@@ -145,8 +157,7 @@ cp "$STACKTOP" "$tmp/stacktop-cap"
 if setcap "$recipe" "$tmp/stacktop-cap" 2>/dev/null; then
 	bin=$tmp/stacktop-cap
 	if "${user[@]}" "$bin" --version >/dev/null 2>&1; then # not where the file system has no capabilities
-		look 'with capabilities' sees_roots 1 -p "$own,$other"
-		says '.health.complete > 0.9 * .health.user_stacks' 'with capabilities: stacks'
+		look 'with capabilities' sees_roots_whole
 		look 'with capabilities, all CPUs' sees_roots 5
 		says '.notice | contains("only this user") | not' 'with capabilities: a limit'
 		pass 'capabilities of the file'

@@ -30,6 +30,7 @@ start_real() {
 }
 
 has_row() { screen | tail -n +3 | grep -qE '(dash|bash|busybox|libc)'; }
+first_line_tells() { screen | head -n 1 | grep -q "$1"; }
 is_restored() { [ "$(stty -g -F "$(mux display-message -p '#{pane_tty}')")" = "$(cat "$work/before")" ]; }
 report() { ls "$work"/stacktop-*.txt; }
 asked_name() { has '.txt'; }
@@ -37,8 +38,7 @@ asked_name() { has '.txt'; }
 for size in 80x24 200x50 40x10; do
 	start_real $size -d 0.3
 	for word in complete lost drop cost; do
-		[ $size = 40x10 ] || screen | head -n 1 | grep -q $word ||
-			fail "$size: the first line does not tell $word"
+		[ $size = 40x10 ] || until_true "$size: the first line does not tell $word" first_line_tells $word
 	done
 	see_not written-to-the-terminal
 	key 3
