@@ -76,6 +76,60 @@ check "the small JIT is built" "$CC" -O1 -o "$tmp/small" "$top_srcdir/tests/targ
 look "an address that is used again" used_again && pass "an address that is used again"
 look "by a jitdump" used_again dump && pass "by a jitdump"
 
+# --- what is no map, and one that is written anew all the time ---
+
+# says CONDITION: of the only process with made code, at some time within a minute
+says()
+{
+	: >"$tmp/out"
+	"$STACKTOP" -b -n 60 -d 1 -p "$last_pid" --format=json >"$tmp/out" 2>"$tmp/err" &
+	test_pids="$test_pids $!"
+	wait_for 90 said "$1" || why="never $1: $(tail -c 3000 "$tmp/out" | grep -o '"made_code":[^]]*]')"
+	kill $! 2>/dev/null
+	wait $! 2>/dev/null
+}
+said() { jq -e "select(.health.made_code[0] | $1) | true" "$tmp/out" 2>/dev/null | grep -q true; }
+
+# in_its_place COMMAND...: makes something else of the map of a small JIT, which is its last argument
+in_its_place()
+{
+	begin "$tmp/small"
+	wait_for 20 test -s "/tmp/perf-$last_pid.map"
+	rm "/tmp/perf-$last_pid.map"
+	"$@" "/tmp/perf-$last_pid.map" || why="cannot: $*"
+	[ -n "$why" ] || says '.state == "no-file" and (.remedy | test("not a regular file"))'
+	rm -rf "/tmp/perf-$last_pid.map"
+	end_last
+}
+
+# More than a second's reading, and no name of what runs: what comes next waits, and that is said.
+always_new()
+{
+	begin "$tmp/small"
+	wait_for 20 test -s "/tmp/perf-$last_pid.map"
+	awk 'BEGIN { for (i = 0; i < 450000; i++) printf "%x 10 name%d\n", 268435456 + 16 * i, i }' >"$tmp/names"
+	for ((i = 0; ; i++)); do
+		{ echo "1000 10 number$i" && cat "$tmp/names"; } >"$tmp/new"
+		mv "$tmp/new" "/tmp/perf-$last_pid.map"
+		sleep 0.3
+	done &
+	test_pids="$test_pids $!"
+	local writer=$!
+	says '.state == "late" and .names > 440000 and (.remedy | test("read on in [0-9]+ s"))'
+	kill "$writer"
+	wait "$writer" 2>/dev/null
+	rm -f "$tmp/names" "/tmp/perf-$last_pid.map"
+	end_last
+}
+if command -v jq >/dev/null; then
+	look "a FIFO" in_its_place mkfifo && pass "a FIFO in place of a map"
+	look "a folder" in_its_place mkdir && pass "a folder in place of a map"
+	look "a link" in_its_place ln -s /dev/zero && pass "a link in place of a map"
+	look "a map that is always new" always_new && pass "a map that is always new"
+else
+	echo 'not tested: jq is not there'
+fi
+
 # --- node ---
 
 cat >"$tmp/t.js" <<'EOS'

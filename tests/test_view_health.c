@@ -130,13 +130,18 @@ static void made_code_comes_with_what_brings_names(void **state)
 					 .names = 2300,
 					 .left_out = 7};
 	h->jits[4] = (struct health_jit){.name = "x", .pid = 5, .state = RUNTIME_NAMES_FOREIGN};
-	h->nr_jits = 5;
+	h->jits[5] = (struct health_jit){.name = "y", .pid = 6, .state = RUNTIME_NAMES_NO_FILE};
+	h->jits[6] = (struct health_jit){
+		.name = "z", .pid = 7, .state = RUNTIME_NAMES_LATE, .age_s = 40, .names = 9};
+	h->nr_jits = 7;
 	expect(s, "|names|Code made at run time|\n"
 		  "|0|java 4711|no names; run: jcmd 4711 Compiler.perfmap\n"
 		  "|702|java 4712|names are 3 min old; run: jcmd 4712 Compiler.perfmap\n"
 		  "|0|node 812|no names; start with --perf-basic-prof\n"
 		  "|2300|node 813|7 left out\n"
-		  "|0|x 5|no names: its perf map is another user's");
+		  "|0|x 5|no names: its perf map is another user's\n"
+		  "|0|y 6|no names: its perf map is not a regular file\n"
+		  "|9|z 7|tells very much of its code: read on in 40 s");
 	snapshot_free(s);
 }
 

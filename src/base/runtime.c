@@ -45,10 +45,9 @@ void runtime_remedy(enum runtime runtime, int32_t pid, char *out, uint32_t size)
 const char *runtime_names_state(enum runtime_names state)
 {
 	static const char *const names[] = {
-		[RUNTIME_NAMES_KNOWN] = "known",
-		[RUNTIME_NAMES_NONE] = "none",
-		[RUNTIME_NAMES_FOREIGN] = "foreign",
-		[RUNTIME_NAMES_OLD] = "old",
+		[RUNTIME_NAMES_KNOWN] = "known",     [RUNTIME_NAMES_NONE] = "none",
+		[RUNTIME_NAMES_FOREIGN] = "foreign", [RUNTIME_NAMES_NO_FILE] = "no-file",
+		[RUNTIME_NAMES_OLD] = "old",	     [RUNTIME_NAMES_LATE] = "late",
 	};
 
 	return names[state];
@@ -70,6 +69,12 @@ void runtime_trouble(enum runtime runtime, enum runtime_names state, int32_t pid
 		break;
 	case RUNTIME_NAMES_FOREIGN:
 		snprintf(out, size, "no names: its perf map is another user's");
+		break;
+	case RUNTIME_NAMES_NO_FILE:
+		snprintf(out, size, "no names: its perf map is not a regular file");
+		break;
+	case RUNTIME_NAMES_LATE:
+		snprintf(out, size, "tells very much of its code: read on in %" PRIu64 " s", age_s);
 		break;
 	case RUNTIME_NAMES_OLD:
 		if (age_s < 120)

@@ -23,7 +23,9 @@ enum runtime_names {
 	RUNTIME_NAMES_KNOWN,
 	RUNTIME_NAMES_NONE,    /* no map, or one without a name */
 	RUNTIME_NAMES_FOREIGN, /* its map is another user's */
+	RUNTIME_NAMES_NO_FILE, /* what stands in its map's place is no regular file */
 	RUNTIME_NAMES_OLD,     /* a snapshot, and code has been made since */
+	RUNTIME_NAMES_LATE,    /* it tells so much that it is read now and then */
 };
 /* As the JSON calls it. */
 const char *runtime_names_state(enum runtime_names state);
@@ -35,7 +37,10 @@ const char *runtime_object(enum runtime runtime);
  * "start with --perf-basic-prof"; "" where nothing is known that does.
  */
 void runtime_remedy(enum runtime runtime, int32_t pid, char *out, uint32_t size);
-/* The same with what is wrong, "no names; run: jcmd ..."; "" where nothing is, or nothing helps. AGE_S: of OLD. */
+/*
+ * The same with what is wrong, "no names; run: jcmd ..."; "" where nothing is, or nothing helps. AGE_S: of OLD; of
+ * LATE, in how many seconds more is read.
+ */
 void runtime_trouble(enum runtime runtime, enum runtime_names state, int32_t pid, uint64_t age_s,
 		     char *out, uint32_t size);
 

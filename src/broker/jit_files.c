@@ -152,7 +152,7 @@ int jit_files_open_dump(const struct broker_file_request *request)
 		return proc_error();
 	path[len] = '\0';
 	if (!is_dump(path, pid))
-		return -EINVAL;
+		return -ENOENT;
 	held = hold_mapped(dir, entry, path);
 	if (held < 0)
 		return held;

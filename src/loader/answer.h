@@ -21,6 +21,7 @@ struct request {
 	bool is_dropped;	   /* its module went away while the loader worked on it */
 	uint32_t owner;		   /* of its file: a number of the client's */
 	uint64_t cpu_max_ns;	   /* that the loader may take for it; 0: without a bound */
+	uint64_t cpu_ns;	   /* that it has taken so far */
 	uint32_t nr_offs;
 	uint64_t offs[];
 };

@@ -540,6 +540,8 @@ static void loader_fail(struct loader_client *c, enum loader_end end)
 
 	if (request && !request->is_dropped)
 		module = loader_modules_find(&c->modules, request->module);
+	if (request)
+		request->cpu_ns += MAX(loader_cpu_ns(c), c->begun_cpu_ns) - c->begun_cpu_ns;
 	loader_stop(c);
 	if (!was_ready) {
 		start_failed(c, 0);
@@ -734,9 +736,10 @@ static bool reply_take(struct loader_client *c, const struct protocol_reply *mes
 static struct request *reply_account(struct loader_client *c, const struct protocol_reply *message)
 {
 	struct request *request = steal_ptr(c->outstanding);
+	uint64_t used_ns = message->cpu_ns - MIN(c->present.cpu_ns, message->cpu_ns);
 
-	turns_charge(&c->turns, request->owner,
-		     message->cpu_ns - MIN(c->present.cpu_ns, message->cpu_ns), c->time_ns);
+	turns_charge(&c->turns, request->owner, used_ns, c->time_ns);
+	request->cpu_ns += used_ns;
 	c->present.cpu_ns = message->cpu_ns;
 	c->present.rss_bytes = message->rss_bytes;
 	c->present.symbols_evicted = message->symbols_evicted;
@@ -747,13 +750,15 @@ static struct request *reply_account(struct loader_client *c, const struct proto
 	return request;
 }
 
-static void reply_done(struct loader_client *c, const struct protocol_reply *message)
+static void reply_done(struct loader_client *c, const struct protocol_reply *message,
+		       struct loader_reply *ret)
 {
 	struct request *request = reply_account(c, message);
 	struct loader_module *module = loader_modules_find(&c->modules, request->module);
 
 	if (module)
 		module->nr_kills = 0;
+	ret->cpu_ns = request->is_dropped ? 0 : request->cpu_ns;
 	free(request);
 	c->nr_queued--;
 }
@@ -814,7 +819,7 @@ static int loader_receive(struct loader_client *c, struct loader_reply *ret)
 		return 0;
 	} else if (c->is_ready && n == (ssize_t)sizeof(message.reply) &&
 		   reply_take(c, &message.reply, ret)) {
-		reply_done(c, &message.reply);
+		reply_done(c, &message.reply, ret);
 		send_next(c);
 		return 1;
 	}
@@ -832,6 +837,7 @@ bool loader_next_reply(struct loader_client *c, struct loader_reply *ret)
 		return false;
 	request = queue_take(&c->answered, &c->answered.first);
 	answer_nothing(request, request->status, &c->names, ret);
+	ret->cpu_ns = request->cpu_ns;
 	free(request);
 	c->nr_queued--;
 	return true;

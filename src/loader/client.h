@@ -123,6 +123,7 @@ struct loader_reply {
 	enum loader_reply_kind kind;
 	enum loader_status status;
 	uint32_t module;
+	uint64_t cpu_ns; /* that loaders took for it; 0: MODULE is another one since */
 	/* TABLE, RETURN_ADDRS and CODE (for instructions_take): the blob, sealed, owned by the receiver (close it); -1 with a status != OK */
 	int blob_fd;
 	/* TABLE, and NAMES of a vmlinux. LINES: of another file that is needed for all names (dwz's) */

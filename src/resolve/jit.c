@@ -12,6 +12,9 @@
  *	5012 names, nothing changed            1       frames without a name are asked for
  *	it is 9.1 MB; 20 names, one at the             new frames are of epoch 2, those of epoch 1 keep
  *	place of another                       2       their names
+ *
+ * What one process tells may take a second of the loader's time at once, and a five-hundredth of it in the long
+ * run, which all of them share: a file that is written anew all the time is read now and then.
  */
 #include "config.h"
 
@@ -30,9 +33,12 @@
 #define TRIES_MAX 64	  /* of a jitdump, by turns with a perf map */
 #define KEEP_NS	  (10 * NS_PER_SEC) /* a process without samples keeps its module for so long */
 #define RECENT_NS (2 * NS_PER_SEC)
-#define OLD_S	  15 /* a snapshot of the names is called old, if some are missing */
-#define FEW	  4  /* stacks in a look: not worth a notice */
-#define TAG_SHIFT 32 /* of the number of a slot's owners, in the tag of a request */
+#define CREDIT_NS \
+	((int64_t)NS_PER_SEC) /* for a process at once; half of what is left for new ones */
+#define CREDIT_OF 500u	      /* then one part of the time in so many */
+#define OLD_S	  15	      /* a snapshot of the names is called old, if some are missing */
+#define FEW	  4	      /* stacks in a look: not worth a notice */
+#define TAG_SHIFT 32	      /* of the number of a slot's owners, in the tag of a request */
 
 _Static_assert(RESOLVE_JIT_ADDR_MASK == (1ull << JIT_EPOCH_SHIFT) - 1, "one layout of offsets");
 
@@ -75,6 +81,12 @@ static bool find_dump(const struct process *process, struct broker_file_request 
 	return false;
 }
 
+void resolve_jit_init(struct resolver *s)
+{
+	s->jits.credit_ns = 2 * CREDIT_NS;
+	s->jits.paid_ns = s->now_ns;
+}
+
 static struct jit *jit_new(struct resolver *s, const struct process *process, uint64_t time_ns)
 {
 	struct jit *jit = choose(s, time_ns);
@@ -105,7 +117,9 @@ static struct jit *jit_new(struct resolver *s, const struct process *process, ui
 		.first_epoch = (uint16_t)(jit->epoch + 1),
 		.status = -EAGAIN,
 		.may_tell = find_dump(process, &dump),
+		.credit_ns = s->jits.credit_ns / 2,
 	};
+	s->jits.credit_ns -= jit->credit_ns;
 	s->config.ops->jit_began(s->config.context, module, jit->runtime);
 	return jit;
 }
@@ -204,6 +218,8 @@ void resolve_jit_take_file(struct resolver *s, struct broker_file_reply *reply)
 		return;
 	jit->is_asked = false;
 	jit->status = reply->status;
+	if (reply->status >= 0 || reply->status == -EACCES || reply->status == -EINVAL)
+		jit->refusal = MIN(reply->status, 0);
 	/* A jitdump may lag behind by what its writer has not written out: only without a perf map. */
 	if (reply->status < 0 && !jit->has_file && jit->nr_tries < TRIES_MAX) {
 		jit->nr_tries++;
@@ -215,7 +231,7 @@ void resolve_jit_take_file(struct resolver *s, struct broker_file_reply *reply)
 		settle_frames(s, jit);
 	if (reply->status < 0)
 		have_none(s, jit);
-	if (reply->status < 0 || is_read(jit, reply))
+	if (reply->status < 0 || (is_read(jit, reply) && !jit->has_more))
 		return;
 	jit->dev = reply->dev;
 	jit->ino = reply->ino;
@@ -251,8 +267,46 @@ void resolve_jit_take_names(struct resolver *s, const struct loader_reply *reply
 	settle_frames(s, jit);
 	jit->count = reply->jit.count;
 	jit->left_out = reply->jit.left_out;
-	if (reply->jit.is_late)
+	jit->has_more = reply->jit.is_late;
+	if (jit->has_more && jit->credit_ns >= 0)
 		read_on(s, jit);
+}
+
+/* --- what it may cost --- */
+
+void resolve_jit_charge(struct resolver *s, uint32_t module, uint64_t cpu_ns)
+{
+	s->jits.all[module - PROC_MODULE_JIT_FIRST].credit_ns -=
+		(int64_t)MIN(cpu_ns, 60 * NS_PER_SEC);
+}
+
+static bool is_used(const struct resolver *s, const struct jit *jit)
+{
+	return s->now_ns < jit->used_ns + KEEP_NS;
+}
+
+static uint32_t nr_used(const struct resolver *s)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < s->jits.nr; i++)
+		nr += is_used(s, &s->jits.all[i]);
+	return nr;
+}
+
+/* What has come since the last step, for those that are used and, as much again, for new ones. */
+static void give_credit(struct resolver *s)
+{
+	struct jits *jits = &s->jits;
+	uint32_t nr = nr_used(s);
+	int64_t ns;
+
+	ns = (int64_t)((s->now_ns - MIN(jits->paid_ns, s->now_ns)) / CREDIT_OF);
+	jits->paid_ns += (uint64_t)ns * CREDIT_OF;
+	jits->credit_ns = MIN(jits->credit_ns + ns, 2 * CREDIT_NS);
+	for (uint32_t i = 0; i < jits->nr; i++)
+		if (is_used(s, &jits->all[i]))
+			jits->all[i].credit_ns = MIN(jits->all[i].credit_ns + ns / nr, CREDIT_NS);
 }
 
 /* --- frames --- */
@@ -309,11 +363,12 @@ uint32_t resolve_jit_known(const struct resolver *s, uint32_t module, uint64_t *
 
 void resolve_jit_step(struct resolver *s)
 {
+	give_credit(s);
 	for (uint32_t i = 0; i < s->jits.nr; i++) {
 		struct jit *jit = &s->jits.all[i];
 
 		if (!jit->is_asked && !jit->is_reading && s->now_ns >= jit->next_look_ns &&
-		    jit->nr_stacks > 0 && s->nr_asked < ASKED_MAX)
+		    jit->nr_stacks > 0 && jit->credit_ns >= 0 && s->nr_asked < ASKED_MAX)
 			ask_map(s, jit);
 		if (jit->is_stale && s->nr_batches == 0) {
 			jit->is_stale = false;
@@ -356,11 +411,18 @@ static uint64_t age_of(const struct jit *jit)
 }
 
 /* Java writes its map when it is told to, others as they go. */
-static enum runtime_names state_of(const struct jit *jit, uint64_t *ret_age_s)
+static enum runtime_names state_of(const struct resolver *s, const struct jit *jit,
+				   uint64_t *ret_age_s)
 {
 	*ret_age_s = 0;
+	if (jit->credit_ns < 0 && (jit->count == 0 || jit->has_more || jit->nr_nameless > 0)) {
+		*ret_age_s = (uint64_t)-jit->credit_ns * CREDIT_OF * nr_used(s) / NS_PER_SEC + 1;
+		return RUNTIME_NAMES_LATE;
+	}
+	if (jit->count == 0 && jit->refusal)
+		return jit->refusal == -EACCES ? RUNTIME_NAMES_FOREIGN : RUNTIME_NAMES_NO_FILE;
 	if (jit->count == 0)
-		return jit->status == -EACCES ? RUNTIME_NAMES_FOREIGN : RUNTIME_NAMES_NONE;
+		return RUNTIME_NAMES_NONE;
 	if (jit->runtime != RUNTIME_JAVA)
 		return RUNTIME_NAMES_KNOWN;
 	*ret_age_s = age_of(jit);
@@ -393,7 +455,7 @@ uint32_t resolve_jits(const struct resolver *s, struct resolve_jit_process *ret,
 			.names = jit->count,
 			.left_out = jit->left_out,
 		};
-		all[nr].state = state_of(jit, &all[nr].age_s);
+		all[nr].state = state_of(s, jit, &all[nr].age_s);
 		nr++;
 	}
 	qsort(all, nr, sizeof(*all), compare_stacks);

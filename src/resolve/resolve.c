@@ -60,6 +60,8 @@ static void take_loader(struct resolver *s)
 
 	loader_tick(s->loader, s->now_ns);
 	while (loader_next_reply(s->loader, &reply)) {
+		if (proc_is_jit(reply.module))
+			resolve_jit_charge(s, reply.module, reply.cpu_ns);
 		switch (reply.kind) {
 		case LOADER_REPLY_TABLE:
 			resolve_take_table(s, &reply);
@@ -272,6 +274,7 @@ struct resolver *resolver_new(const struct resolve_config *config)
 	s->fetch.asked = s->fetch.came = FETCH_NONE;
 	s->fetch.is_allowed = !config->fetch_asks;
 	resolve_open_init(s);
+	resolve_jit_init(s);
 	return s;
 }
 

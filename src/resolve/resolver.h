@@ -155,6 +155,7 @@ struct jit {
 	bool is_asked, is_reading; /* the broker, the loader */
 	bool is_stale;		   /* frames without a name are to be asked for again */
 	int status;		   /* of the last look; -EAGAIN: none yet */
+	int refusal;		   /* why what is there is not read: -EACCES, -EINVAL, 0: it is */
 	uint64_t changed_ns;	   /* since when EPOCH counts */
 	bool is_dump;		   /* it is a jitdump, and no perf map, that is looked for */
 	uint32_t nr_tries;	   /* of one or the other, without success */
@@ -164,14 +165,18 @@ struct jit {
 	uint32_t count;	      /* names */
 	uint32_t nr_nameless; /* frames that have none, since it was read last */
 	uint64_t left_out;
-	bool has_frames; /* the dump tells what frames look like */
-	bool may_tell;	 /* there is a dump, which has not been read yet */
+	int64_t credit_ns; /* of the loader's time; below 0 nothing is read */
+	bool has_more;	   /* than was read at once */
+	bool has_frames;   /* the dump tells what frames look like */
+	bool may_tell;	   /* there is a dump, which has not been read yet */
 };
 
 struct jits {
 	struct jit all[PROC_JIT_MAX];
 	uint32_t nr; /* used so far */
 	struct u64map by_process;
+	int64_t credit_ns;   /* for those that are new */
+	uint64_t paid_ns;    /* until when credit was given */
 	uint64_t nr_refused; /* times that there was no room for one more */
 };
 
@@ -290,6 +295,7 @@ void resolve_vmlinux_is_wrong(struct resolver *s);
 
 /* --- jit.c --- */
 
+void resolve_jit_init(struct resolver *s);
 /* One step: look at maps, ask for frames again. Never waits. */
 void resolve_jit_step(struct resolver *s);
 /* The broker's answer to BROKER_PERF_MAP; the loader's, when it has read on. */
@@ -303,6 +309,8 @@ void resolve_jit_take_frames(struct resolver *s, const struct loader_reply *repl
 uint32_t resolve_jit_known(const struct resolver *s, uint32_t module, uint64_t *offs, uint32_t nr);
 /* Frames are to be asked for again, when the answers that are on their way have come. */
 bool resolve_jit_is_stale(const struct resolver *s);
+/* The loader took CPU_NS for something about MODULE. */
+void resolve_jit_charge(struct resolver *s, uint32_t module, uint64_t cpu_ns);
 /* A frame of MODULE has no name. */
 void resolve_jit_nameless(struct resolver *s, uint32_t module);
 void resolve_jit_notice(const struct resolver *s, char *out, size_t size);
