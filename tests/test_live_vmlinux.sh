@@ -93,6 +93,31 @@ is_listed()
 of_this_machine() { with "$tmp/own" && is_listed || why=${why:-$(cat "$tmp/err")}; }
 look "code of the kernel's file" of_this_machine && pass "code of the kernel's file"
 
+# The same place again, of a function that has another one inlined, both with their lines.
+cat >"$tmp/inlining.c" <<EOS
+static inline __attribute__((always_inline)) void inlined_part(void)
+{
+	__asm__ volatile(".fill $((16#$next - 16#$addr - 1)), 1, 0x90");
+}
+void outer(void) __asm__("$name");
+__attribute__((section(".hot"))) void outer(void)
+{
+	inlined_part();
+}
+EOS
+printf '\t.text\n\t.globl _text\n_text: ret\n' >"$tmp/begin.S"
+(cd "$tmp" && "$CC" -g -O1 -fno-pic -fcf-protection=none -nostdlib -static -no-pie -Wl,-e,0 -Wl,-Ttext=0xffffffff90000000 \
+	"-Wl,--section-start=.hot=0x$(printf %x $((0xffffffff90000000 + offset)))" "-Wl,--build-id=0x$build_id" \
+	-o inlining begin.S inlining.c) 2>"$tmp/err" || fail 'cannot link a function with an inlined one'
+# is_inlined FILE|'' OPTION...
+is_inlined()
+{
+	with "$@" --inline --format=json && jq -e '.functions[] | select(.inlined and .self > 0 and .object == "[kernel]" and
+		(.name | startswith("inlined_part")) and (.file | endswith("inlining.c")) and .line == 1)' "$tmp/out" >"$tmp/function" ||
+		why="$(cat "$tmp/err") $(jq -c '.functions[] | select(.object == "[kernel]")' "$tmp/out" | head -n 3)"
+}
+look "inlined functions of the kernel" is_inlined "$tmp/inlining" && pass "inlined functions of the kernel"
+
 with "$tmp/other"
 grep -q 5eed1 "$tmp/out" && fail 'code of another kernel'
 check "that there is none is said" grep -q 'in no vmlinux that was found' "$tmp/err" "$tmp/out"
@@ -105,6 +130,10 @@ if "$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1; then
 	# Also where another kernel's file lies about.
 	of_a_server() { with "$tmp/other" "--debuginfod=$url" && is_listed || why=${why:-$(cat "$tmp/err")}; }
 	look "code from a server" of_a_server && pass "code from a server"
+	serve_debug "$build_id" "$tmp/inlining"
+	look "inlined functions from a server" is_inlined "$tmp/other" "--debuginfod=$url" -n 6 &&
+		pass "inlined functions from a server"
+	serve_debug "$build_id" "$tmp/own"
 	of_elfutils() { with '' "--debuginfod=http://127.0.0.1:$port" && is_listed || why=${why:-$(cat "$tmp/err")}; }
 	if command -v debuginfod >/dev/null; then
 		mkdir "$tmp/real" && cp "$tmp/own" "$tmp/real/vmlinux"

@@ -255,7 +255,8 @@ static int request_put(struct loader_client *c, enum loader_reply_kind kind, uin
 		return -ENOMEM;
 	request->owner = module->owner;
 	/* What the kernel says of itself is slow to read and must come. */
-	request->cpu_max_ns = id == LOADER_KERNEL ? 0 : LOADER_CPU_FIRST_NS;
+	request->cpu_max_ns =
+		id == LOADER_KERNEL && kind != LOADER_REPLY_LINES ? 0 : LOADER_CPU_FIRST_NS;
 	c->nr_queued++;
 	if (module->bad != LOADER_OK)
 		answer_here(c, request, module->bad);
@@ -590,7 +591,9 @@ static enum protocol_kind protocol_kind_of(const struct loader_module *module,
 			return PROTOCOL_MADE_CODE;
 		return request->module == LOADER_KERNEL ? PROTOCOL_KERNEL_CODE : PROTOCOL_CODE;
 	case LOADER_REPLY_LINES:
-		return module->is_jit ? PROTOCOL_JIT_LINES : PROTOCOL_LINES;
+		if (module->is_jit)
+			return PROTOCOL_JIT_LINES;
+		return request->module == LOADER_KERNEL ? PROTOCOL_KERNEL_LINES : PROTOCOL_LINES;
 	default:
 		if (module->is_jit)
 			return PROTOCOL_JIT_NAMES;

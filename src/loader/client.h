@@ -228,8 +228,8 @@ int loader_request_made_code(struct loader_client *client, uint32_t module, uint
 #define LOADER_PIECES_MAX 16u
 
 /*
- * The functions and lines at OFFS, as above. A file on which the loader fails is not asked for lines again; its
- * names and its table are not concerned.
+ * The functions and lines at OFFS, as above; of the kernel from its own file, as with code. A file on which
+ * the loader fails is not asked for lines again; its names and its table are not concerned.
  */
 int loader_request_lines(struct loader_client *client, uint32_t module, const uint64_t *offs,
 			 uint32_t nr);

@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c3eu /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c3fu /* changes with every struct below */
 
 /* What a full table's file must have: it cannot be changed any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -58,6 +58,7 @@ enum protocol_kind {
 	 */
 	PROTOCOL_MADE_CODE,
 	PROTOCOL_LINES,
+	PROTOCOL_KERNEL_LINES, /* the same by addresses */
 	PROTOCOL_KIND_COUNT,
 };
 

@@ -607,6 +607,32 @@ static int serve_lines(struct loader_server *server)
 	return 0;
 }
 
+static int serve_kernel_lines(struct loader_server *server)
+{
+	struct protocol_request *request = &server->request;
+	struct protocol_lines *head = server->names;
+	struct protocol_place *places = (struct protocol_place *)(head + 1);
+	uint64_t addrs[LOADER_NAMES_MAX];
+	struct cache_files files;
+	struct cache_entry moved;
+	ssize_t len = kernel_file(server, &files, &moved);
+
+	if (len < 0)
+		return (int)len;
+	memcpy(addrs, request->offs, request->nr_offs * sizeof(*addrs));
+	for (uint32_t i = 0; i < request->nr_offs; i++)
+		if (!elf_file_off_of(&moved.head, addrs[i], &request->offs[i]))
+			request->offs[i] = UINT64_MAX; /* a module's */
+	len = lines_build(&server->lines, &files, request, server->names, server->names_bytes,
+			  &server->reply);
+	if (len < 0)
+		return (int)len;
+	for (uint32_t i = 0; i < head->nr_places; i++)
+		places[i].off = addrs[i];
+	server->reply.output_bytes = (uint64_t)len;
+	return 0;
+}
+
 static int serve_jit_lines(struct loader_server *server)
 {
 	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
@@ -654,6 +680,8 @@ static int serve_kind(struct loader_server *server)
 		return server->attached.output < 0 ? -EINVAL : serve_made_code(server);
 	case PROTOCOL_LINES:
 		return server->names ? serve_lines(server) : -EINVAL;
+	case PROTOCOL_KERNEL_LINES:
+		return server->names ? serve_kernel_lines(server) : -EINVAL;
 	case PROTOCOL_JIT_LINES:
 		return server->names ? serve_jit_lines(server) : -EINVAL;
 	case PROTOCOL_JIT_FRAMES:

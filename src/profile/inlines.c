@@ -70,9 +70,8 @@ int inlines_choose(struct inlines *in, const struct frames *f, uint32_t id, uint
 
 	if (in->chains[id] != CHAIN_NONE)
 		return 0;
-	/* Kernel code has no debug information at hand; what has no name yet has no file. */
-	if (frame->module >= f->nr_objects || f->objects[frame->module].is_kernel ||
-	    frame->state != FRAME_ANSWERED)
+	/* What has no name yet has no file. */
+	if (frame->module >= f->nr_objects || frame->state != FRAME_ANSWERED)
 		return 0;
 	if (vec_reserve(&in->queue, &in->cap_queue, in->nr_queue + 1, SIZE_MAX) < 0)
 		return -ENOMEM;

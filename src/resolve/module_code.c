@@ -60,7 +60,7 @@ void resolve_take_made_code(struct resolver *s, struct broker_file_reply *reply)
 /* Ask for code of the kernel. Its file has the names of a recorded one; beside kallsyms it is looked for now. */
 static int ask_kernel_code(struct resolver *s, uint64_t off, uint64_t last)
 {
-	int r = s->vmlinux.is_needed ? resolve_need_vmlinux(s) : 0;
+	int r = resolve_need_vmlinux(s);
 
 	return r < 0 ? r : loader_request_code(s->loader, LOADER_KERNEL, off, last);
 }

@@ -11,6 +11,7 @@
 #include "src/resolve/resolver.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,12 +29,20 @@ static void report(struct resolver *s, uint32_t module, const struct loader_plac
 /* Ask about NR offsets of MODULE. One whose file is closed is opened: then it is asked later. */
 static void ask_lines(struct resolver *s, uint32_t module, uint64_t *offs, uint32_t nr)
 {
+	bool is_kernel = module == PROC_MODULE_KERNEL;
 	uint32_t nr_known = proc_is_jit(module) ? resolve_jit_known(s, module, offs, nr) : nr;
 	struct file *file = resolver_file(s, module);
-	bool is_known = file && (module >= PROC_MODULE_FIRST || proc_is_jit(module));
+	bool is_known = file && (module >= PROC_MODULE_FIRST || proc_is_jit(module) || is_kernel);
 	bool is_done = is_known && file->state == FILE_DONE;
 	/* Names have been asked for: of a file that is not on its way there is none. */
 	bool later = is_known && file->state > FILE_UNSEEN && file->state < FILE_DONE;
+
+	if (is_kernel && is_done) {
+		int r = resolve_need_vmlinux(s);
+
+		is_done = r == 0;
+		later = r == -EAGAIN;
+	}
 
 	/* Of what a process before this one made nothing is known any more. */
 	for (uint32_t i = nr_known; i < nr; i++)
@@ -238,6 +247,10 @@ void resolve_take_lines(struct resolver *s, const struct loader_reply *reply)
 {
 	bool waits = waits_for_parts(s, reply);
 
+	if (reply->module == LOADER_KERNEL && reply->status == LOADER_NOT_ELF) {
+		resolve_vmlinux_is_wrong(s);
+		waits = resolve_need_vmlinux(s) == -EAGAIN;
+	}
 	assert(reply->nr_answered <= reply->nr_places);
 	if (s->nr_line_batches > 0)
 		s->nr_line_batches--;

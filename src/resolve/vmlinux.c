@@ -120,6 +120,8 @@ int resolve_need_vmlinux(struct resolver *s)
 {
 	struct vmlinux *v = &s->vmlinux;
 
+	if (!v->is_needed) /* the names are from it */
+		return 0;
 	if (!v->is_asked && s->nr_asked > ASKED_MAX / 2)
 		return -EAGAIN;
 	if (!v->is_asked)
