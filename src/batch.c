@@ -39,7 +39,9 @@
 /* A block without the function that is asked for is worth nothing: its wait is longer. */
 #define CODE_MAX_NS (10 * NS_PER_SEC)
 /* Of a recording debug files of servers are waited for, each of which may take two minutes. */
-#define FETCH_MAX_NS  (300 * NS_PER_SEC)
+#define FETCH_MAX_NS (300 * NS_PER_SEC)
+/* What is sampled meanwhile is of another time: the last live block waits less long. */
+#define FETCH_LIVE_NS (30 * NS_PER_SEC)
 #define FETCH_STEP_NS (200 * NS_PER_MSEC)
 /* Between looks for the instructions of a function. */
 #define CODE_STEP_NS (100 * NS_PER_MSEC)
@@ -78,6 +80,7 @@ struct batch {
 	uint64_t function_key;	 /* that --butterfly means */
 	uint64_t code_until_ns;	 /* they are waited for, 0: not yet */
 	uint64_t fetch_until_ns; /* the same for files of servers; from then on for names in them */
+	uint64_t fetched_ns;	 /* when they were last waited for */
 	bool has_block;		 /* one was written */
 	bool is_code_late;	 /* instructions of the function may still come */
 	bool is_name_late;	 /* its name may still come */
@@ -103,9 +106,15 @@ static uint64_t settle_max_ns(const struct batch *b)
 	return b->is_code_late || b->is_name_late ? CODE_MAX_NS : SETTLE_MAX_NS;
 }
 
+/* The same for one that was due at DUE_NS. */
+static uint64_t settle_until_ns(const struct batch *b, uint64_t due_ns)
+{
+	return MAX(due_ns, b->fetched_ns) + settle_max_ns(b);
+}
+
 static uint64_t closing_until_ns(const struct batch *b)
 {
-	return b->closing_ns + settle_max_ns(b) + CLOSING_MORE_NS;
+	return settle_until_ns(b, b->closing_ns) + CLOSING_MORE_NS;
 }
 
 /* --- how far a recording is read --- */
@@ -243,19 +252,43 @@ static bool is_settled(const struct batch *b, const struct snapshot *snapshot)
 	uint64_t few = snapshot->settings.is_over ? UINT64_MAX : FEW;
 
 	return !b->is_code_late && !b->is_name_late &&
-	       health->names_pending <= health->frames / few &&
+	       health->names_pending <= (b->fetch_until_ns ? 0 : health->frames / few) &&
 	       health->inlines_pending <= health->frames / few &&
 	       health->ends[STACK_END_PENDING] <= health->user_stacks / few;
 }
 
+/* Debug files are on their way: what is waited for beside them comes after the last of them. */
+static bool waits_for_files(struct batch *b, const struct health *health, uint64_t time_ns)
+{
+	char text[256];
+
+	if (!health->fetch_is_busy || (b->fetch_until_ns && time_ns >= b->fetch_until_ns))
+		return false;
+	if (!b->fetch_until_ns)
+		b->fetch_until_ns =
+			time_ns + (b->config->options->input ? FETCH_MAX_NS : FETCH_LIVE_NS);
+	b->fetched_ns = time_ns;
+	b->code_until_ns = 0;
+	b->check_ns = time_ns + FETCH_STEP_NS;
+	if (b->config->show) {
+		snprintf(text, sizeof(text), "%s: %" PRIu64 " debug files to come  Ctrl-C:stop",
+			 health->fetch_hosts, health->fetch_pending);
+		b->shown_ns = time_ns;
+		b->config->show(text);
+	}
+	return true;
+}
+
 /* The last one is worth a moment's wait for them, any one for instructions, but not one for ever. */
-static bool is_too_early(const struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
+static bool is_too_early(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
 {
 	uint64_t count = b->config->options->count;
+	bool is_last = count && b->nr_blocks + 1 >= count;
 
-	return ((count && b->nr_blocks + 1 >= count && !is_settled(b, snapshot)) ||
-		b->is_code_late) &&
-	       time_ns < b->block_ns + settle_max_ns(b);
+	if (is_last && waits_for_files(b, &snapshot->health, time_ns))
+		return true;
+	return ((is_last && !is_settled(b, snapshot)) || b->is_code_late) &&
+	       time_ns < settle_until_ns(b, b->block_ns);
 }
 
 /* A picture is worth those samples too that still wait for names: once, and then all there are. */
@@ -270,10 +303,12 @@ static bool asks_for_rest(struct batch *b, uint64_t time_ns)
 
 static void take_last(struct batch *b, const struct snapshot *snapshot, uint64_t time_ns)
 {
-	bool is_late = time_ns >= b->closing_ns + settle_max_ns(b);
+	bool is_late = time_ns >= settle_until_ns(b, b->closing_ns);
 	/* Of a recording that was broken off what has been read is still to be unwound. */
 	bool is_all = !b->config->options->input || snapshot->settings.is_over;
 
+	if (!b->signal && waits_for_files(b, &snapshot->health, time_ns))
+		return;
 	if (snapshot->time_ns >= b->closing_ns &&
 	    (is_late || (is_all && is_settled(b, snapshot)))) {
 		if (asks_for_rest(b, time_ns))
@@ -368,26 +403,6 @@ static void choose_function(struct batch *b, const struct snapshot *snapshot, ui
 		send_command(b, COMMAND_ANNOTATE, key);
 	if (b->is_code_late)
 		b->check_ns = MIN(b->check_ns, time_ns + CODE_STEP_NS);
-}
-
-/* Debug files are on their way: what is waited for beside them comes after the last of them. */
-static bool waits_for_files(struct batch *b, const struct health *health, uint64_t time_ns)
-{
-	char text[256];
-
-	if (!health->fetch_is_busy || (b->fetch_until_ns && time_ns >= b->fetch_until_ns))
-		return false;
-	if (!b->fetch_until_ns)
-		b->fetch_until_ns = time_ns + FETCH_MAX_NS;
-	b->code_until_ns = 0;
-	b->check_ns = time_ns + FETCH_STEP_NS;
-	if (b->config->show) {
-		snprintf(text, sizeof(text), "%s: %" PRIu64 " debug files to come  Ctrl-C:stop",
-			 health->fetch_hosts, health->fetch_pending);
-		b->shown_ns = time_ns;
-		b->config->show(text);
-	}
-	return true;
 }
 
 /*
@@ -490,7 +505,7 @@ static void take_snapshot(struct batch *b, uint64_t time_ns)
 		start_closing(b);
 	} else if (time_ns >= b->block_ns && is_too_early(b, snapshot, time_ns)) {
 		b->is_settling = true;
-		b->check_ns = time_ns + SETTLE_STEP_NS;
+		b->check_ns = time_ns + (b->fetched_ns == time_ns ? FETCH_STEP_NS : SETTLE_STEP_NS);
 	} else if (time_ns >= b->block_ns && !asks_for_rest(b, time_ns)) {
 		put_block(b, snapshot);
 		b->block_ns += delay_ns;

@@ -205,4 +205,18 @@ term_start 100x30 "${as[@]}"
 see in_first && check 'the next start asks without the key' grep -q '^/buildid' "$tmp/asked"
 key q
 term_end 'the next start' 0
+
+# The last block of a batch run waits for it, for longer than for what comes from this machine.
+rm -rf "$tmp/home/.cache"
+: >"$tmp/asked"
+: >"$tmp/served/hold"
+: >"$tmp/out"
+start "${as[@]}" -b -n 1 "--debuginfod=$url/slowly" --format=folded >"$tmp/out" 2>"$tmp/err"
+batch=$last_pid
+wait_for 40 grep -q '^/slowly/buildid' "$tmp/asked"
+sleep 4
+kill -0 "$batch" 2>/dev/null || fail 'the last block has not waited'
+rm "$tmp/served/hold"
+wait "$batch" 2>/dev/null
+check 'the last block has the names of a server' grep -q ';in_first' "$tmp/out"
 finish
