@@ -88,6 +88,21 @@ over_a_hole()
 look 'a page that was never touched' over_a_hole && pass 'over a page that was never touched'
 kill "$pid"
 
+# Each sample of each CPU needs a read, for no copy reaches over a frame of a megabyte: most of them are made.
+large=()
+for _ in $(seq "$(nproc)"); do
+	start "$tmp/cut" large
+	large+=("$last_pid")
+done
+pid=$(IFS=,; echo "${large[*]}")
+most_are_read()
+{
+	profile -n 8
+	holds '.health | .now | .user_stacks > 100 and .live_read * 2 > .user_stacks'
+}
+look 'a frame of a megabyte' most_are_read && pass 'most stacks over a frame of a megabyte'
+kill "${large[@]}"
+
 # Right and wrong completions: the innermost function tells who has called.
 count_wrong()
 {

@@ -201,7 +201,7 @@ static void faults_come_with_what_helps(void **state)
 		  "0.0%|0.1%|x.so: bad-file|not ELF\n"
 		  "|0.9%|[others]|9 stacks\n");
 	s->settings.is_stack_auto = true;
-	expect(s, "cc1 (37): truncated|above the copy, and it changed before it was read\n");
+	expect(s, "cc1 (37): truncated|above the copy, and not read in time\n");
 	/* Keys that sample otherwise are of no use for what was sampled before. */
 	s->recording.is_recording = true;
 	expect(s, "cc1 (37): truncated|record with a larger copy: --call-graph dwarf,65528\n");

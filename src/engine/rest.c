@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define READ_NS	       100000u /* of CPU time for each, ours and the broker's */
+#define READ_NS	       25000u /* of CPU time for each, ours and the broker's */
 #define BUDGET_SHARE   4u      /* one part in so many of the budget is for them */
 #define READ_BYTES_MIN (512u << 10)
 #define PER_SEC_MIN    50u
@@ -28,8 +28,11 @@
 #define USEFUL_PART    8u /* ... if one read of so many is of use */
 /* Below the first word that is missing: where its frame may have saved registers. */
 #define SAVED_BYTES 512u
-/* Of rustc 0.3 of 100 stacks less were whole in rounds of 10 ms; in rounds of 2 ms not more, and a sample cost a fifth more. */
-#define SHORT_ROUND_NS (5 * NS_PER_MSEC)
+/*
+ * Of rustc 0.3 of 100 stacks less were whole in rounds of 10 ms; in rounds of 2 ms not more, and a sample cost a fifth
+ * more. A thread's samples of one round, at 999 a second, must not be more than are believed of one sight (tails.c).
+ */
+#define SHORT_ROUND_NS (4 * NS_PER_MSEC)
 #define STITCHED_EVERY 4u /* stitched stacks: one of so many is read, which also tests stitching */
 
 /* What was asked for: of the process with this index, from here on. */

@@ -50,7 +50,7 @@ static const struct remedy {
 } remedies[] = {
 	{STACK_END_TRUNCATED, RUNTIME_NONE, "key = finds the size; 64 KB are the most",
 	 "record with a larger copy: --call-graph dwarf,65528",
-	 "above the copy, and it changed before it was read"},
+	 "above the copy, and not read in time"},
 	{STACK_END_LATE, RUNTIME_NONE, "comes right by itself: busy or large files", NULL, NULL},
 	{STACK_END_NO_STACK, RUNTIME_NONE, "swapped out, or the task was ending", NULL, NULL},
 	{STACK_END_NO_MAP, RUNTIME_NONE, "mapped just now, or notices were lost", NULL, NULL},
