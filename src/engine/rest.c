@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define READ_NS	       25000u /* of CPU time for each, ours and the broker's */
-#define BUDGET_SHARE   4u      /* one part in so many of the budget is for them */
+#define BUDGET_SHARE   4u     /* one part in so many of the budget is for them */
 #define READ_BYTES_MIN (512u << 10)
 #define PER_SEC_MIN    50u
 #define PER_SEC_MAX    1000u
