@@ -23,8 +23,11 @@ static char path[64];
 static int open_map(void)
 {
 	struct broker_file_request request = {.kind = BROKER_PERF_MAP, .pid = getpid()};
+	pid_t pid = 0;
+	int fd = jit_files_open_map(&request, &pid);
 
-	return jit_files_open_map(&request);
+	assert_int_equal(pid, getpid());
+	return fd;
 }
 
 static void write_map(mode_t mode)

@@ -90,15 +90,33 @@ says()
 }
 said() { jq -e "select(.health.made_code[0] | $1) | true" "$tmp/out" 2>/dev/null | grep -q true; }
 
-# in_its_place COMMAND...: makes something else of the map of a small JIT, which is its last argument
+# is_refused STATE REASON: so is the map of the small JIT, in its line and among the files that are refused
+is_refused()
+{
+	says ".state == \"$1\" and .remedy == \"no names: /tmp/perf-$last_pid.map is $2\""
+	[ -n "$why" ] || jq -e -s "any(.[].health.bad_files[]; .object == \"/tmp/perf-$last_pid.map\" and .why == \"$2\")" \
+		"$tmp/out" >/dev/null 2>&1 || why="not among the bad files: $(grep -o '"bad_files":[^]]*]' "$tmp/out" | tail -n 1)"
+}
+
+# in_its_place COMMAND...: makes something else of the map of a small JIT, PATH among its arguments
 in_its_place()
 {
 	begin "$tmp/small"
 	wait_for 20 test -s "/tmp/perf-$last_pid.map"
 	rm "/tmp/perf-$last_pid.map"
-	"$@" "/tmp/perf-$last_pid.map" || why="cannot: $*"
-	[ -n "$why" ] || says '.state == "no-file" and (.remedy | test("not a regular file"))'
+	"${@//PATH//tmp/perf-$last_pid.map}" || why="cannot: $*"
+	[ -n "$why" ] || is_refused no-file 'not a regular file'
 	rm -rf "/tmp/perf-$last_pid.map"
+	end_last
+}
+
+# Anybody may put a map there for a process that has none.
+of_another_user()
+{
+	begin "$tmp/small"
+	wait_for 20 test -s "/tmp/perf-$last_pid.map"
+	chown nobody "/tmp/perf-$last_pid.map"
+	is_refused foreign "another user's"
 	end_last
 }
 
@@ -122,9 +140,15 @@ always_new()
 	end_last
 }
 if command -v jq >/dev/null; then
-	look "a FIFO" in_its_place mkfifo && pass "a FIFO in place of a map"
-	look "a folder" in_its_place mkdir && pass "a folder in place of a map"
-	look "a link" in_its_place ln -s /dev/zero && pass "a link in place of a map"
+	look "a FIFO" in_its_place mkfifo PATH && pass "a FIFO in place of a map"
+	look "a folder" in_its_place mkdir PATH && pass "a folder in place of a map"
+	look "a link" in_its_place ln -s /dev/zero PATH && pass "a link in place of a map"
+	if mknod "$tmp/zero" c 1 5 2>/dev/null; then
+		look "a device" in_its_place mknod PATH c 1 5 && pass "a device in place of a map"
+	else
+		echo 'not tested: no device can be made'
+	fi
+	look "another user's map" of_another_user && pass "another user's map"
 	look "a map that is always new" always_new && pass "a map that is always new"
 else
 	echo 'not tested: jq is not there'

@@ -129,8 +129,10 @@ static void made_code_comes_with_what_brings_names(void **state)
 					 .state = RUNTIME_NAMES_KNOWN,
 					 .names = 2300,
 					 .left_out = 7};
-	h->jits[4] = (struct health_jit){.name = "x", .pid = 5, .state = RUNTIME_NAMES_FOREIGN};
-	h->jits[5] = (struct health_jit){.name = "y", .pid = 6, .state = RUNTIME_NAMES_NO_FILE};
+	h->jits[4] = (struct health_jit){
+		.name = "x", .pid = 5, .state = RUNTIME_NAMES_FOREIGN, .map_pid = 5};
+	h->jits[5] = (struct health_jit){
+		.name = "y", .pid = 6, .state = RUNTIME_NAMES_NO_FILE, .map_pid = 2};
 	h->jits[6] = (struct health_jit){
 		.name = "z", .pid = 7, .state = RUNTIME_NAMES_LATE, .age_s = 40, .names = 9};
 	h->nr_jits = 7;
@@ -139,8 +141,8 @@ static void made_code_comes_with_what_brings_names(void **state)
 		  "|702|java 4712|names are 3 min old; run: jcmd 4712 Compiler.perfmap\n"
 		  "|0|node 812|no names; start with --perf-basic-prof\n"
 		  "|2300|node 813|7 left out\n"
-		  "|0|x 5|no names: its perf map is another user's\n"
-		  "|0|y 6|no names: its perf map is not a regular file\n"
+		  "|0|x 5|no names: /tmp/perf-5.map is another user's\n"
+		  "|0|y 6|no names: /tmp/perf-2.map is not a regular file\n"
 		  "|9|z 7|tells very much of its code: read on in 40 s");
 	snapshot_free(s);
 }

@@ -53,8 +53,15 @@ const char *runtime_names_state(enum runtime_names state)
 	return names[state];
 }
 
-void runtime_trouble(enum runtime runtime, enum runtime_names state, int32_t pid, uint64_t age_s,
-		     char *out, uint32_t size)
+const char *runtime_map_refusal(enum runtime_names state)
+{
+	if (state == RUNTIME_NAMES_FOREIGN)
+		return "another user's";
+	return state == RUNTIME_NAMES_NO_FILE ? "not a regular file" : NULL;
+}
+
+void runtime_trouble(enum runtime runtime, enum runtime_names state, int32_t pid, int32_t map_pid,
+		     uint64_t age_s, char *out, uint32_t size)
 {
 	char remedy[64];
 
@@ -68,10 +75,9 @@ void runtime_trouble(enum runtime runtime, enum runtime_names state, int32_t pid
 			snprintf(out, size, "no names; %s", remedy);
 		break;
 	case RUNTIME_NAMES_FOREIGN:
-		snprintf(out, size, "no names: its perf map is another user's");
-		break;
 	case RUNTIME_NAMES_NO_FILE:
-		snprintf(out, size, "no names: its perf map is not a regular file");
+		snprintf(out, size, "no names: /tmp/perf-%" PRId32 ".map is %s", map_pid,
+			 runtime_map_refusal(state));
 		break;
 	case RUNTIME_NAMES_LATE:
 		snprintf(out, size, "tells very much of its code: read on in %" PRIu64 " s", age_s);

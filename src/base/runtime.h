@@ -38,10 +38,13 @@ const char *runtime_object(enum runtime runtime);
  */
 void runtime_remedy(enum runtime runtime, int32_t pid, char *out, uint32_t size);
 /*
- * The same with what is wrong, "no names; run: jcmd ..."; "" where nothing is, or nothing helps. AGE_S: of OLD; of
- * LATE, in how many seconds more is read.
+ * The same with what is wrong, "no names; run: jcmd ..."; "" where nothing is, or nothing helps. MAP_PID: the
+ * process's number in its own namespace, as in its map's name. AGE_S: of OLD; of LATE, in how many seconds more is
+ * read.
  */
-void runtime_trouble(enum runtime runtime, enum runtime_names state, int32_t pid, uint64_t age_s,
-		     char *out, uint32_t size);
+void runtime_trouble(enum runtime runtime, enum runtime_names state, int32_t pid, int32_t map_pid,
+		     uint64_t age_s, char *out, uint32_t size);
+/* Why the map is not taken, "not a regular file"; NULL where it is, or where there is none. */
+const char *runtime_map_refusal(enum runtime_names state);
 
 #endif

@@ -172,6 +172,7 @@ struct broker_file_reply {
 	/* MAPPED: the process's user, or the file's owner when it is gone; CGROUP: its user, or this */
 #define BROKER_UID_UNKNOWN UINT32_MAX
 	uint32_t uid;
+	pid_t pid; /* PERF_MAP: the process's number in its own namespace; 0: unknown */
 };
 
 /*

@@ -109,7 +109,8 @@ static int open_told(struct broker_server *server, const struct broker_file_requ
 					 &server->config.workers);
 }
 
-static int open_file(struct broker_server *server, const struct broker_file_request *request)
+static int open_file(struct broker_server *server, const struct broker_file_request *request,
+		     pid_t *ret_pid)
 {
 	if (request->kind == BROKER_SOURCE || request->kind == BROKER_SPLIT)
 		return open_told(server, request);
@@ -137,7 +138,8 @@ static int open_file(struct broker_server *server, const struct broker_file_requ
 	case BROKER_DEBUGLINK:
 		return files_open_debuglink(request);
 	case BROKER_PERF_MAP:
-		return is_own(server, request->pid) ? -EACCES : jit_files_open_map(request);
+		return is_own(server, request->pid) ? -EACCES
+						    : jit_files_open_map(request, ret_pid);
 	case BROKER_JITDUMP:
 		return is_own(server, request->pid) ? -EACCES : jit_files_open_dump(request);
 	case BROKER_KALLSYMS:
@@ -152,7 +154,7 @@ static int open_file(struct broker_server *server, const struct broker_file_requ
 static void work(void *context, const struct broker_file_request *request,
 		 struct broker_file_reply *reply)
 {
-	int fd = open_file(context, request);
+	int fd = open_file(context, request, &reply->pid);
 	struct stat st;
 
 	if (fd < 0) {

@@ -161,20 +161,19 @@ int jit_files_open_dump(const struct broker_file_request *request)
 	return st.st_ino == request->ino ? open_own(held, uid) : -ESTALE;
 }
 
-int jit_files_open_map(const struct broker_file_request *request)
+int jit_files_open_map(const struct broker_file_request *request, pid_t *ret_pid)
 {
 	AUTO_CLOSE int dir = -1, root = -1, held = -1;
 	char path[48];
 	uint32_t uid;
-	pid_t pid;
 
-	dir = process_open(request, &pid, &uid);
+	dir = process_open(request, ret_pid, &uid);
 	if (dir < 0)
 		return dir;
 	root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return proc_error();
-	snprintf(path, sizeof(path), "tmp/perf-%d.map", pid);
+	snprintf(path, sizeof(path), "tmp/perf-%d.map", *ret_pid);
 	held = files_open_steps(root, path);
 	return held < 0 ? held : open_own(held, uid);
 }

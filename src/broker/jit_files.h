@@ -10,9 +10,10 @@
 
 /*
  * Answer BROKER_PERF_MAP: a descriptor, or -errno: -ENOENT there is none, -EINVAL no regular file, -EACCES
- * it is not the process's own: not of its user, nor of root and for everybody to read.
+ * it is not the process's own: not of its user, nor of root and for everybody to read. In any of these cases
+ * the number in its name goes into RET_PID.
  */
-int jit_files_open_map(const struct broker_file_request *request);
+int jit_files_open_map(const struct broker_file_request *request, pid_t *ret_pid);
 
 /*
  * Answer BROKER_JITDUMP, in the same way: the file that is mapped there, if it is called jit-PID.dump by the

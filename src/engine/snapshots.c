@@ -264,6 +264,7 @@ static void fill_jits(const struct engine *engine, struct health *ret)
 			.pid = process->pid,
 			.runtime = all[i].runtime,
 			.state = all[i].state,
+			.map_pid = all[i].map_pid,
 			.age_s = all[i].age_s,
 			.names = all[i].names,
 			.left_out = all[i].left_out,
@@ -272,6 +273,23 @@ static void fill_jits(const struct engine *engine, struct health *ret)
 	}
 }
 
+static void fill_refused_map(const struct health_jit *jit, struct health *ret)
+{
+	const char *why = runtime_map_refusal(jit->state);
+	struct health_file *file;
+
+	if (!why)
+		return;
+	if (ret->nr_files == HEALTH_FILES_MAX) {
+		ret->files_other++;
+		return;
+	}
+	file = &ret->files[ret->nr_files++];
+	snprintf(file->name, sizeof(file->name), "/tmp/perf-%" PRId32 ".map", jit->map_pid);
+	file->why = why;
+}
+
+/* Files, and maps of made code: of those processes that have been looked at before. */
 static void fill_files(const struct engine *engine, struct health *ret)
 {
 	struct resolve_bad_file bad[HEALTH_FILES_MAX];
@@ -286,6 +304,8 @@ static void fill_files(const struct engine *engine, struct health *ret)
 		snprintf(ret->files[i].name, sizeof(ret->files[i].name), "%s", module->name);
 		ret->files[i].why = bad[i].why;
 	}
+	for (uint32_t i = 0; i < ret->nr_jits; i++)
+		fill_refused_map(&ret->jits[i], ret);
 }
 
 static const char *fetch_state(const struct resolve_stats *resolve)
@@ -346,8 +366,8 @@ static void fill_health(struct engine *engine, uint64_t time_ns, struct snapshot
 	faults_fill_processes(s, ret);
 	fp_counts_fill(engine->stacks.fp_counts, engine->procs, ret);
 	fill_cpus(engine, ret);
-	fill_files(engine, ret);
 	fill_jits(engine, ret);
+	fill_files(engine, ret);
 	rests_fill(engine, ret);
 	ret->other_samples = source.other_samples;
 	ret->complete = h->ends[STACK_END_ROOT];

@@ -104,6 +104,7 @@ struct health_jit {
 	int32_t pid;
 	enum runtime runtime;
 	enum runtime_names state;
+	int32_t map_pid;   /* its number in its own namespace */
 	uint64_t age_s;	   /* of its names, if they are old */
 	uint32_t names;	   /* pieces of code with a name */
 	uint64_t left_out; /* those that were refused */

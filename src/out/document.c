@@ -193,8 +193,8 @@ static void put_jits(struct json *json, const struct health *h)
 	for (uint32_t i = 0; i < h->nr_jits; i++) {
 		const struct health_jit *jit = &h->jits[i];
 
-		runtime_trouble(jit->runtime, jit->state, jit->pid, jit->age_s, trouble,
-				sizeof(trouble));
+		runtime_trouble(jit->runtime, jit->state, jit->pid, jit->map_pid, jit->age_s,
+				trouble, sizeof(trouble));
 		json_open(json, NULL, '{');
 		json_string(json, "object", runtime_object(jit->runtime));
 		json_string(json, "name", jit->name);

@@ -116,6 +116,7 @@ static struct jit *jit_new(struct resolver *s, const struct process *process, ui
 		.epoch = (uint16_t)(jit->epoch + 1),
 		.first_epoch = (uint16_t)(jit->epoch + 1),
 		.status = -EAGAIN,
+		.map_pid = process->pid,
 		.may_tell = find_dump(process, &dump),
 		.credit_ns = s->jits.credit_ns / 2,
 	};
@@ -218,8 +219,10 @@ void resolve_jit_take_file(struct resolver *s, struct broker_file_reply *reply)
 		return;
 	jit->is_asked = false;
 	jit->status = reply->status;
-	if (reply->status >= 0 || reply->status == -EACCES || reply->status == -EINVAL)
-		jit->refusal = MIN(reply->status, 0);
+	if (reply->kind == BROKER_PERF_MAP)
+		jit->refusal = reply->status;
+	if (reply->pid > 0)
+		jit->map_pid = reply->pid;
 	/* A jitdump may lag behind by what its writer has not written out: only without a perf map. */
 	if (reply->status < 0 && !jit->has_file && jit->nr_tries < TRIES_MAX) {
 		jit->nr_tries++;
@@ -419,8 +422,10 @@ static enum runtime_names state_of(const struct resolver *s, const struct jit *j
 		*ret_age_s = (uint64_t)-jit->credit_ns * CREDIT_OF * nr_used(s) / NS_PER_SEC + 1;
 		return RUNTIME_NAMES_LATE;
 	}
-	if (jit->count == 0 && jit->refusal)
-		return jit->refusal == -EACCES ? RUNTIME_NAMES_FOREIGN : RUNTIME_NAMES_NO_FILE;
+	if (jit->count == 0 && jit->refusal == -EACCES)
+		return RUNTIME_NAMES_FOREIGN;
+	if (jit->count == 0 && jit->refusal == -EINVAL)
+		return RUNTIME_NAMES_NO_FILE;
 	if (jit->count == 0)
 		return RUNTIME_NAMES_NONE;
 	if (jit->runtime != RUNTIME_JAVA)
@@ -452,6 +457,7 @@ uint32_t resolve_jits(const struct resolver *s, struct resolve_jit_process *ret,
 			.process = jit->process,
 			.runtime = jit->runtime,
 			.stacks = jit->recent + jit->nr_stacks,
+			.map_pid = jit->map_pid,
 			.names = jit->count,
 			.left_out = jit->left_out,
 		};
@@ -473,8 +479,8 @@ void resolve_jit_notice(const struct resolver *s, char *out, size_t size)
 	for (uint32_t i = 0; i < nr && all[i].stacks >= FEW && !trouble[0]; i++) {
 		const struct process *process = procs_by_index(s->procs, all[i].process);
 
-		runtime_trouble(all[i].runtime, all[i].state, process->pid, all[i].age_s, trouble,
-				sizeof(trouble));
+		runtime_trouble(all[i].runtime, all[i].state, process->pid, all[i].map_pid,
+				all[i].age_s, trouble, sizeof(trouble));
 		if (trouble[0])
 			snprintf(out, size, "%s %d: %s", process->comm, process->pid, trouble);
 	}

@@ -173,6 +173,7 @@ struct resolve_jit_process {
 	uint32_t process; /* its index */
 	enum runtime runtime;
 	enum runtime_names state;
+	int32_t map_pid;   /* its number in its own namespace */
 	uint64_t age_s;	   /* OLD */
 	uint32_t stacks;   /* in the last second or so */
 	uint32_t names;	   /* pieces of code with a name */

@@ -155,11 +155,12 @@ struct jit {
 	bool is_asked, is_reading; /* the broker, the loader */
 	bool is_stale;		   /* frames without a name are to be asked for again */
 	int status;		   /* of the last look; -EAGAIN: none yet */
-	int refusal;		   /* why what is there is not read: -EACCES, -EINVAL, 0: it is */
-	uint64_t changed_ns;	   /* since when EPOCH counts */
-	bool is_dump;		   /* it is a jitdump, and no perf map, that is looked for */
-	uint32_t nr_tries;	   /* of one or the other, without success */
-	bool has_file;		   /* the loader's client has it, as it was: */
+	int32_t map_pid;	   /* in the map's name: of its own namespace */
+	int refusal; /* of the last look at its perf map: -EACCES, -EINVAL why it is not read */
+	uint64_t changed_ns; /* since when EPOCH counts */
+	bool is_dump;	     /* it is a jitdump, and no perf map, that is looked for */
+	uint32_t nr_tries;   /* of one or the other, without success */
+	bool has_file;	     /* the loader's client has it, as it was: */
 	uint64_t dev, ino, bytes;
 	int64_t mtime_ns;
 	uint32_t count;	      /* names */

@@ -184,7 +184,8 @@ static uint64_t line_of_jit(const struct snapshot *s, uint32_t index, struct hea
 
 	rows_count(jit->names, ret->run, sizeof(ret->run));
 	PUT(ret->name, "%s %" PRId32, jit->name, jit->pid);
-	runtime_trouble(jit->runtime, jit->state, jit->pid, jit->age_s, trouble, sizeof(trouble));
+	runtime_trouble(jit->runtime, jit->state, jit->pid, jit->map_pid, jit->age_s, trouble,
+			sizeof(trouble));
 	PUT(ret->note, "%s", trouble);
 	if (jit->left_out > 0)
 		PUT(ret->note, "%" PRIu64 " left out%s%s", jit->left_out, trouble[0] ? "; " : "",
