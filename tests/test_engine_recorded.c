@@ -699,6 +699,100 @@ static void kernel_modules_keep_their_names(void **state)
 	im_done(&im);
 }
 
+#define MODULE_AT   0xffffffffc0000000ull
+#define MODULE_ROOM 0x100000ull
+
+/* What is executed only to begin with lies elsewhere in the kernel; what is aligned leaves a gap. */
+static const char module_source[] =
+	".section .init.text,\"ax\"; .fill 64, 1, 0x90;"
+	".text; .globl in_first; .type in_first, @function; .size in_first, 32;"
+	"in_first: .fill 32, 1, 0x90; .type in_second, @function; .size in_second, 8;"
+	"in_second: .fill 8, 1, 0x90;"
+	".section .text.unlikely,\"ax\"; .p2align 6; .type in_cold, @function; .size in_cold, 16;"
+	"in_cold: .fill 16, 1, 0x90";
+
+static void run_in(const char *folder, const char *command)
+{
+	char line[1024];
+
+	snprintf(line, sizeof(line), "cd %s && { %s; }", folder, command);
+	if (system(line) != 0) /* cert-env33-c: fixed commands of this test */
+		skip();
+}
+
+/* Names of modules of another kernel are those of their files, packed or not. */
+static void kernel_modules_have_names(void **state)
+{
+	static const struct {
+		const char *file, *object;
+		bool is_named;
+	} modules[] = {
+		{"plain.ko", "[plain]", true},	       {"by-xz.ko.xz", "[by_xz]", true},
+		{"by-zstd.ko.zst", "[by_zstd]", true}, {"by-gzip.ko.gz", "[by_gzip]", true},
+		{"bomb.ko.gz", "[bomb]", false},       {"cut.ko.gz", "[cut]", false},
+		{"none.ko.xz", "[none]", false},
+	};
+	static const struct {
+		uint64_t off;
+		const char *name;
+	} places[] = {{4, "in_first"}, {36, "in_second"}, {64 + 12, "in_cold"}};
+	char folder[] = "/tmp/stacktop-test.XXXXXX", path[128];
+	uint64_t nr_found = 0;
+	struct image im = {0};
+	struct fixture *f;
+	struct snapshot *s;
+	FILE *source;
+
+	(void)state;
+#if !defined(HAVE_ZSTD) || !defined(HAVE_LZMA)
+	skip();
+#endif
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/plain.s", folder);
+	source = fopen(path, "w");
+	assert_non_null(source);
+	assert_true(fputs(module_source, source) >= 0 && fputs("\n", source) >= 0);
+	fclose(source);
+	run_in(folder, "cc -c -o plain.ko plain.s && xz -c plain.ko >by-xz.ko.xz && "
+		       "zstd -q -c plain.ko >by-zstd.ko.zst && gzip -c plain.ko >by-gzip.ko.gz && "
+		       "head -c 200000000 /dev/zero | gzip -c >bomb.ko.gz && "
+		       "head -c 200 by-gzip.ko.gz >cut.ko.gz");
+	im_file(&im, &im_cycles, 1);
+	put_kernel_map(&im, 0xffffffff81000000, 0x7effffff, "[kernel.kallsyms]_text");
+	for (size_t i = 0; i < ARRAY_SIZE(modules); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, modules[i].file);
+		put_kernel_map(&im, MODULE_AT + i * MODULE_ROOM, MODULE_ROOM, path);
+		for (size_t k = 0; k < ARRAY_SIZE(places); k++) {
+			size_t at = im.len;
+
+			im_sample(&im, &im_cycles, 1000, 10,
+				  MODULE_AT + i * MODULE_ROOM + places[k].off);
+			im_set(&im, at + 4, KERNEL, 2);
+		}
+	}
+	im_file_end(&im, im_data_off(&im_cycles, 1));
+	f = start_fd(im_fd(&im, im.len), "made here", NULL, false);
+	s = whole(f, 0);
+	for (uint32_t i = 0; i < s->nr_funcs; i++) {
+		const struct snap_func *func = &s->funcs[i];
+
+		assert_true(func->is_kernel);
+		for (size_t m = 0; m < ARRAY_SIZE(modules); m++) {
+			if (strcmp(snapshot_text(s, func->object), modules[m].object) != 0)
+				continue;
+			assert_int_equal(func->is_named, modules[m].is_named);
+			for (size_t k = 0; k < ARRAY_SIZE(places); k++)
+				nr_found += !strcmp(snapshot_text(s, func->name), places[k].name);
+		}
+	}
+	assert_int_equal(nr_found, 4 * ARRAY_SIZE(places));
+	assert_int_equal(s->nr_funcs, 4 * ARRAY_SIZE(places) + 3);
+	snapshot_free(s);
+	stop(f);
+	im_done(&im);
+	run_in(folder, "rm -rf \"$PWD\"");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -711,6 +805,7 @@ int main(void)
 		cmocka_unit_test(halves_of_a_hybrid_event_are_one),
 		cmocka_unit_test(halves_can_be_chosen_apart),
 		cmocka_unit_test(kernel_modules_keep_their_names),
+		cmocka_unit_test(kernel_modules_have_names),
 		cmocka_unit_test(precise_samples_begin_at_their_address),
 		cmocka_unit_test(other_samples_begin_where_the_chain_does),
 		cmocka_unit_test(precise_samples_with_registers_begin_there_too),

@@ -91,6 +91,18 @@ static int open_beneath(int root, const char *path, uint64_t resolve)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Is PATH that of a kernel module, which may be packed? */
+static bool is_module(const char *path)
+{
+	static const char *const ends[] = {".ko.xz", ".ko.zst", ".ko.gz"};
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (len > strlen(ends[i]) && strcmp(path + len - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return false;
+}
+
 /* By its first bytes: who asks shall not get at the content of other files. */
 static bool is_elf(int fd)
 {
@@ -427,7 +439,9 @@ static int open_path(int root, const char *path)
 
 	if (held < 0)
 		return held;
-	return is_made_up(held) ? -EINVAL : open_held(held);
+	if (is_made_up(held))
+		return -EINVAL;
+	return is_module(path) ? open_regular(held) : open_held(held);
 }
 
 /*

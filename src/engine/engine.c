@@ -109,6 +109,7 @@ static int open_recorded(struct engine *engine, const struct engine_config *conf
 		return r;
 	engine->source = &engine->recorded->source;
 	engine->stacks.recording = engine->recorded->choices.info;
+	engine->stacks.recorded = engine->recorded;
 	return 0;
 }
 

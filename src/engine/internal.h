@@ -129,6 +129,7 @@ struct stack_made {
 /* What stacks are made with, and room for one. */
 struct stacks {
 	const struct recording_info *recording; /* whose samples they are; NULL: this machine's */
+	const struct recorded *recorded;	/* the same; NULL */
 	struct resolver *resolver; /* that names code made at run time; NULL: of a recording */
 	struct codes *codes;	   /* of this machine's processes; NULL: a recording has none */
 	struct lbr *lbr;

@@ -120,6 +120,14 @@ static void update_effective(struct recorded *r)
 	effective->period = event->is_freq ? 0 : event->freq_or_period;
 }
 
+static void drop_parts(struct recorded *r)
+{
+	for (size_t i = 0; i < r->nr_parts; i++)
+		free(r->parts[i].path);
+	r->nr_parts = r->nr_placed = 0;
+	r->modules_start = r->modules_end = 0;
+}
+
 int recorded_show(struct recorded *r, uint32_t event, struct err *err)
 {
 	const struct recording_info *info = recording_info(r->recording);
@@ -139,7 +147,7 @@ int recorded_show(struct recorded *r, uint32_t event, struct err *err)
 	r->event = event;
 	r->other_samples = 0;
 	r->is_stopped = r->is_ended = false;
-	r->nr_parts = 0;
+	drop_parts(r);
 	update_effective(r);
 	return 0;
 }
@@ -172,19 +180,55 @@ static void take_kernel_map(struct recorded *r, const struct record_mmap *mmap)
 	for (char *dash = text; slash && (dash = strchr(dash, '-')); dash++)
 		*dash = '_'; /* as the kernel calls its modules, whatever their files are called */
 	snprintf(part.name, sizeof(part.name), "[%s]", text);
-	if (vec_reserve(&r->parts, &r->cap_parts, r->nr_parts + 1, KERNEL_PARTS_MAX) == 0)
-		r->parts[r->nr_parts++] = part;
+	if (vec_reserve(&r->parts, &r->cap_parts, r->nr_parts + 1, KERNEL_PARTS_MAX) < 0)
+		return;
+	if (slash && strstr(slash, ".ko"))
+		part.path = strdup(mmap->filename);
+	memcpy(part.build_id, mmap->build_id, sizeof(part.build_id));
+	part.build_id_bytes = mmap->build_id_bytes;
+	r->parts[r->nr_parts++] = part;
+}
+
+void recorded_place_modules(struct recorded *r, struct procs *procs, bool is_own)
+{
+	for (; r->nr_placed < r->nr_parts; r->nr_placed++) {
+		struct kernel_part *part = &r->parts[r->nr_placed];
+
+		part->module = PROC_MODULE_KERNEL;
+		if (!part->path || is_own)
+			continue;
+		part->module = procs_kernel_module(procs, part->path, part->name, part->build_id,
+						   part->build_id_bytes);
+		if (r->modules_end == 0 || part->start < r->modules_start)
+			r->modules_start = part->start;
+		r->modules_end = MAX(r->modules_end, part->end);
+	}
+}
+
+/* From the last: the image is first and as wide as it can be. */
+static const struct kernel_part *part_at(const struct recorded *r, uint64_t addr)
+{
+	for (size_t i = r->nr_parts; i-- > 0;)
+		if (addr >= r->parts[i].start && addr < r->parts[i].end)
+			return &r->parts[i];
+	return NULL;
+}
+
+struct profile_frame recorded_kernel_frame(const struct recorded *r, uint64_t addr)
+{
+	bool is_near = addr >= r->modules_start && addr < r->modules_end;
+	const struct kernel_part *part = is_near ? part_at(r, addr) : NULL;
+
+	if (!part || part->module == PROC_MODULE_KERNEL)
+		return (struct profile_frame){.module = PROC_MODULE_KERNEL, .off = addr};
+	return (struct profile_frame){.module = part->module, .off = addr - part->start};
 }
 
 static const char *kernel_object(void *recorded, uint64_t addr)
 {
-	const struct recorded *r = recorded;
+	const struct kernel_part *part = part_at(recorded, addr);
 
-	/* From the last: the image is first and as wide as it can be. */
-	for (size_t i = r->nr_parts; i-- > 0;)
-		if (addr >= r->parts[i].start && addr < r->parts[i].end)
-			return r->parts[i].name;
-	return NULL;
+	return part ? part->name : NULL;
 }
 
 /* Modules are of the kernel, too. */
@@ -310,6 +354,7 @@ static void op_close(struct source *source)
 	struct recorded *r = recorded_of(source);
 
 	recording_close(r->recording);
+	drop_parts(r);
 	free(r->parts);
 	free(r->word);
 	free(r);

@@ -10,6 +10,7 @@
 #include "src/base/err.h"
 #include "src/model/snapshot.h"
 #include "src/perf/recording.h"
+#include "src/profile/profile.h"
 #include "src/resolve/resolve.h"
 
 #include <stdbool.h>
@@ -67,6 +68,10 @@ uint64_t choices_samples(const struct choices *choices, uint32_t choice);
 struct kernel_part {
 	uint64_t start, end;
 	char name[64]; /* sanitized, in brackets */
+	char *path;    /* of a module's file, raw; or NULL */
+	uint8_t build_id[RECORD_BUILD_ID_MAX],
+		build_id_bytes; /* as its mapping tells, if it does */
+	uint32_t module;	/* of that file; PROC_MODULE_KERNEL: its names are the kernel's */
 };
 
 struct recorded {
@@ -81,6 +86,8 @@ struct recorded {
 	bool is_stopped, is_ended;
 	struct kernel_part *parts; /* of the kernel, as they came */
 	size_t nr_parts, cap_parts;
+	size_t nr_placed;		     /* of them: MODULE is set */
+	uint64_t modules_start, modules_end; /* where those with files are */
 	uint64_t kernel_text; /* where its symbol _text (or _stext) was; 0: not known */
 	struct recording_build_id kernel_id; /* as its mapping tells, if it does */
 	struct resolve_recording resolve;    /* for the resolver */
@@ -100,6 +107,13 @@ int recorded_new(struct recording *recording, const char *file, const char *even
  * or another -errno with a message.
  */
 int recorded_show(struct recorded *recorded, uint32_t event, struct err *err);
+/*
+ * Kernel modules that have come become modules of PROCS, so that their names are those of their files. IS_OWN: the
+ * kernel is the one that runs here, which has all names in one list.
+ */
+void recorded_place_modules(struct recorded *recorded, struct procs *procs, bool is_own);
+/* What ADDR in the kernel is. */
+struct profile_frame recorded_kernel_frame(const struct recorded *recorded, uint64_t addr);
 /* Why the recording ended early or is not what was asked for, or ""; IS_BAD: it counts as a failure. */
 const char *recorded_trouble(const struct recorded *recorded, bool *ret_is_bad);
 /* At the end: how many samples are not shown, and the option that shows them; or "". */

@@ -47,10 +47,10 @@ static bool name_objects(struct engine *engine)
 {
 	for (; engine->nr_objects < procs_nr_modules(engine->procs); engine->nr_objects++) {
 		uint32_t id = engine->nr_objects;
+		const struct module *module = procs_module(engine->procs, id);
 
 		if (id >= PROC_MODULE_FIRST &&
-		    profile_object(engine->profile, id, procs_module(engine->procs, id)->name,
-				   false) == -ENOMEM)
+		    profile_object(engine->profile, id, module->name, module->is_kernel) == -ENOMEM)
 			return false;
 	}
 	return true;

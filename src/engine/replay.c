@@ -61,6 +61,9 @@ static bool take_sample(struct engine *engine, const struct record *record, uint
 {
 	struct replay *r = &engine->replay;
 
+	if (unlikely(engine->recorded->nr_placed < engine->recorded->nr_parts))
+		recorded_place_modules(engine->recorded, engine->procs,
+				       resolve_is_own_kernel(engine->resolver));
 	r->process = engine_process_of(engine, record);
 	if (!r->process)
 		return true;

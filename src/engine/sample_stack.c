@@ -536,6 +536,12 @@ static struct profile_frame user_frame(const struct unwind_frame *frame,
 				      .off = frame->off - frame->is_return};
 }
 
+static struct profile_frame kernel_frame(const struct stacks *s, uint64_t addr)
+{
+	return s->recorded ? recorded_kernel_frame(s->recorded, addr)
+			   : (struct profile_frame){.module = PROC_MODULE_KERNEL, .off = addr};
+}
+
 /* What the code that the process makes is called, if any of the NR user frames is of it. */
 static struct resolve_jit jit_of(struct stacks *s, const struct process *process,
 				 const struct stack_input *input, uint32_t nr)
@@ -563,11 +569,8 @@ void stack_path(struct stacks *s, const struct process *process, const struct st
 	for (uint32_t i = result.nr_frames; i-- > 0;)
 		s->path[nr++] = user_frame(&s->user[i], &jit);
 	for (uint32_t i = input->nr_kernel_ips; i-- > 0;)
-		s->path[nr++] = (struct profile_frame){
-			.module = PROC_MODULE_KERNEL,
-			/* all but the innermost are return addresses */
-			.off = input->kernel_ips[i] - (i > 0),
-		};
+		/* all but the innermost are return addresses */
+		s->path[nr++] = kernel_frame(s, input->kernel_ips[i] - (i > 0));
 	assert(nr <= s->max_frames + KERNEL_IPS_MAX);
 	ret->nr = nr;
 	ret->nr_user = result.nr_frames;

@@ -68,7 +68,9 @@ static void keep_frame(struct samples *s, const struct samples_stack *stack, uin
 	struct kept_frame frame = {.place = stack->path[stack->nr - 1 - i]};
 
 	if (i < nr_kernel) {
-		frame.addr = frame.off = stack->kernel_ips[i];
+		frame.addr = stack->kernel_ips[i];
+		frame.off = frame.place.module == PROC_MODULE_KERNEL ? frame.addr
+								     : frame.place.off + (i > 0);
 	} else {
 		frame.addr = stack->user[i - nr_kernel].pc;
 		frame.off = stack->user[i - nr_kernel].off;

@@ -2,27 +2,27 @@
 /* Unpacking .gnu_debugdata: stops as soon as the output is too large to be honest. */
 #include "config.h"
 
+#include "src/base/util.h"
 #include "src/loader/elf_file.h"
 
 #include <errno.h>
 
-#ifdef HAVE_LZMA
-
-#include "src/base/cleanup.h"
-#include "src/base/deadline.h"
-#include "src/base/util.h"
-#include "src/base/vec.h"
-
-#include <lzma.h>
-
-#define DICTIONARY_MAX (100ull << 20) /* xz -9 needs 65 MB to unpack */
-
-static size_t unpacked_max(size_t packed)
+size_t debugdata_unpacked_max(size_t packed)
 {
 	size_t by_ratio = packed * DEBUGDATA_RATIO_MAX;
 
 	return MIN((size_t)DEBUGDATA_UNPACKED_MAX, MAX(by_ratio, (size_t)DEBUGDATA_FREE_BYTES));
 }
+
+#ifdef HAVE_LZMA
+
+#include "src/base/cleanup.h"
+#include "src/base/deadline.h"
+#include "src/base/vec.h"
+
+#include <lzma.h>
+
+#define DICTIONARY_MAX (100ull << 20) /* xz -9 needs 65 MB to unpack */
 
 static int stream_unpack(lzma_stream *stream, size_t max, void **ret, size_t *ret_len)
 {
@@ -64,7 +64,7 @@ int debugdata_unpack(const void *data, size_t len, void **ret, size_t *ret_len)
 		return -ENOMEM;
 	stream.next_in = data;
 	stream.avail_in = len;
-	r = stream_unpack(&stream, unpacked_max(len), ret, ret_len);
+	r = stream_unpack(&stream, debugdata_unpacked_max(len), ret, ret_len);
 	lzma_end(&stream);
 	return r;
 }

@@ -46,7 +46,7 @@ static bool mode_of(const struct elf_file *head, cs_arch *ret_arch, cs_mode *ret
 {
 	*ret_mode = CS_MODE_LITTLE_ENDIAN;
 	*ret_arch = CS_ARCH_X86;
-	if (head->swap)
+	if (head->swap || head->is_module) /* its places are filled in when it is loaded */
 		return false;
 	if (head->machine == EM_X86_64 && head->is_64)
 		*ret_mode = CS_MODE_64;

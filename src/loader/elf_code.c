@@ -281,7 +281,7 @@ int elf_code_compile(const struct elf_file *file, bool is_return_addrs, void **r
 
 	if (file->nr_segments == 0) /* it is mapped as code, and has none: cut short or damaged */
 		return -ENOEXEC;
-	if (machine_of(file) == TABLE_MACHINE_NONE)
+	if (machine_of(file) == TABLE_MACHINE_NONE || file->is_module)
 		return -ENOTSUP;
 	code = calloc(1, sizeof(*code));
 	if (!code)

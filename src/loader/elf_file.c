@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <gelf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #define UNPACKED_BYTES_MAX   ((size_t)64 << 20)
 #define CRC_CHUNK_BYTES	     65536
 #define DEBUG_FILE_BYTES_MAX (4ull << 30)
+#define MODULE_BYTES_MAX     (1ull << 30)
 
 static void segments_read(struct elf_file *file)
 {
@@ -142,6 +144,75 @@ static void symtab_look(struct elf_file *file)
 	}
 }
 
+/*
+ * As the kernel's layout_sections() does: first what is executed, in the order of the sections, but for what is
+ * only there to begin with. Other machines put tables of jumps between, which grow when they are loaded.
+ */
+static uint64_t module_lay_out(const struct elf_file *file, uint64_t *bases, size_t nr)
+{
+	uint64_t end = 0;
+	size_t strings;
+
+	if (elf_getshdrstrndx(file->elf, &strings) < 0)
+		return 0;
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(file->elf, scn));) {
+		size_t index = elf_ndxscn(scn);
+		const char *name;
+		GElf_Shdr shdr;
+
+		if (index >= nr || !gelf_getshdr(scn, &shdr) ||
+		    (~shdr.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) ||
+		    shdr.sh_addralign > MODULE_BYTES_MAX || shdr.sh_size > MODULE_BYTES_MAX - end)
+			continue;
+		name = elf_strptr(file->elf, strings, shdr.sh_name);
+		if (name && strncmp(name, ".init", strlen(".init")) == 0)
+			continue;
+		if (shdr.sh_addralign > 1)
+			end = (end + shdr.sh_addralign - 1) / shdr.sh_addralign * shdr.sh_addralign;
+		bases[index] = end;
+		end += shdr.sh_size;
+		if (end > MODULE_BYTES_MAX)
+			return 0;
+	}
+	return end;
+}
+
+/* Of FILE its layout, and in RET_BYTES how much code there is. */
+static uint64_t *module_layout(const struct elf_file *file, size_t *ret_nr, uint64_t *ret_bytes)
+{
+	uint64_t *bases;
+
+	if (elf_getshdrnum(file->elf, ret_nr) < 0)
+		*ret_nr = 0;
+	bases = malloc((*ret_nr + 1) * sizeof(*bases));
+	if (!bases)
+		return NULL;
+	memset(bases, 0xff, (*ret_nr + 1) * sizeof(*bases));
+	*ret_bytes = module_lay_out(file, bases, *ret_nr);
+	return bases;
+}
+
+uint64_t *elf_file_module_layout(const struct elf_file *file, size_t *ret_nr)
+{
+	uint64_t bytes;
+
+	return module_layout(file, ret_nr, &bytes);
+}
+
+/* Its code is one segment, at address 0. */
+static int module_read(struct elf_file *file)
+{
+	size_t nr;
+	uint64_t *bases = module_layout(file, &nr, &file->segments[0].bytes);
+
+	free(bases);
+	if (!bases)
+		return -ENOMEM;
+	file->is_module = true;
+	file->nr_segments = file->segments[0].bytes > 0;
+	return 0;
+}
+
 static int elf_file_read_head(struct elf_file *file)
 {
 	GElf_Ehdr ehdr;
@@ -156,6 +227,11 @@ static int elf_file_read_head(struct elf_file *file)
 	file->swap = ehdr.e_ident[EI_DATA] !=
 		     (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB);
 	segments_read(file);
+	if (ehdr.e_type == ET_REL && file->machine == EM_X86_64 && file->nr_segments == 0 &&
+	    module_read(file) < 0) {
+		elf_file_close(file);
+		return -ENOMEM;
+	}
 	build_id_read(file);
 	debuglink_read(file);
 	symtab_look(file);
@@ -196,6 +272,8 @@ void elf_file_close(struct elf_file *file)
 	if (file->elf)
 		elf_end(file->elf);
 	file->elf = NULL;
+	free(file->image);
+	file->image = NULL;
 }
 
 struct cfi_section elf_file_section_of(Elf_Scn *scn, size_t max)

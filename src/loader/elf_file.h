@@ -16,10 +16,12 @@
 
 struct elf_file {
 	Elf *elf;
-	int fd; /* -1: from memory; not owned */
+	int fd;	     /* -1: from memory; not owned */
+	void *image; /* that it was unpacked to, owned; or NULL */
 	uint64_t file_bytes;
 	uint16_t machine;
 	bool is_64, swap;
+	bool is_module; /* of the kernel: an object file, as it will be loaded */
 	uint64_t entry;
 	/* executable PT_LOADs, clamped to the file's end; their text is not there */
 	struct cfi_segment segments[CFI_SEGMENTS_MAX];
@@ -37,6 +39,11 @@ struct elf_file {
  * stay open until elf_file_close. 0, -ENOEXEC (not ELF, or damaged), -errno.
  */
 int elf_file_open(int fd, struct elf_file *ret);
+/*
+ * The same where the whole file may be packed with xz, zstd or gzip, as kernel modules are: then it is in memory.
+ * Also -ETIME, -ENOSYS (built without what unpacks it). (packed_file.c)
+ */
+int elf_file_open_packed(int fd, struct elf_file *ret);
 /* The same of an image in memory, which must outlive it. */
 int elf_file_open_memory(const void *data, size_t len, struct elf_file *ret);
 /* Open the debug file FD, if it is really FILE's: by build-id, else by its checksum. False: it is not. */
@@ -50,6 +57,12 @@ void elf_file_close(struct elf_file *file);
 struct cfi_section elf_file_section_of(Elf_Scn *scn, size_t max);
 /* The first section called NAME, decompressed, not converted, if it has at most MAX bytes. */
 struct cfi_section elf_file_section(const struct elf_file *file, const char *name, size_t max);
+
+/*
+ * Where the kernel puts the sections of FILE, a module, beside the first one: into a heap array by their number,
+ * UINT64_MAX: not with the code. NULL: no memory.
+ */
+uint64_t *elf_file_module_layout(const struct elf_file *file, size_t *ret_nr);
 
 /* Between addresses of the file and offsets in it, through the executable segments. */
 bool elf_file_off_of(const struct elf_file *file, uint64_t vaddr, uint64_t *ret_off);
@@ -70,6 +83,8 @@ int elf_code_compile(const struct elf_file *file, bool is_return_addrs, void **r
 #define DEBUGDATA_RATIO_MAX    200u
 #define DEBUGDATA_FREE_BYTES   (1u << 20) /* below this size no ratio is suspicious */
 
+/* How much may come out of so many bytes. */
+size_t debugdata_unpacked_max(size_t packed);
 /*
  * Unpack DATA into a new heap block, owned by the caller. 0, -EBADMSG (not xz,
  * or damaged), -EFBIG (larger, or packed tighter, than any real symbol table),

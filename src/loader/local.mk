@@ -33,6 +33,7 @@ libloader_a_SOURCES = \
 	src/loader/mapped.c src/loader/mapped.h \
 	src/loader/modules.c src/loader/modules.h \
 	src/loader/names.c \
+	src/loader/packed_file.c \
 	src/loader/perf_map.c src/loader/perf_map.h \
 	src/loader/plt.c \
 	src/loader/protocol.h \
@@ -41,6 +42,7 @@ libloader_a_SOURCES = \
 	src/loader/symbols.c src/loader/symbols.h \
 	src/loader/turns.c src/loader/turns.h
 libloader_a_CPPFLAGS = $(AM_CPPFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS) \
+	$(ZLIB_CFLAGS) $(ZSTD_CFLAGS) \
 	$(SECCOMP_CFLAGS) $(DEBUGINFOD_CFLAGS) $(CAPSTONE_CFLAGS)
 
 UNIT_TESTS += tests/test_loader_cache

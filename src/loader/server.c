@@ -167,7 +167,7 @@ static int serve_table(struct loader_server *server, bool is_return_addrs)
 	AUTO_FREE void *blob = NULL;
 	struct elf_file file;
 	size_t len;
-	int r = elf_file_open(server->attached.file, &file);
+	int r = elf_file_open_packed(server->attached.file, &file);
 
 	if (r < 0)
 		return r;
@@ -243,6 +243,7 @@ static int entry_take_symbols(struct cache_entry *entry, struct symbols *symbols
 	entry->symbols = symbols;
 	entry->head = *file;
 	entry->head.elf = NULL;
+	entry->head.image = NULL;
 	return 0;
 }
 
@@ -284,7 +285,7 @@ static int entry_need_symbols(struct loader_server *server, struct cache_entry *
 	if (entry->symbols && entry->nr_files == files->nr &&
 	    memcmp(entry->stamps, stamps, files->nr * sizeof(*stamps)) == 0)
 		return 0;
-	r = elf_file_open(server->attached.file, &file);
+	r = elf_file_open_packed(server->attached.file, &file);
 	if (r < 0)
 		return r;
 	r = entry_load(server, entry, &file);
@@ -297,11 +298,12 @@ static int entry_need_symbols(struct loader_server *server, struct cache_entry *
 /* The kernel's own file instead of kallsyms. */
 static int vmlinux_load(struct cache_entry *entry, const struct elf_file *file)
 {
-	struct symbols *symbols = file->nr_segments > 0 ? symbols_new() : NULL;
+	bool is_image = file->nr_segments > 0 && !file->is_module;
+	struct symbols *symbols = is_image ? symbols_new() : NULL;
 	int r;
 
 	if (!symbols)
-		return file->nr_segments > 0 ? -ENOMEM : -ENOEXEC;
+		return is_image ? -ENOMEM : -ENOEXEC;
 	r = symbols_add(symbols, file, 0, file, NULL);
 	if (r == 0)
 		r = symbols_finish(symbols);

@@ -212,6 +212,9 @@ struct symbol_table {
 	uint32_t first_name; /* see symbols_add_strings; SYMBOLS_NO_NAME: names must be kept */
 	const struct elf_file *file;
 	const struct table *table;
+	const uint64_t *
+		bases; /* of sections, which symbols of a kernel module are relative to; else NULL */
+	size_t nr_bases;
 };
 
 /* The end of the FDE that begins at OFF, or one byte before it (signal trampolines do that). */
@@ -308,6 +311,17 @@ int symbols_add_stub(struct symbols *s, uint64_t off, uint64_t bytes, uint32_t n
 			    });
 }
 
+/* Where SYM is. False: in no code of the file. */
+static bool symbol_off(const struct symbol_table *t, const GElf_Sym *sym, uint64_t *ret)
+{
+	uint64_t base = 0;
+
+	if (t->bases)
+		base = sym->st_shndx < t->nr_bases ? t->bases[sym->st_shndx] : UINT64_MAX;
+	return base != UINT64_MAX && sym->st_value <= UINT64_MAX - base &&
+	       elf_file_off_of(t->file, base + sym->st_value, ret);
+}
+
 /* Add the symbol at place I of TABLE, if it is a function. */
 static int symbol_add(struct symbols *s, struct symbol_table *t, uint64_t i, const GElf_Sym *sym)
 {
@@ -321,8 +335,7 @@ static int symbol_add(struct symbols *s, struct symbol_table *t, uint64_t i, con
 	uint64_t end;
 	ssize_t len;
 
-	if (sym->st_name == 0 || sym->st_shndx == SHN_UNDEF ||
-	    !elf_file_off_of(t->file, sym->st_value, &found.start) ||
+	if (sym->st_name == 0 || sym->st_shndx == SHN_UNDEF || !symbol_off(t, sym, &found.start) ||
 	    !function_end(sym, t->table, found.start, &end))
 		return 0;
 	len = elf_bytes_text(&t->strings, sym->st_name, name, sizeof(name));
@@ -428,14 +441,22 @@ static int symbols_add_table(struct symbols *s, unsigned int index, struct symbo
 int symbols_add(struct symbols *s, const struct elf_file *source, unsigned int index,
 		const struct elf_file *file, const struct table *table)
 {
-	const struct symbol_table closed = {
-		.is_64 = source->is_64,
-		.swap = source->swap,
-		.file = file,
-		.table = table,
-	};
-	struct symbol_table t = closed;
+	AUTO_FREE uint64_t *bases = NULL;
+	struct symbol_table t, closed = {
+				       .is_64 = source->is_64,
+				       .swap = source->swap,
+				       .file = file,
+				       .table = table,
+			       };
 	int r;
+
+	if (source->is_module) {
+		bases = elf_file_module_layout(source, &closed.nr_bases);
+		if (!bases)
+			return -ENOMEM;
+		closed.bases = bases;
+	}
+	t = closed;
 
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(source->elf, scn)); t = closed) {
 		GElf_Shdr shdr;

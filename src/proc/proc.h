@@ -56,7 +56,8 @@ struct module { /* one ELF file by identity; lives as long as the table of modul
 	const char *path;	/* sanitized, at most 255 bytes: cut at the front if longer */
 	const char *raw_path;	/* as it was reported, to open it by, or NULL */
 	const char *why;	/* bad: a few words, static; else NULL */
-	bool is_mapped;		/* by some process, at the last procs_mark_mapped() */
+	bool is_kernel; /* a module of a recorded kernel: offsets are from where it was loaded */
+	bool is_mapped; /* by some process, at the last procs_mark_mapped() */
 };
 
 struct space;
@@ -195,6 +196,9 @@ const struct container *procs_container(const struct procs *procs, uint32_t cont
 /* Never NULL: an id that does not exist is PROC_MODULE_UNKNOWN. */
 struct module *procs_module(struct procs *procs, uint32_t id);
 uint32_t procs_nr_modules(const struct procs *procs);
+/* The id of the kernel module called NAME, of the file at PATH of a recording; 0 (PROC_MODULE_KERNEL): no room. */
+uint32_t procs_kernel_module(struct procs *procs, const char *path, const char *name,
+			     const uint8_t *build_id, uint8_t build_id_bytes);
 /*
  * The table has come, in a mapping that the module owns from now on (and drops
  * when no process maps the file and tables take much memory; then it is requested

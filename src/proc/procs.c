@@ -228,6 +228,27 @@ struct module *procs_module(struct procs *procs, uint32_t id)
 	return module ? module : modules_get(procs->modules, PROC_MODULE_UNKNOWN);
 }
 
+uint32_t procs_kernel_module(struct procs *procs, const char *path, const char *name,
+			     const uint8_t *build_id, uint8_t build_id_bytes)
+{
+	const struct mapping mapping = {
+		.is_recorded = true,
+		.is_exec = true,
+		.path = path,
+		.path_len = strlen(path),
+		.build_id = build_id,
+		.build_id_bytes = build_id_bytes,
+	};
+	struct unwind_module *unwind = modules_of_mapping(procs->modules, &mapping, 0, 0, 0);
+	struct module *module = (struct module *)unwind;
+
+	if (!module || unwind->id < PROC_MODULE_FIRST || !module->raw_path)
+		return PROC_MODULE_KERNEL;
+	module->is_kernel = true;
+	snprintf(module->name, sizeof(module->name), "%s", name);
+	return unwind->id;
+}
+
 uint32_t procs_nr_modules(const struct procs *procs)
 {
 	return modules_count(procs->modules);

@@ -56,8 +56,7 @@ static bool accepts_table(struct resolver *s, const struct loader_reply *reply)
 	return true;
 }
 
-/* The kernel that runs here is the one of the recording. */
-static bool is_own_kernel(const struct resolver *s)
+bool resolve_is_own_kernel(const struct resolver *s)
 {
 	const struct recording_build_id *recorded = build_id_of(s, NULL);
 	const struct recording_info *info = s->config.recording->info;
@@ -117,7 +116,7 @@ static int kernel_request(const struct resolver *s, uint32_t try, struct broker_
 	switch (try) {
 	case KERNEL_KALLSYMS:
 		ret->kind = BROKER_KALLSYMS;
-		return is_own_kernel(s) ? 0 : -ENOENT;
+		return resolve_is_own_kernel(s) ? 0 : -ENOENT;
 	case KERNEL_BUILD_ID:
 		if (!recorded)
 			return -ENOENT;

@@ -195,6 +195,8 @@ void resolve_note_request(struct resolver *resolver);
 bool resolve_has_requests(const struct resolver *resolver);
 /* Is a table or are return addresses, which a stack waits for, on their way? */
 bool resolve_is_working(const struct resolver *resolver);
+/* The kernel that runs here is that of the recording. */
+bool resolve_is_own_kernel(const struct resolver *resolver);
 /* Ask for missing names in the next step, without waiting for more of them. */
 void resolve_names_now(struct resolver *resolver);
 

@@ -153,7 +153,7 @@ static void add_symbols_of_file(const uint8_t *data, size_t len, const struct ta
 	int fd = memory_file(data, len);
 	struct elf_file file;
 
-	if (elf_file_open(fd, &file) == 0) {
+	if (elf_file_open_packed(fd, &file) == 0) {
 		add_symbols(&file, fd, table);
 		elf_file_close(&file);
 	}
