@@ -23,6 +23,7 @@
 #define SLOT_KEEP_NS	NS_PER_SEC /* a process keeps what it has for this long after a sample */
 
 _Static_assert(BROKER_PIECE_BYTES == CODE_PIECE_BYTES, "pieces are read as they are kept");
+_Static_assert(PROCESSES_MAX <= 64, "a bit for each in codes.may_want");
 
 struct code_process {
 	struct unwind_code *code; /* NULL: the slot is free */
@@ -37,6 +38,7 @@ struct codes {
 	struct code_process slots[PROCESSES_MAX];
 	struct u64map by_index; /* slot of a process */
 	uint32_t nr_slots;	/* used so far */
+	uint64_t may_want;	/* a bit for each slot: something may have to be asked for */
 	struct code_budget budget;
 	uint8_t piece[CODE_PIECE_BYTES];
 };
@@ -69,12 +71,18 @@ static struct code_process *find(struct codes *codes, uint32_t index)
 	return slot == U64MAP_NONE ? NULL : &codes->slots[slot];
 }
 
+static void look_again(struct codes *codes, const struct code_process *p)
+{
+	codes->may_want |= 1ull << (p - codes->slots);
+}
+
 struct unwind_code *codes_of(struct codes *codes, uint32_t index, uint64_t time_ns)
 {
 	struct code_process *p = codes && codes->nr_slots > 0 ? find(codes, index) : NULL;
 
 	if (!p)
 		return NULL;
+	look_again(codes, p);
 	p->used_ns = MAX(p->used_ns, time_ns);
 	unwind_code_set_time(p->code, time_ns);
 	return p->code;
@@ -123,31 +131,37 @@ static void give_up(struct code_process *p)
 	p->nr_asked = 0;
 }
 
-static void ask(struct engine *engine, struct code_process *p, uint64_t time_ns)
+/* -EAGAIN: it has to wait. */
+static int ask(struct engine *engine, struct code_process *p, uint64_t time_ns)
 {
 	const struct process *process = procs_by_index(engine->procs, p->index);
-	struct broker_file_request request = {
+	struct broker_file_request request;
+
+	if (p->nr_asked > 0)
+		return 0;
+	if (resolve_is_full(engine->resolver))
+		return -EAGAIN;
+	p->nr_asked = unwind_code_next(p->code, time_ns, p->asked, BROKER_PIECES_MAX);
+	if (p->nr_asked == 0)
+		return 0;
+	request = (struct broker_file_request){
 		.kind = BROKER_CODE,
 		.tag = p->index,
 		.pid = process->pid,
 		.start_time = process->start_time,
+		.nr_pieces = p->nr_asked,
 	};
-
-	if (resolve_is_full(engine->resolver))
-		return;
-	request.nr_pieces = unwind_code_next(p->code, time_ns, p->asked, BROKER_PIECES_MAX);
-	if (request.nr_pieces == 0)
-		return;
-	p->nr_asked = request.nr_pieces;
 	memcpy(request.pieces, p->asked, request.nr_pieces * sizeof(*p->asked));
 	if (process->is_dead || resolve_ask_memory(engine->resolver, &request) < 0) {
 		give_up(p);
 		engine->tables_came = true;
+		return -EAGAIN;
 	}
+	return 0;
 }
 
-/* What the maker of P's code tells of places in it. */
-static void ask_told(struct engine *engine, struct code_process *p)
+/* What the maker of P's code tells of places in it. -EAGAIN: it has to wait. */
+static int ask_told(struct engine *engine, struct code_process *p)
 {
 	uint64_t keys[LOADER_NAMES_MAX];
 	uint32_t nr;
@@ -157,7 +171,7 @@ static void ask_told(struct engine *engine, struct code_process *p)
 
 		if (r == -EAGAIN) {
 			unwind_code_ask_later(p->code, nr);
-			return;
+			return r;
 		}
 		if (r == 0)
 			continue;
@@ -166,16 +180,22 @@ static void ask_told(struct engine *engine, struct code_process *p)
 				p->code, &(struct code_told){.key = keys[i], .answer = CODE_NO});
 		engine->tables_came = true;
 	}
+	return 0;
 }
 
+/* Only of processes through whose code a stack has led since, or for which something has come. */
 void codes_step(struct engine *engine, uint64_t time_ns)
 {
 	struct codes *codes = engine->stacks.codes;
+	uint64_t slots = codes->may_want;
 
-	for (uint32_t i = 0; i < codes->nr_slots; i++) {
-		if (codes->slots[i].nr_asked == 0)
-			ask(engine, &codes->slots[i], time_ns);
-		ask_told(engine, &codes->slots[i]);
+	codes->may_want = 0;
+	for (; slots; slots &= slots - 1) {
+		struct code_process *p = &codes->slots[__builtin_ctzll(slots)];
+		int of_bytes = ask(engine, p, time_ns), of_told = ask_told(engine, p);
+
+		if (of_bytes == -EAGAIN || of_told == -EAGAIN)
+			look_again(codes, p);
 	}
 }
 
@@ -193,6 +213,7 @@ void codes_take(struct engine *engine, const struct broker_file_reply *reply)
 
 	if (!p) /* its slot has been given to another */
 		return;
+	look_again(codes, p);
 	engine->tables_came = true;
 	masks_bytes = p->nr_asked * sizeof(masks[0]);
 	if (reply->status < 0 || reply->bytes != BROKER_PIECES_BYTES(p->nr_asked) ||
@@ -218,6 +239,7 @@ void codes_take_told(struct engine *engine, uint32_t index, const struct code_to
 
 	if (!p)
 		return;
+	look_again(codes, p);
 	engine->tables_came = true;
 	if (nr == 0)
 		unwind_code_tell_more(p->code);
