@@ -110,7 +110,6 @@ if command -v tmux >/dev/null; then
 	key 1
 	see "spin +guest$id" && see "spin +admin$id"
 	to_guest && key u
-	key Home # wherever the row of the cursor has led
 	see "only u:$nobody: [0-9.]+% of all" && see "spin +guest$id" && see_not "spin +admin$id" &&
 		pass 'and that of a function which one user runs'
 	key BSpace
@@ -118,13 +117,11 @@ if command -v tmux >/dev/null; then
 	key '\'
 	key -l 'u:0'
 	key Enter
-	key Home
 	see 'only u:0: ' && see "spin +admin$id" && see_not "spin +guest$id" && pass 'a number is one user'
 	key BSpace
 	key '\'
 	key -l "!u:$nobody"
 	key Enter
-	key Home
 	see "without u:$nobody: " && see "spin +admin$id" && see_not "spin +guest$id" && pass 'all users but one'
 	key q
 	term_end 'narrowed to users' 0

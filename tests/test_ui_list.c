@@ -126,6 +126,33 @@ static void cursor_nobody_moved_stays_on_top(void **state)
 	list_done(&list);
 }
 
+static void other_rows_are_shown_from_the_first_one(void **state)
+{
+	uint64_t weights[NR_FUNCS];
+	struct list list;
+
+	(void)state;
+	descending(weights, NR_FUNCS);
+	assert_int_equal(list_init(&list), 0);
+	list_set_height(&list, 10);
+	build(&list, weights, NR_FUNCS);
+	list_go(&list, 20);
+	weights[20] = 995; /* to the sixth place */
+	list_from_top(&list);
+	build(&list, weights, NR_FUNCS);
+	assert_int_equal(list.top, 0);
+	assert_int_equal(list_row(&list)->key, KEY_OF(20));
+	weights[20] = 1; /* that was only for once: it is followed again */
+	build(&list, weights, NR_FUNCS);
+	assert_int_equal(list_row(&list)->key, KEY_OF(20));
+	assert_true(list.top > 0);
+	list_from_top(&list);
+	build(&list, weights, NR_FUNCS);
+	assert_int_equal(list.top, 0);
+	assert_int_equal(list.cursor, 0);
+	list_done(&list);
+}
+
 static void lost_item_leaves_the_cursor_in_place(void **state)
 {
 	uint64_t weights[NR_FUNCS];
@@ -315,6 +342,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cursor_follows_its_item),
 		cmocka_unit_test(cursor_nobody_moved_stays_on_top),
+		cmocka_unit_test(other_rows_are_shown_from_the_first_one),
 		cmocka_unit_test(lost_item_leaves_the_cursor_in_place),
 		cmocka_unit_test(every_height_shows_the_cursor),
 		cmocka_unit_test(chains_belong_to_their_subtree),

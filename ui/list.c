@@ -55,11 +55,19 @@ int list_build(struct list *list, const struct snapshot *snapshot, const struct 
 		return ret;
 	}
 	if (!list->is_chosen) {
+		list->from_top = false;
 		list->top = 0;
 		settle(list, 0);
 		return 0;
 	}
 	found = view_find_key(&list->view, list->key);
+	if (list->from_top) {
+		list->from_top = false;
+		list->top = 0;
+		list->is_chosen = found >= 0 && found < (int64_t)list->height;
+		settle(list, list->is_chosen ? (uint32_t)found : 0);
+		return 0;
+	}
 	settle(list, found >= 0 ? (uint32_t)found : MIN(list->cursor, nr - 1));
 	return 0;
 }
@@ -87,6 +95,11 @@ void list_release(struct list *list)
 	list->shift = 0;
 	list->top = 0;
 	settle(list, 0);
+}
+
+void list_from_top(struct list *list)
+{
+	list->from_top = true;
 }
 
 const struct view_row *list_row(const struct list *list)

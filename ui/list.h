@@ -23,6 +23,7 @@ struct list {
 	 * whatever item that is: a person who only watches sees the top of the list.
 	 */
 	bool is_chosen;
+	bool from_top;	  /* with the next rows: see list_from_top() */
 	int name_columns; /* widest name that was on the screen so far */
 	int shift;	  /* columns that names are scrolled to the left */
 };
@@ -40,6 +41,8 @@ void list_set_height(struct list *list, uint32_t height);
 void list_go(struct list *list, int64_t index);
 /* Let go of the row: back to the first one. */
 void list_release(struct list *list);
+/* The next rows are others: they are shown from the first one on, and a row below this screen is let go of. */
+void list_from_top(struct list *list);
 
 /* The row under the cursor, NULL when there is none. */
 const struct view_row *list_row(const struct list *list);

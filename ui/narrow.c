@@ -182,6 +182,19 @@ void narrow_prompt(struct ui *ui, enum prompt_outcome outcome)
 	}
 }
 
+/* After a step more, or another text of the last one, what is hottest is looked for: all lists begin at their tops. */
+static void show_tops(struct ui *ui, const struct narrow *now)
+{
+	const char *last = now->nr > 0 ? now->steps[now->nr - 1].text : "";
+	bool is_other = now->nr > ui->nr_steps ||
+			(now->nr == ui->nr_steps && strcmp(last, ui->last_step) != 0);
+
+	for (int i = 0; i < VIEW_COUNT && is_other; i++)
+		list_from_top(&ui->lists[i]);
+	ui->nr_steps = now->nr;
+	snprintf(ui->last_step, sizeof(ui->last_step), "%s", last);
+}
+
 void narrow_take(struct ui *ui, struct snapshot *snapshot)
 {
 	struct narrow narrow = ui->narrow;
@@ -191,6 +204,7 @@ void narrow_take(struct ui *ui, struct snapshot *snapshot)
 	if (ui->prompt.kind == PROMPT_FILTER && narrow.nr < NARROW_STEPS_MAX &&
 	    narrow_typed(ui->prompt.text, &narrow.steps[narrow.nr]))
 		narrow.nr++;
+	show_tops(ui, &narrow);
 	if (narrow_snapshot(snapshot, &narrow) < 0)
 		ui_say(ui, true, "no memory to narrow this: more stacks are shown");
 	view_narrowed(snapshot, ui->narrowed, sizeof(ui->narrowed));

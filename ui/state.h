@@ -105,8 +105,10 @@ struct ui {
 		uint32_t nr_before;
 	} middle;
 	struct narrow narrow;
-	char narrowed
-		[MESSAGE_TEXT_MAX]; /* of the snapshot: what it is narrowed to, "": it is not */
+	/* Of the snapshot: the number of its steps and the text of the last one; what it is narrowed to, "": it is not. */
+	uint32_t nr_steps;
+	char last_step[NARROW_TEXT_MAX];
+	char narrowed[MESSAGE_TEXT_MAX];
 
 	/* What rows are compared with, compare.c: the baseline; the last refresh, while that is wanted. */
 	struct comparison {
