@@ -44,6 +44,14 @@ columns() {
 	key c C-u Enter
 	see '55.45'
 	see_not 'error%'
+	# Rows of other things, and the flame graph, have columns of their own.
+	for view in 5 6 7; do
+		key $view c
+		see 'columns are chosen where'
+		key Escape
+		see_not 'columns are chosen'
+	done
+	key 1
 }
 
 row_is() { screen | grep -qE -- "^>? *$1"; }

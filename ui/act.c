@@ -162,6 +162,10 @@ static void begin_columns(struct ui *ui)
 	uint32_t columns = ui->columns ? ui->columns : usual_columns(ui);
 	char names[PROMPT_TEXT_MAX];
 
+	if (ui->flame.is_shown || view_columns_are_fixed(ui->here)) {
+		ui_say(ui, false, "columns are chosen where functions have rows: 1, 2, 3, 4");
+		return;
+	}
 	prompt_open(&ui->prompt, PROMPT_COLUMNS, view_columns_list(columns, names, sizeof(names)));
 }
 

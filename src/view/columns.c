@@ -146,12 +146,17 @@ const char *view_columns_list(uint32_t set, char *out, size_t size)
 	return out;
 }
 
+bool view_columns_are_fixed(enum view_kind kind)
+{
+	return view_specs[kind].cell != NULL;
+}
+
 uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, uint32_t chosen,
 			  int width)
 {
 	uint32_t set = view_specs[kind].columns, keeps = view_specs[kind].keeps;
 
-	if (!view_specs[kind].cell)
+	if (!view_columns_are_fixed(kind))
 		set &= (chosen ? chosen : named_columns(false)) | ~named_columns(true);
 
 	if (!snapshot || snapshot->nr_containers == 0)

@@ -212,6 +212,8 @@ const char *view_column_title(enum view_kind kind, enum view_column column);
  */
 uint32_t view_columns_fit(enum view_kind kind, const struct snapshot *snapshot, uint32_t chosen,
 			  int width);
+/* A view of other things than functions has columns of its own: none can be chosen. */
+bool view_columns_are_fixed(enum view_kind kind);
 /* The usual ones of all views, without those that have no room to spare in WIDTH. */
 uint32_t view_columns_usual(const struct snapshot *snapshot, int width);
 /*
