@@ -633,6 +633,11 @@ unknown() {
 	key -l $'\033[1;9Z'
 	key -l $'\033[[E'
 	key -l $'\033Ok'
+	# In parts, as a slow link brings them.
+	for part in $'\033[' '33' '~' $'\033[' A; do
+		key -l "$part"
+		sleep 0.1
+	done
 	some_snapshots 2
 	after=$(screen)
 	[ "$before" = "$after" ] || fail "an unknown key changed the screen"

@@ -22,6 +22,9 @@
 #include <unistd.h>
 
 #define ESCAPE_DELAY_MS 25
+/* The same for a key's sequence that has begun: a slow link may bring it in parts. */
+#define SEQUENCE_DELAY_MS 300
+#define SEQUENCE_MAX	  32
 
 /* A terminal may claim any size; this is a wall of them. */
 #define LINES_MAX   1000
@@ -344,23 +347,20 @@ static void push_back(int ret, wint_t key)
 static bool drop_sequence(void)
 {
 	wint_t first = 0, key = 0;
-	int ret = wget_wch(stdscr, &first);
+	int ret = wget_wch(stdscr, &first), nr = 0;
 
 	if (ret != OK || (first != '[' && first != 'O')) {
 		push_back(ret, first);
 		return false;
 	}
+	wtimeout(stdscr, SEQUENCE_DELAY_MS);
 	ret = wget_wch(stdscr, &key);
-	if (ret != OK || key < ' ' || key > '~') {
-		push_back(ret, key);
-		push_back(OK, first);
-		return false;
-	}
-	if (key == '[')
+	if (ret == OK && key == '[')
 		wget_wch(stdscr, &key);
 	else
-		while (key < '@' && wget_wch(stdscr, &key) == OK)
-			;
+		while (ret == OK && key >= ' ' && key < '@' && ++nr < SEQUENCE_MAX)
+			ret = wget_wch(stdscr, &key);
+	nodelay(stdscr, TRUE);
 	return true;
 }
 
