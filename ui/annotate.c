@@ -146,14 +146,16 @@ bool annotate_request(struct ui *ui, enum request request)
 
 void annotate_draw_title(struct ui *ui, int line)
 {
-	char title[TITLE_MAX] = "", shown[TITLE_MAX], *remark;
+	static const char remark[] = "; " VIEW_ANNOTATION_REMARK;
+	char title[TITLE_MAX] = "", shown[TITLE_MAX];
+	size_t len;
 
 	if (ui->snapshot)
-		view_annotation(ui->snapshot, title, sizeof(title));
+		view_annotation(ui->snapshot, title, sizeof(title) - sizeof(remark));
 	/* The share is worth more than the remark behind it. */
-	remark = strrchr(title, ';');
-	if (remark && text_width(title) > ui->screen.columns)
-		*remark = '\0';
+	len = strlen(title);
+	if (len > 0 && text_width(title) + (int)strlen(remark) <= ui->screen.columns)
+		memcpy(title + len, remark, sizeof(remark));
 	text_elide(title, ui->screen.columns, 28, shown, sizeof(shown));
 	draw_text(&ui->screen, line, 0, STYLE_NOTICE, shown);
 }

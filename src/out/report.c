@@ -164,8 +164,9 @@ static void put_head(const struct layout *l)
 	}
 	if (*notice)
 		fprintf(l->stream, "%s\n", notice);
-	if (l->query->kind == VIEW_ANNOTATE)
-		fprintf(l->stream, "%s\n", view_annotation(s, header, sizeof(header)));
+	if (l->query->kind == VIEW_ANNOTATE && s->annotation)
+		fprintf(l->stream, "%s; " VIEW_ANNOTATION_REMARK "\n",
+			view_annotation(s, header, sizeof(header)));
 	fprintf(l->stream, "%s: ", whole);
 	put_stacks(l->stream, &s->health, s->recording.is_recording);
 	fprintf(l->stream, "%s: ", whole);

@@ -308,8 +308,8 @@ const char *view_annotation(const struct snapshot *s, char *out, size_t size)
 		object = snapshot_text(s, s->funcs[i].object);
 	}
 	rows_percent(a->total, s->total, share, sizeof(share));
-	snprintf(out, size, "%s%s%s, %s%% of the window; samples come late (skid)", name,
-		 *object ? " in " : "", object, share);
+	snprintf(out, size, "%s%s%s, %s%% of the window", name, *object ? " in " : "", object,
+		 share);
 	return out;
 }
 

@@ -253,10 +253,9 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
  */
 const char *view_indent(const struct view_row *row, bool ascii, char *out, size_t size);
 
-/*
- * Of the annotated function: its name, its share of the window, and how far samples may be trusted. Returns OUT,
- * "" without one.
- */
+/* Of the annotated function: its name and its share of the window. Returns OUT, "" without one. */
+#define VIEW_ANNOTATION_REMARK \
+	"samples come late (skid)" /* how far they may be trusted: said beside it */
 const char *view_annotation(const struct snapshot *snapshot, char *out, size_t size);
 
 /*
