@@ -238,6 +238,18 @@ static uint32_t count_fp(const struct health *h)
 	return 1 + h->nr_fp + (health_fp_stacks(&h->fp_other) > 0);
 }
 
+/* One more part of the NR stacks, if there is any: there is not much room. */
+static void add_part(struct health_line *ret, const char *what, uint64_t part, uint64_t nr)
+{
+	size_t len = strlen(ret->note);
+	char share[16];
+
+	if (part == 0)
+		return;
+	put_share(share, sizeof(share), part, nr);
+	snprintf(ret->note + len, sizeof(ret->note) - len, "%s%s %s", len ? ", " : "", what, share);
+}
+
 static uint64_t line_of_fp(const struct snapshot *s, uint32_t index, struct health_line *ret)
 {
 	const struct health *h = &s->health;
@@ -245,22 +257,20 @@ static uint64_t line_of_fp(const struct snapshot *s, uint32_t index, struct heal
 				     : index <= h->nr_fp ? &h->fp[index - 1]
 							 : &h->fp_other;
 	uint64_t nr = health_fp_stacks(fp);
-	char shorter[16], skips[16], wrong[16], parts[16], astray[32] = "";
+	char parts[16];
+	size_t len;
 
 	put_share(ret->now, sizeof(ret->now), fp->equal, nr);
 	rows_count(nr, ret->run, sizeof(ret->run));
 	PUT(ret->name, "%s", fp->name);
+	add_part(ret, "shorter", fp->shorter, nr);
+	add_part(ret, "skips", fp->skips, nr);
+	add_part(ret, "wrong", fp->wrong, nr);
+	len = strlen(ret->note);
 	/* Of all it is what is not equal. */
 	if (index > 0 && fp->parts > 0)
-		PUT(astray, "leads %s astray", rows_count(fp->parts, parts, sizeof(parts)));
-	put_share(shorter, sizeof(shorter), fp->shorter, nr);
-	put_share(skips, sizeof(skips), fp->skips, nr);
-	put_share(wrong, sizeof(wrong), fp->wrong, nr);
-	if (nr == 0) /* it is never the innermost */
-		PUT(ret->note, "%s", astray);
-	else
-		PUT(ret->note, "shorter %s, skips %s, wrong %s%s%s", shorter, skips, wrong,
-		    astray[0] ? "; " : "", astray);
+		snprintf(ret->note + len, sizeof(ret->note) - len, "%sleads %s astray",
+			 len ? "; " : "", rows_count(fp->parts, parts, sizeof(parts)));
 	return key_of_text(index == 0, fp->name);
 }
 
@@ -500,8 +510,8 @@ static const struct section sections[] = {
 	{"What they end in", "now", "in all", "what helps", count_faults, line_of_fault},
 	{"Processes", "compl", "stacks", "", count_processes, line_of_process},
 	{"Rest of cut stacks refused", "", "times", "", count_unreadable, line_of_unreadable},
-	{"Frame pointers (key f)", "equal", "stacks", "by the innermost function's object",
-	 count_fp, line_of_fp},
+	{"Frame pointers (f)", "equal", "stacks", "by the innermost function's object", count_fp,
+	 line_of_fp},
 	{"Lost and left out", "", "in all", "", count_left_out, line_of_left_out},
 	{"CPUs", "ring", "taken", "", count_cpus, line_of_cpu},
 	{"Cost by stage", "% CPU", "ns/smp", "over the last seconds", count_stages, line_of_stage},
