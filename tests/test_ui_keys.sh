@@ -602,10 +602,12 @@ helping() {
 		key q
 		see_not 'the keys and what'
 	done
+	# Long texts go on in the next line.
 	key h
+	[ "$size" != 80x24 ] || see $'Enter zooms, Esc goes\n              back'
 	key End
-	see 'total%'
-	[ "$size" = 40x10 ] || see 'that were in the function itself'
+	see 'a function of a without'
+	see 'the file'
 	key Escape
 	see_not 'the keys and'
 }
