@@ -14,6 +14,7 @@ libbroker_a_SOURCES = \
 	src/broker/proc_dir.c src/broker/proc_dir.h \
 	src/broker/stack_memory.c src/broker/stack_memory.h \
 	src/broker/stack_readers.c src/broker/stack_readers.h \
+	src/broker/thread.c src/broker/thread.h \
 	src/broker/writer.c src/broker/writer.h \
 	src/broker/broker_main.c src/broker/broker_main.h
 libbroker_a_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)

@@ -6,11 +6,11 @@
 
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "src/broker/thread.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,16 +72,12 @@ static void answer(struct worker_pool *pool, struct worker *worker,
 	pool_reply(pool->sock, &reply, 0);
 }
 
-static void *worker_main(void *arg)
+static void worker_main(void *arg)
 {
 	struct worker *worker = arg;
 	struct worker_pool *pool = worker->pool;
 	struct broker_file_request request;
-	sigset_t all;
 
-	/* Signals are for the main thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	for (;;) {
 		pthread_mutex_lock(&pool->lock);
 		pool->nr_idle++;
@@ -96,30 +92,19 @@ static void *worker_main(void *arg)
 
 		answer(pool, worker, &request);
 	}
-	return NULL;
 }
 
 /* With the lock held. */
 static int add_worker(struct worker_pool *pool)
 {
 	struct worker *worker = &pool->workers[pool->nr_workers];
-	pthread_attr_t attr;
-	pthread_t thread;
 	int r;
 
 	assert(pool->nr_workers < POOL_THREADS_MAX);
-	r = pthread_attr_init(&attr);
-	if (r != 0)
-		return -r;
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	worker->pool = pool;
-	r = pthread_create(&thread, &attr, worker_main, worker);
-	pthread_attr_destroy(&attr);
-	if (r != 0)
-		return -r;
-	pool->nr_workers++;
-	return 0;
+	r = thread_start(STACK_BYTES, worker_main, worker);
+	pool->nr_workers += r == 0;
+	return r;
 }
 
 struct worker_pool *pool_new(pool_work_fn work, void *context, int sock)

@@ -13,10 +13,10 @@
 #include "src/base/util.h"
 #include "src/broker/proc_dir.h"
 #include "src/broker/stack_memory.h"
+#include "src/broker/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -168,18 +168,14 @@ static void read_batch(struct reader *reader, struct stack_memory *memory)
 	}
 }
 
-static void *reader_main(void *arg)
+static void reader_main(void *arg)
 {
 	struct reader *reader = arg;
 	struct broker_stacks_request *request = &reader->request;
 	struct stack_memory memory = {0};
 	int sock = reader->readers->config.sock, fd;
-	sigset_t all;
 	ssize_t n;
 
-	/* Signals are for the main thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	while ((n = msg_recv(sock, request, sizeof(*request), &fd, 0)) > 0) {
 		if (fd >= 0)
 			close(fd);
@@ -194,7 +190,6 @@ static void *reader_main(void *arg)
 		if (msg_send(sock, &reader->reply, sizeof(reader->reply), -1, 0) < 0)
 			break;
 	}
-	return NULL;
 }
 
 /* --- the main thread; with the lock held --- */
@@ -202,20 +197,12 @@ static void *reader_main(void *arg)
 static int add_reader(struct stack_readers *readers)
 {
 	struct reader *reader = &readers->all[readers->nr];
-	pthread_attr_t attr;
-	pthread_t thread;
 	int r;
 
-	r = pthread_attr_init(&attr);
-	if (r != 0)
-		return -r;
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	reader->readers = readers;
-	r = pthread_create(&thread, &attr, reader_main, reader);
-	pthread_attr_destroy(&attr);
+	r = thread_start(STACK_BYTES, reader_main, reader);
 	readers->nr += r == 0;
-	return -r;
+	return r;
 }
 
 /* As many as there are batches, beside those that hang. */
