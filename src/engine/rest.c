@@ -23,17 +23,22 @@
 #define PER_SEC_MIN    50u
 #define PER_SEC_MAX    1000u
 #define AGE_MAX_NS     (20 * NS_PER_MSEC) /* of a sample: then two of three threads have gone on */
-#define URGENT_MIN     16u /* samples in two seconds for which the rounds are short, ... */
 #define JUDGED_MIN     32u
-#define USEFUL_PART    8u /* ... if one read of so many is of use */
+#define USEFUL_PART    8u /* of reads, one of so many is of use, or rounds are not made shorter */
 /* Below the first word that is missing: where its frame may have saved registers. */
 #define SAVED_BYTES 512u
 /*
- * Of rustc 0.3 of 100 stacks less were whole in rounds of 10 ms; in rounds of 2 ms not more, and a sample cost a fifth
- * more. A thread's samples of one round, at 999 a second, must not be more than are believed of one sight (tails.c).
+ * A round is short where the next one is likely to find such a sample: just after one, since a thread that is deep stays
+ * so for a while, and where they are many. Of rustc and clang, with one in 50, rounds that are always short make
+ * a sample half as dear again, and 0.3 of 100 stacks more are whole. A thread's samples of one short round, at 999 a second,
+ * must not be more than are believed of one sight (tails.c).
  */
-#define SHORT_ROUND_NS (4 * NS_PER_MSEC)
-#define STITCHED_EVERY 4u /* stitched stacks: one of so many is read, which also tests stitching */
+#define SHORT_ROUND_NS	(4 * NS_PER_MSEC)
+#define BURST_NS	(10 * NS_PER_MSEC)
+#define MIDDLE_ROUND_NS (50 * NS_PER_MSEC)
+#define FEW_WANTED	16u /* samples in two seconds: rounds as long as without them */
+#define MANY_WANTED	200u
+#define STITCHED_EVERY	4u /* stitched stacks: one of so many is read, which also tests stitching */
 
 /* What was asked for: of the process with this index, from here on. */
 struct asked {
@@ -45,6 +50,7 @@ struct rests {
 	struct broker_stacks_request batch; /* to be asked for at the end of the round */
 	uint64_t second_ns;		    /* when the second began that is counted */
 	uint32_t wanted, wanted_before;	    /* samples, in this second and in the one before */
+	uint64_t wanted_ns;		    /* time of the last one */
 	uint32_t asked;
 	uint32_t judged, useful; /* reads, since it was last looked at whether they are */
 	bool is_useless;	 /* few of them were */
@@ -120,11 +126,15 @@ static void begin_second(struct rests *rests, uint64_t time_ns)
 
 uint64_t rests_round_ns(const struct rests *rests, uint64_t time_ns, uint64_t round_ns)
 {
-	bool is_urgent = rests && !rests->is_useless &&
-			 time_ns < rests->second_ns + 2 * NS_PER_SEC &&
-			 rests->wanted + rests->wanted_before >= URGENT_MIN;
+	uint32_t wanted = 0;
 
-	return is_urgent ? MIN(SHORT_ROUND_NS, round_ns) : round_ns;
+	if (rests && !rests->is_useless && time_ns < rests->second_ns + 2 * NS_PER_SEC)
+		wanted = rests->wanted + rests->wanted_before;
+	if (wanted < FEW_WANTED)
+		return round_ns;
+	if (wanted >= MANY_WANTED || time_ns < rests->wanted_ns + BURST_NS)
+		return MIN(SHORT_ROUND_NS, round_ns);
+	return MIN(MIDDLE_ROUND_NS, round_ns);
 }
 
 bool rest_is_wanted(struct engine *engine, const struct process *process,
@@ -139,7 +149,10 @@ bool rest_is_wanted(struct engine *engine, const struct process *process,
 	begin_second(rests, time_ns);
 	if (end == STACK_END_STITCHED && ++rests->nr_stitched % STITCHED_EVERY != 0)
 		return false;
-	rests->wanted += end == STACK_END_TRUNCATED;
+	if (end == STACK_END_TRUNCATED) {
+		rests->wanted++;
+		rests->wanted_ns = input->time_ns;
+	}
 	return time_ns < input->time_ns + AGE_MAX_NS && rests->batch.nr < BROKER_BATCH_STACKS &&
 	       rests->asked < asked_max(engine, time_ns) && broker_stacks_room(engine->broker);
 }
