@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The rest of stacks that a copy has cut off, read by the broker from the memory of their processes. The thread
- * goes on meanwhile, so it is asked for soon or not at all: while such samples come, and what is read is of use, the
- * rounds are short, and what a round needs is asked for in one message. How many are asked for is bounded by a part of
- * the budget, and none of processes of which they bring nothing (reads.h).
+ * goes on meanwhile, so it is asked for soon or not at all: where such samples are likely to come, and what is read is of
+ * use, the rounds are short, and what a round needs is asked for in one message. How many are asked for is bounded by a
+ * part of the budget, and none of processes of which they bring nothing (reads.h).
  */
 #include "config.h"
 
@@ -24,14 +24,15 @@
 #define PER_SEC_MAX    1000u
 #define AGE_MAX_NS     (20 * NS_PER_MSEC) /* of a sample: then two of three threads have gone on */
 #define JUDGED_MIN     32u
-#define USEFUL_PART    8u /* of reads, one of so many is of use, or rounds are not made shorter */
+#define USEFUL_PART    8u /* rounds are shorter only if one read of so many is of use */
 /* Below the first word that is missing: where its frame may have saved registers. */
 #define SAVED_BYTES 512u
 /*
  * A round is short where the next one is likely to find such a sample: just after one, since a thread that is deep stays
- * so for a while, and where they are many. Of rustc and clang, with one in 50, rounds that are always short make
- * a sample half as dear again, and 0.3 of 100 stacks more are whole. A thread's samples of one short round, at 999 a second,
- * must not be more than are believed of one sight (tails.c).
+ * so for a while, and where they are many. Rounds that are always short begin with cold caches each: a sample of clang and
+ * rustc, with one such sample in 50, cost 1.2 to 1.7 times as much, for 0.1 and 0.5 of 100 more whole stacks. Without the
+ * middle one 0.2 of 100 less were whole of rustc. A thread's samples of one short round, at 999 a second, must not be more
+ * than are believed of one sight (tails.c).
  */
 #define SHORT_ROUND_NS	(4 * NS_PER_MSEC)
 #define BURST_NS	(10 * NS_PER_MSEC)
