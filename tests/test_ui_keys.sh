@@ -103,8 +103,11 @@ health() {
 	key 7
 	see 'How stacks end'
 	see '99.0%   complete'
-	# A narrow screen has no room for remarks.
-	[ "$size" = 40x10 ] || see 'restart it with -XX:+PreserveFramePointer'
+	# A narrow screen has no room for remarks. Of a name that is cut the reason stays whole.
+	if [ "$size" != 40x10 ]; then
+		see 'restart it with -XX:+PreserveFramePointer'
+		see ': truncated '
+	fi
 	cursor_on 'How stacks end'
 	key s
 	see 'health has its own order'
@@ -707,6 +710,18 @@ for size in 80x24 200x50 40x10; do
 	see_end 0
 	echo "$size: every key"
 done
+
+# A remark is cut where there is little room for it, and can be scrolled.
+start 60x12 --delay 100
+key 7
+see 'restart it with'
+key Right
+key Right
+key Right
+key Right
+see 'FramePointer'
+key q
+see_end 0
 
 # What a prompt takes is said where there is room for it.
 start 60x12 --delay 100

@@ -236,7 +236,7 @@ static void fill_health(const struct fake *fake, struct health *health, uint64_t
 	health->ends[STACK_END_ROOT] = health->complete;
 	health->ends[STACK_END_TRUNCATED] = samples - health->complete;
 	memcpy(health->ends_now, health->ends, sizeof(health->ends));
-	health->nr_faults = 1;
+	health->nr_faults = 2;
 	health->faults_stacks_now = samples;
 	health->faults[0] = (struct health_fault){
 		.name = "fakejava",
@@ -246,6 +246,13 @@ static void fill_health(const struct fake *fake, struct health *health, uint64_t
 		.runtime = RUNTIME_JAVA,
 		.stacks = samples - health->complete,
 		.stacks_now = samples - health->complete,
+	};
+	health->faults[1] = (struct health_fault){
+		.name = "program-of-a-long-name",
+		.nr_processes = 12,
+		.end = STACK_END_TRUNCATED,
+		.stacks = 1,
+		.stacks_now = 1,
 	};
 	if (fake->lost) {
 		health->lost = health->lost_read = 123;

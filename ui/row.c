@@ -13,6 +13,7 @@
 #include "ui/state.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CELL_TEXT_MAX	 4096
@@ -20,6 +21,8 @@
 #define HOT_PCT		 10.0
 #define WARM_PCT	 2.0
 #define NAME_COLUMNS_MIN 24 /* a deep indent is cut rather than the name below this */
+#define NAME_BESIDE_MIN	 20 /* a remark is cut rather than the name below this */
+#define FAULT_OBJECT_MIN 6
 
 /* On wide screens names and objects are to be read together. */
 #define NAME_WIDE_MIN	 64
@@ -62,6 +65,19 @@ static int margin_of(uint32_t set)
 	return set & -set & shares ? 0 : (int)strlen(DRAW_CURSOR);
 }
 
+/* A remark gives way to a name that has less than NAME_BESIDE_MIN of the room. Returns the room then. */
+static int narrow_remark(struct places *places, int room)
+{
+	const struct view_column_spec *spec = &view_columns[COLUMN_NOTE];
+	int given;
+
+	if (!(places->set & 1u << COLUMN_NOTE))
+		return room;
+	given = MIN(MAX(NAME_BESIDE_MIN - room, 0), spec->width - spec->width_min);
+	places->width[COLUMN_NOTE] -= given;
+	return room + given;
+}
+
 static struct places place_columns(const struct ui *ui)
 {
 	struct places places = {
@@ -75,6 +91,7 @@ static struct places place_columns(const struct ui *ui)
 			places.width[i] = view_columns[i].width;
 		}
 	}
+	rest = narrow_remark(&places, rest);
 	share_room(&places, rest,
 		   places.set & 1u << COLUMN_NOTE ? wanted : MAX(wanted, NAME_WIDE_MIN));
 	for (int i = 0; i < COLUMN_COUNT; i++) {
@@ -175,6 +192,25 @@ static int draw_indent(struct ui *ui, int line, int column, int width, const str
 	return draw_cut(&ui->screen, line, column, width, style, indent);
 }
 
+/* "cc1plus (12): truncated": where there is no room for all, the reason stays whole. */
+static void fit_fault(const char *name, int width, char *out, size_t size)
+{
+	const char *reason = NULL;
+	char object[CELL_TEXT_MAX];
+	int room;
+
+	for (const char *at = name; (at = strstr(at, ": ")); at++)
+		reason = at;
+	room = reason ? width - text_width(reason) : 0;
+	if (room < FAULT_OBJECT_MIN) {
+		text_elide(name, width, 1, out, size);
+		return;
+	}
+	snprintf(object, sizeof(object), "%.*s", (int)(reason - name), name);
+	text_elide(object, room, 0, out, size);
+	snprintf(out + strlen(out), size - strlen(out), "%s", reason);
+}
+
 /* Outer namespaces leave first where there is no room for all of a short name. */
 static void fit_name(const struct ui *ui, const struct view_row *row, const char *name, int width,
 		     char *out, size_t size)
@@ -182,8 +218,12 @@ static void fit_name(const struct ui *ui, const struct view_row *row, const char
 	const struct snap_func *func = row_func(ui, row);
 	char fitted[CELL_TEXT_MAX];
 
+	if (ui->here == VIEW_HEALTH) {
+		fit_fault(name, width, out, size);
+		return;
+	}
 	if ((ui->names == VIEW_NAMES_SHORT || ui->names == VIEW_NAMES_MERGED) && func &&
-	    func->is_named && ui->here != VIEW_HEALTH) {
+	    func->is_named) {
 		short_name_fit(name, width, ui->screen.ascii ? ".." : "…", fitted, sizeof(fitted));
 		name = fitted;
 	}

@@ -70,7 +70,7 @@ const struct view_column_spec view_columns[COLUMN_COUNT] = {
 			      .priority = 5,
 			      .leaves = 44},
 	[COLUMN_STACKS] = {.title = "user stacks complete", .width = 20, .priority = 3},
-	[COLUMN_NOTE] = {.title = "", .width = 42, .priority = 3},
+	[COLUMN_NOTE] = {.title = "", .width = 42, .width_min = 16, .priority = 3},
 };
 
 /* What the columns in SET need at least, with a space between any two. */
@@ -78,9 +78,12 @@ static int width_of(uint32_t set, int function_width_min)
 {
 	int width = function_width_min;
 
-	for (int i = 0; i < COLUMN_COUNT; i++)
-		if (set >> i & 1 && view_columns[i].width)
-			width += view_columns[i].width + 1;
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		const struct view_column_spec *spec = &view_columns[i];
+
+		if (set >> i & 1 && spec->width)
+			width += (spec->width_min ? spec->width_min : spec->width) + 1;
+	}
 	return width;
 }
 

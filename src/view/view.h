@@ -198,6 +198,7 @@ struct view_column_spec {
 	const char *name;  /* that it is chosen by, NULL: the view decides */
 	bool is_extra;	   /* it is only there if it is chosen */
 	int width;	   /* columns; 0: takes what is left */
+	int width_min;	   /* on a narrow screen; 0: it is never narrower than width */
 	int priority;	   /* 0 stays longest when the screen is narrow */
 	bool right_aligned;
 	int leaves; /* it is there only if the function has so many columns left; 0: the view decides */
