@@ -11,7 +11,7 @@
 
 #define PART_BYTES (64u << 10)
 #define BURST	   10000 /* more than are answered in two seconds */
-#define OF_A_USER  5	 /* reads hang: nothing of the user's is read */
+#define OF_A_USER  5	 /* processes hang reads: nothing of the user's is read */
 
 enum part { STACK, READ_ONLY, SHARED, EXECUTABLE, NR_PARTS };
 
@@ -450,6 +450,30 @@ static void one_process_hangs_one_read(void **state)
 	end_all(&silent, 1);
 }
 
+/* Threads that begin with one process in the same moment all hang; of the user's share it takes one part. */
+static void a_process_counts_once(void **state)
+{
+	struct silent silent[OF_A_USER - 1];
+	struct broker_stacks_reply reply;
+
+	(void)state;
+	for (uint32_t i = 0; i < OF_A_USER - 1; i++) {
+		struct broker_stacks_request request = {.nr = 1};
+
+		silent[i] = start_silent(geteuid());
+		if (silent[i].pid == 0)
+			skip();
+		request.stacks[0] = stack_of(silent[i].pid, 0, parts[STACK], PART_BYTES);
+		for (uint32_t k = 0; k < BROKER_BATCHES; k++)
+			assert_int_equal(broker_stacks_ask(broker, &request), 0);
+		for (uint32_t k = 0; k < BROKER_BATCHES; k++)
+			await_any(&reply);
+	}
+	print_message("%u processes hang %u reads\n", OF_A_USER - 1, broker_stacks_lost(broker));
+	assert_int_equal(status_of(child, 0, parts[STACK], PART_BYTES), 0);
+	end_all(silent, OF_A_USER - 1);
+}
+
 /* Nor does one user take all; many users do, until their processes end. */
 static void so_many_hang_and_no_more(void **state)
 {
@@ -534,6 +558,7 @@ int main(void)
 		cmocka_unit_test(no_senseless_request),
 		cmocka_unit_test(what_hangs_takes_nothing_from_others),
 		cmocka_unit_test(one_process_hangs_one_read),
+		cmocka_unit_test(a_process_counts_once),
 		cmocka_unit_test(so_many_hang_and_no_more),
 		cmocka_unit_test(the_end_waits_for_none),
 		cmocka_unit_test(only_so_many),

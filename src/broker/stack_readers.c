@@ -29,7 +29,7 @@
 #define SLOW_NS	    (2 * NS_PER_MSEC) /* no other one of the same process is begun */
 #define GIVE_UP_NS  NS_PER_SEC
 #define TICK_MS	    100
-#define OF_USER_MAX 5u /* hang: nothing of the user's processes is read */
+#define OF_USER_MAX 5u /* processes hang a read: nothing is read of that user's */
 
 struct reader {
 	struct stack_readers *readers;
@@ -72,6 +72,18 @@ static bool spend(struct stack_readers *readers, uint64_t time_ns)
 	return is_allowed;
 }
 
+/* Of several readers that began with one process in the same moment the first stands for all. */
+static bool is_first_to_hang(const struct stack_readers *readers, uint32_t i)
+{
+	const struct reader *reader = &readers->all[i];
+	uint32_t first = 0;
+
+	while (!readers->all[first].is_hung ||
+	       stack_of(&readers->all[first])->pid != stack_of(reader)->pid)
+		first++;
+	return first == i;
+}
+
 static bool is_users_share_hung(const struct stack_readers *readers,
 				const struct broker_stack *stack)
 {
@@ -81,7 +93,8 @@ static bool is_users_share_hung(const struct stack_readers *readers,
 		return false;
 	proc_uid(stack->pid, stack->start_time, &uid);
 	for (uint32_t i = 0; i < readers->nr; i++)
-		nr += readers->all[i].is_hung && readers->all[i].uid == uid;
+		nr += readers->all[i].is_hung && readers->all[i].uid == uid &&
+		      is_first_to_hang(readers, i);
 	return nr >= OF_USER_MAX;
 }
 
