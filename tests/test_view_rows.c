@@ -631,8 +631,13 @@ static void columns_fit_every_width(void **state)
 
 			assert_true(set >> COLUMN_FUNCTION & 1);
 			assert_int_equal(set & ~all, 0);
-			for (int i = 0; i < COLUMN_COUNT; i++)
-				used += set >> i & 1 ? view_columns[i].width + 1 : 0;
+			for (int i = 0; i < COLUMN_COUNT; i++) {
+				const struct view_column_spec *spec = &view_columns[i];
+
+				if (set >> i & 1)
+					used += (spec->width_min ? spec->width_min : spec->width) +
+						1;
+			}
 			assert_true(used <= width || set == 1u << COLUMN_FUNCTION);
 			/* Rather than the line the object leaves. */
 			if (width >= 80)
