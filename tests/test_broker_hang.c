@@ -4,10 +4,13 @@
 
 #include "tests/broker_fixture.h"
 
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/statfs.h>
 
-#define NR_STUCK 16 /* as many threads as there are at most */
+#define NR_STUCK   16	       /* as many threads as there are at most */
+#define CODE_BYTES (64u << 10) /* of a process's mapping */
+#define OF_A_USER  2	       /* processes hang reads of code: none of the user's is read */
 
 struct hang {
 	char folder[64];
@@ -173,10 +176,106 @@ static void the_end_does_not_wait(void **state)
 	close(sock);
 }
 
+/* --- code, which is read from memory --- */
+
+struct coder {
+	pid_t pid;
+	struct broker_file_request request; /* for its code */
+};
+
+/* A process of user UID that has FILE as its code, and has not touched it. */
+static struct coder start_coder(const char *file, uid_t uid)
+{
+	struct coder coder = {.request = {.kind = BROKER_CODE, .nr_pieces = 1}};
+	int ready[2];
+	void *at;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	coder.pid = fork();
+	if (coder.pid == 0) {
+		int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+		at = mmap(NULL, CODE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		if (at == MAP_FAILED || setresuid(uid, uid, uid) < 0 ||
+		    prctl(PR_SET_DUMPABLE, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+		    write(ready[1], &at, sizeof(at)) != sizeof(at))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &at, sizeof(at)), sizeof(at));
+	close(ready[0]);
+	coder.request.pid = coder.pid;
+	coder.request.pieces[0] = align_up((uint64_t)(uintptr_t)at, BROKER_PIECE_BYTES);
+	return coder;
+}
+
+static int code_status(const struct hang *hang, const struct coder *coder)
+{
+	int fd, status = ask_file(hang->broker, &coder->request, &fd);
+
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
+/* It may take a while until a read counts as one that hangs. */
+static bool is_code_read(const struct hang *hang, const struct coder *coder)
+{
+	int status = -EBUSY;
+
+	for (int i = 0; i < PATIENCE_MS / 10 && status == -EBUSY; i++) {
+		usleep(10000);
+		status = code_status(hang, coder);
+	}
+	return status == 0;
+}
+
+/* None but its own process's is left alone, and when several of a user's hang, that user's. */
+static void code_that_hangs_takes_nothing_from_others(void **state)
+{
+	struct hang *hang = *state;
+	struct coder silent[OF_A_USER + 1], other;
+	struct broker_file_reply reply;
+	char program[128];
+
+	if (!hang->broker)
+		skip();
+	snprintf(program, sizeof(program), "%s/program", hang->folder);
+	other = start_coder("/bin/sleep", 0);
+	for (int i = 0; i <= OF_A_USER; i++)
+		silent[i] = start_coder(program, NOBODY);
+	signal_child(hang->daemon, SIGUSR2);
+	for (int i = 0; i < OF_A_USER; i++) {
+		assert_int_equal(broker_file_ask(hang->broker, &silent[i].request), 0);
+		usleep(300000);
+		assert_false(broker_file_next(hang->broker, &reply));
+		assert_int_equal(code_status(hang, &silent[i]), -EBUSY);
+		assert_true(is_code_read(hang, &other));
+	}
+	assert_int_equal(code_status(hang, &silent[OF_A_USER]), -EBUSY);
+
+	/* The file system ends, and what was asked for has its answer. */
+	end_child(hang->daemon);
+	hang->daemon = 0;
+	for (int i = 0; i < OF_A_USER; i++) {
+		assert_true(await_reply(hang->broker, &reply));
+		if (reply.fd >= 0)
+			close(reply.fd);
+	}
+	assert_true(is_code_read(hang, &silent[OF_A_USER]));
+	for (int i = 0; i <= OF_A_USER; i++)
+		end_child(silent[i].pid);
+	end_child(other.pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(other_requests_are_answered, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(code_that_hangs_takes_nothing_from_others, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(the_end_does_not_wait, set_up, tear_down),
 	};
 

@@ -11,6 +11,7 @@
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "src/broker/pool.h"
 #include "src/broker/proc_dir.h"
 
 #include <errno.h>
@@ -27,13 +28,24 @@
 
 #define READS_PER_SEC 128u
 #define AT_A_TIME     2u
+#define SLOW_NS	      (100 * NS_PER_MSEC) /* a read takes some milliseconds: this one may hang */
+#define OF_USER_MAX   2u		  /* slow ones: nothing is read of that user's */
+#define READS_MAX     8u /* slow ones and others; each keeps one of the pool's threads */
+
+struct code_read {
+	pid_t pid;
+	uint32_t uid;	   /* whose process it is */
+	uint64_t since_ns; /* 0: none */
+};
 
 static struct {
 	pthread_mutex_t lock;
-	uint64_t since_ns; /* the second that is counted */
-	uint32_t reads, running;
-} budget = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	uint64_t second_ns; /* the second that is counted */
+	uint32_t reads;
+	struct code_read all[READS_MAX];
+} running = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+_Static_assert(READS_MAX <= POOL_THREADS_MAX / 2, "files are opened meanwhile");
 _Static_assert(PAGES <= 32, "a mask has a bit for each");
 
 /* Note which pages of the pieces lie in the executable mapping [START, END). */
@@ -71,28 +83,60 @@ static void note_executable(const struct broker_file_request *request, const cha
 	}
 }
 
-/* Pages of FUSE, NFS or userfaultfd may never come: most threads are left to others. */
-static bool begin(uint64_t time_ns)
+/* With the lock held: may another read be begun in this second? */
+static bool spend(uint64_t time_ns)
 {
-	bool is_allowed;
-
-	pthread_mutex_lock(&budget.lock);
-	if (time_ns >= budget.since_ns + NS_PER_SEC) {
-		budget.since_ns = time_ns;
-		budget.reads = 0;
+	if (time_ns >= running.second_ns + NS_PER_SEC) {
+		running.second_ns = time_ns;
+		running.reads = 0;
 	}
-	is_allowed = budget.running < AT_A_TIME && budget.reads < READS_PER_SEC;
-	budget.running += is_allowed;
-	budget.reads += is_allowed;
-	pthread_mutex_unlock(&budget.lock);
-	return is_allowed;
+	return running.reads++ < READS_PER_SEC;
 }
 
-static void end(void)
+/*
+ * With the lock held: a place for a read of PID's, which is UID's; NULL: not now. Pages of FUSE, NFS or
+ * userfaultfd may never come: a read that takes long leaves its process alone, and does not stand in the way of
+ * others, but for those of a user who has several.
+ */
+static struct code_read *place_for(pid_t pid, uint32_t uid, uint64_t time_ns)
 {
-	pthread_mutex_lock(&budget.lock);
-	budget.running--;
-	pthread_mutex_unlock(&budget.lock);
+	uint32_t nr_quick = 0, nr_of_user = 0;
+	struct code_read *place = NULL;
+
+	for (uint32_t i = 0; i < READS_MAX; i++) {
+		struct code_read *other = &running.all[i];
+		bool is_slow = other->since_ns && time_ns >= other->since_ns + SLOW_NS;
+
+		if (!other->since_ns)
+			place = other;
+		else if (other->pid == pid)
+			return NULL;
+		nr_quick += other->since_ns && !is_slow;
+		nr_of_user += is_slow && other->uid == uid;
+	}
+	return nr_quick < AT_A_TIME && nr_of_user < OF_USER_MAX ? place : NULL;
+}
+
+/* NULL: too many at once, or in this second. */
+static struct code_read *begin(const struct broker_file_request *request, uint64_t time_ns)
+{
+	uint32_t uid = BROKER_UID_UNKNOWN;
+	struct code_read *read;
+
+	proc_uid(request->pid, request->start_time, &uid);
+	pthread_mutex_lock(&running.lock);
+	read = spend(time_ns) ? place_for(request->pid, uid, time_ns) : NULL;
+	if (read)
+		*read = (struct code_read){.pid = request->pid, .uid = uid, .since_ns = time_ns};
+	pthread_mutex_unlock(&running.lock);
+	return read;
+}
+
+static void end(struct code_read *read)
+{
+	pthread_mutex_lock(&running.lock);
+	read->since_ns = 0;
+	pthread_mutex_unlock(&running.lock);
 }
 
 static int open_in(int dir, const char *name)
@@ -163,13 +207,15 @@ static int read_code(const struct broker_file_request *request)
 
 int code_memory(const struct broker_file_request *request, uint64_t time_ns)
 {
+	struct code_read *read;
 	int r;
 
 	if (!is_sensible(request))
 		return -EINVAL;
-	if (!begin(time_ns))
+	read = begin(request, time_ns);
+	if (!read)
 		return -EBUSY;
 	r = read_code(request);
-	end();
+	end(read);
 	return r;
 }

@@ -5,7 +5,10 @@
 
 #include "src/broker/broker.h"
 
-/* Answer BROKER_CODE, at TIME_NS: a sealed memory file or -errno; -EBUSY: too many at once or in this second. */
+/*
+ * Answer BROKER_CODE, at TIME_NS: a sealed memory file or -errno; -EBUSY: too many at once or in this second, or a
+ * read of that process's, or several of its user's, take long.
+ */
 int code_memory(const struct broker_file_request *request, uint64_t time_ns);
 
 #endif
