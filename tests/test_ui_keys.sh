@@ -291,6 +291,18 @@ folding() {
 	key Escape
 	key 1
 	key Escape
+	# One that only calls is in no list of what stacks end in.
+	key /
+	key -l '^work$'
+	key Enter
+	cursor_on work
+	key Enter
+	see '[callers]'
+	cursor_on work
+	see 'it only calls'
+	key Escape
+	key 1
+	key Escape
 }
 
 kernel() {

@@ -7,6 +7,7 @@
 
 #include "ui/state.h"
 
+/* The list of callers has the functions that stacks end in. Of one that only calls the butterfly shows who calls it. */
 static void show_callers(struct ui *ui)
 {
 	const struct view_row *row = list_row(ui_list(ui));
@@ -26,7 +27,9 @@ static void show_callers(struct ui *ui)
 		tree_request(ui, REQUEST_OPEN);
 		return;
 	}
-	ui_say(ui, false, "no sample ends in this function: it only calls (see 3, the call tree)");
+	ui_show(ui, VIEW_FUNCTIONS);
+	butterfly_open(ui);
+	ui_say(ui, false, "it only calls: above it who calls it, below what it calls; 1: back");
 }
 
 static bool functions_request(struct ui *ui, enum request request)
