@@ -458,6 +458,31 @@ narrowing() {
 	key Escape
 	see leaf_70
 	see_not 'without'
+	# Once it is there Esc takes it back, after the search and the cursor.
+	key '\'
+	key -l '!work'
+	key Enter
+	see 'without work'
+	key /
+	key -l 'main'
+	key Enter
+	cursor_on main
+	key Escape
+	see_not /main
+	see 'without work'
+	key Escape
+	see_not 'without'
+	cursor_on leaf_70
+	# Not what was done by a key on a row.
+	key o
+	see 'only leaf_70'
+	key Escape Escape Escape /
+	key -l 'no such name'
+	key Enter
+	see 'not found'
+	see 'only leaf_70'
+	key Escape BSpace
+	see_not 'only leaf_70'
 	# On the flame graph the function is that of the cursor there.
 	key 5 Home
 	see '100.00% total'

@@ -105,12 +105,12 @@ static void zero(struct ui *ui)
 		ui_await_samples(ui);
 }
 
-/* Out of everything that was begun: the search, the row that was chosen. */
+/* Out of what was begun last: the search and the row that was chosen, then the filter. */
 static void escape(struct ui *ui)
 {
-	if (progress_stop(ui))
-		return;
-	if (annotate_escape(ui))
+	bool is_at_rest = !ui->search[0] && !ui_list(ui)->is_chosen;
+
+	if (progress_stop(ui) || annotate_escape(ui) || (is_at_rest && narrow_escape(ui)))
 		return;
 	ui_set_search(ui, "");
 	list_release(ui_list(ui));

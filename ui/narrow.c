@@ -168,6 +168,17 @@ bool narrow_request(struct ui *ui, enum request request)
 	}
 }
 
+bool narrow_escape(struct ui *ui)
+{
+	const struct narrow_step *last = ui->narrow.steps + ui->narrow.nr - 1;
+
+	if (ui->narrow.nr == 0 || last->func_key || last->process || last->user)
+		return false;
+	ui->narrow.nr--;
+	again(ui);
+	return true;
+}
+
 void narrow_prompt(struct ui *ui, enum prompt_outcome outcome)
 {
 	struct narrow_step step;

@@ -248,6 +248,8 @@ void flame_click(struct ui *ui, int line, int column);
 void narrow_to_process(struct ui *ui, const struct view_row *row, enum narrow_kind kind);
 /* False: not a request of these. */
 bool narrow_request(struct ui *ui, enum request request);
+/* If the last step is by a text it is taken back. False: it is none. */
+bool narrow_escape(struct ui *ui);
 /* A key has been typed into the prompt of the filter. */
 void narrow_prompt(struct ui *ui, enum prompt_outcome outcome);
 /* Narrow SNAPSHOT before it is shown. */
