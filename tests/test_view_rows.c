@@ -691,8 +691,8 @@ static void header_always_has_the_counters(void **state)
 	s->settings.window_s = 10;
 	s->window_end_ns = 10000000000ull;
 	for (int huge = 0; huge < 2; huge++) {
-		s->health.user_stacks = 1000;
-		s->health.complete = huge ? 1000 : 992;
+		s->health.ends_now[STACK_END_ROOT] = huge ? 1000 : 992;
+		s->health.ends_now[STACK_END_TRUNCATED] = huge ? 0 : 8;
 		s->health.lost = s->health.dropped = huge ? UINT64_MAX : 0;
 		s->health.throttled = huge ? UINT64_MAX : 0;
 		s->health.own_cpu_pct = huge ? 198.7 : 0.6;
@@ -718,8 +718,12 @@ static void header_always_has_the_counters(void **state)
 	view_header(s, 0, false, wide, sizeof(wide));
 	assert_non_null(strstr(wide, "last 3/10 s"));
 	assert_non_null(strstr(wide, "999 Hz (998)"));
-	s->health.complete = 0;
-	s->health.ends[STACK_END_PENDING] = s->health.user_stacks;
+	/* Of those that wait for their tables nothing is known; how others ended before is not of this window. */
+	s->health.user_stacks = s->health.ends[STACK_END_TRUNCATED] = 5000;
+	s->health.ends_now[STACK_END_PENDING] = 500;
+	view_header(s, 0, false, wide, sizeof(wide));
+	assert_non_null(strstr(wide, "complete 100.0% "));
+	s->health.ends_now[STACK_END_ROOT] = 0;
 	view_header(s, 0, false, wide, sizeof(wide));
 	assert_non_null(strstr(wide, "complete - "));
 	s->settings.window_s = 86400;
@@ -759,12 +763,12 @@ static void header_of_a_recording_has_the_counters_and_the_event(void **state)
 		assert_non_null(strstr(line, "lost 18.4E"));
 		assert_non_null(strstr(line, "drop 0"));
 	}
-	s->health.user_stacks = 1000;
-	s->health.complete = 900;
-	s->health.stitched = 90;
+	s->health.ends_now[STACK_END_ROOT] = 900;
+	s->health.ends_now[STACK_END_STITCHED] = 90;
+	s->health.ends_now[STACK_END_TRUNCATED] = 10;
 	view_header(s, 80, false, line, sizeof(line));
 	assert_non_null(strstr(line, "complete 90.0% stitched 9.0% lost 18.4E"));
-	s->health.throttled = s->health.stitched = 0;
+	s->health.throttled = s->health.ends_now[STACK_END_STITCHED] = 0;
 	view_header(s, 80, false, line, sizeof(line));
 	assert_non_null(strstr(line, "recorded perf.data"));
 	assert_non_null(strstr(line, "cycles:u"));

@@ -73,7 +73,8 @@ static void draw_header(struct ui *ui, int line)
 		mark_word(screen, line, header, "drop", STYLE_WARNING);
 	if (s->health.throttled)
 		mark_word(screen, line, header, "throttle", STYLE_NOTICE);
-	if (health_complete_pct(&s->health) < COMPLETE_LOW_PCT)
+	if (health_known_now(&s->health) &&
+	    health_now_pct(&s->health, STACK_END_ROOT) < COMPLETE_LOW_PCT)
 		mark_word(screen, line, header, "complete", STYLE_NOTICE);
 	if (s->settings.frozen)
 		mark_word(screen, line, header, "FROZEN", STYLE_WARNING);

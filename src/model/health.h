@@ -252,7 +252,7 @@ struct health {
 	uint64_t nodes, frames, log_entries; /* sizes of the profile */
 };
 
-/* Percent of user stacks that are complete; 100 when there are none. */
+/* Percent of all user stacks so far that are complete; 100 when there are none. */
 static inline double health_complete_pct(const struct health *health)
 {
 	if (health->user_stacks == 0)
@@ -268,6 +268,20 @@ static inline uint64_t health_user_stacks(const uint64_t *ends)
 	for (int end = 0; end < STACK_END_COUNT; end++)
 		sum += stack_end_is_user((enum stack_end)end) ? ends[end] : 0;
 	return sum;
+}
+
+/* The window's user stacks of which it is known how they end: the others wait for their tables. */
+static inline uint64_t health_known_now(const struct health *health)
+{
+	return health_user_stacks(health->ends_now) - health->ends_now[STACK_END_PENDING];
+}
+
+/* Percent of them that end so; 0 when there are none. */
+static inline double health_now_pct(const struct health *health, enum stack_end end)
+{
+	uint64_t known = health_known_now(health);
+
+	return known ? 100.0 * (double)health->ends_now[end] / (double)known : 0;
 }
 
 /* How many stacks were compared. */

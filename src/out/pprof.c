@@ -108,7 +108,8 @@ static void comment_text(const struct snapshot *s, char *out, size_t size)
 		 "stacktop %s on %s: %s, %s, %s; complete %.1f%%, lost %" PRIu64
 		 ", dropped %" PRIu64 "; cost %.1f%% of a CPU",
 		 PACKAGE_VERSION, snapshot_text(s, s->hostname), snapshot_text(s, set->target),
-		 snapshot_text(s, set->event), stack_mode_name(set->mode), health_complete_pct(h),
+		 snapshot_text(s, set->event), stack_mode_name(set->mode),
+		 health_known_now(h) ? health_now_pct(h, STACK_END_ROOT) : 100.0,
 		 h->lost + h->lost_samples, h->dropped, h->own_cpu_pct);
 }
 

@@ -42,10 +42,8 @@ static char *add(struct line *line, int live, int recorded)
 }
 
 /* Only where there are some: they are most stacks of a deep recursion, and none of most programs. */
-static void put_completed(const char *how, uint64_t nr, const struct health *h, char *out)
+static void put_completed(const char *how, double pct, char *out)
 {
-	double pct = h->user_stacks ? 100.0 * (double)nr / (double)h->user_stacks : 0;
-
 	out[0] = '\0';
 	if (pct >= 0.1)
 		snprintf(out, PART_TEXT_MAX, "%s %.1f%%", how, pct);
@@ -59,18 +57,17 @@ static void add_loss(struct line *l, const struct snapshot *s, enum form form)
 	static const char *const cost[] = {"cost ", "cost ", "C"};
 	const struct health *h = &s->health;
 	/* Rounded down: 99.96 must not read as 100. */
-	unsigned int tenths = (unsigned int)(health_complete_pct(h) * 10);
+	unsigned int tenths = (unsigned int)(health_now_pct(h, STACK_END_ROOT) * 10);
 	int throttle_priority = h->throttled && form != FORM_TINY ? 0 : 9;
 	char text[32];
 
-	/* While all of them wait for their tables nothing is known of any. */
-	if (h->user_stacks == h->ends[STACK_END_PENDING])
+	if (health_known_now(h) == 0)
 		snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s-", complete[form]);
 	else
 		snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s%u.%u%%", complete[form], tenths / 10,
 			 tenths % 10);
-	put_completed("live-read", h->live_read, h, add(l, 1, 1));
-	put_completed("stitched", h->stitched, h, add(l, 1, 1));
+	put_completed("live-read", health_now_pct(h, STACK_END_LIVE_READ), add(l, 1, 1));
+	put_completed("stitched", health_now_pct(h, STACK_END_STITCHED), add(l, 1, 1));
 	snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s%s", lost[form],
 		 rows_count(h->lost + h->lost_samples, text, sizeof(text)));
 	snprintf(add(l, 0, 0), PART_TEXT_MAX, "%s%s", drop[form],

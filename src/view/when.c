@@ -192,8 +192,7 @@ static double complete_of(const struct snapshot *s)
 
 	for (int end = 0; end < STACK_END_COUNT; end++)
 		complete += stack_end_is_root((enum stack_end)end) ? ends[end] : 0;
-	return percent((double)complete,
-		       (double)(health_user_stacks(ends) - ends[STACK_END_PENDING]));
+	return percent((double)complete, (double)health_known_now(&s->health));
 }
 
 /* The share of stacks that end in (IS_SELF) or go through functions that NAME is in. */
