@@ -132,6 +132,11 @@ made_has_its_loop()
 		.instructions[2].target == .instructions[1].address and .elsewhere * 2 < .total' "$tmp/out" >/dev/null ||
 		why="$why $(jq -c .annotation "$tmp/out")"
 }
+made_has_no_names()
+{
+	"$STACKTOP" -b -n 1 -d 2 -p "$jit" '--annotate=[jit] jit' >"$tmp/out" 2>"$tmp/err"
+	grep -q 'no instructions: made at run time, and no names are known' "$tmp/out" || why=$(cat "$tmp/err" "$tmp/out")
+}
 if [ "$(uname -m)" = x86_64 ] && gcc -O1 -o "$tmp/jit" "$top_srcdir/tests/targets/jit.c"; then
 	start "$tmp/jit"
 	jit=$last_pid
@@ -141,6 +146,8 @@ if [ "$(uname -m)" = x86_64 ] && gcc -O1 -o "$tmp/jit" "$top_srcdir/tests/target
 	wait_for 20 grep -q jit_second "/tmp/perf-$jit.map"
 	look "made code that has moved" made_has_its_loop jit_first && pass "made code that has moved"
 	look "made code in its place" made_has_its_loop jit_second && pass "made code in its place"
+	rm "/tmp/perf-$jit.map"
+	look "made code without names" made_has_no_names && pass "made code without names"
 	kill -KILL "$jit"
 fi
 

@@ -208,6 +208,8 @@ static const char *why_not(const struct profile_func *func, int error)
 {
 	switch (error) {
 	case -ENOENT:
+		if (proc_is_jit(func->module))
+			return "made at run time, and no names are known (see 7, health)";
 		return func->is_kernel ? no_vmlinux : "its file could not be read";
 	case -ESTALE:
 		return "its file is gone";
