@@ -134,7 +134,7 @@ made_has_its_loop()
 }
 made_has_no_names()
 {
-	"$STACKTOP" -b -n 1 -d 2 -p "$jit" '--annotate=[jit] jit' >"$tmp/out" 2>"$tmp/err"
+	"$STACKTOP" -b -n 1 -d 2 -p "$jit" '--annotate=[jit]' >"$tmp/out" 2>"$tmp/err"
 	grep -q 'no instructions: made at run time, and no names are known' "$tmp/out" || why=$(cat "$tmp/err" "$tmp/out")
 }
 if [ "$(uname -m)" = x86_64 ] && gcc -O1 -o "$tmp/jit" "$top_srcdir/tests/targets/jit.c"; then

@@ -748,6 +748,20 @@ for size in 80x24 200x50 40x10; do
 	echo "$size: every key"
 done
 
+# A butterfly begins at its function, also where all lists had to begin at their tops before.
+start 80x24 --delay 100
+key o
+see 'only leaf_70'
+key BSpace
+see_not 'only leaf_70'
+key Down
+cursor_on leaf_20
+key 4
+see '[callers]'
+cursor_on leaf_20
+key q
+see_end 0
+
 # A remark is cut where there is little room for it, and can be scrolled.
 start 60x12 --delay 100
 key 7

@@ -15,6 +15,7 @@ static void choose(struct ui *ui, uint64_t key)
 	ui->middle.key = key;
 	list->key = key;
 	list->is_chosen = true;
+	list->from_top = false;
 	ui_show(ui, VIEW_BUTTERFLY);
 }
 
