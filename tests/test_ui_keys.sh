@@ -494,6 +494,11 @@ narrowing() {
 	see '100.00% total  0.00% self  all'
 	key BSpace
 	see_not 'without main'
+	key '\'
+	key -l 'no_such_name'
+	see 'no stack is left'
+	key Escape
+	see '100.00% total'
 	key Escape
 	see 'what it calls'
 	key 1

@@ -332,8 +332,6 @@ static void draw_rows(struct ui *ui, int line, int nr)
 
 	for (int i = 0; i < nr && list->top + (uint32_t)i < list->view.nr_rows; i++)
 		row_draw(ui, line + i, list->top + (uint32_t)i);
-	if (list->view.nr_rows == 0 && nr > 0)
-		draw_text(&ui->screen, line + MIN(1, nr - 1), 2, STYLE_DIM, why_empty(ui));
 }
 
 static const char *trouble(const struct ui *ui)
@@ -404,7 +402,10 @@ static void draw_view(struct ui *ui)
 			parts[i].draw(ui, line);
 	}
 	assert(line == rows);
-	if (ui->flame.is_shown)
+	/* The flame graph has those of the tree. */
+	if (ui_list(ui)->view.nr_rows == 0 && nr_rows > 0)
+		draw_text(&ui->screen, rows + MIN(1, nr_rows - 1), 2, STYLE_DIM, why_empty(ui));
+	else if (ui->flame.is_shown)
 		flame_draw(ui, rows, nr_rows);
 	else
 		draw_rows(ui, rows, nr_rows);
