@@ -120,7 +120,7 @@ look "inlined functions of the kernel" is_inlined "$tmp/inlining" && pass "inlin
 
 with "$tmp/other"
 grep -q 5eed1 "$tmp/out" && fail 'code of another kernel'
-check "that there is none is said" grep -q 'in no vmlinux that was found' "$tmp/err" "$tmp/out"
+check "that there is none is said" grep -q "the kernel's vmlinux is not here" "$tmp/err" "$tmp/out"
 
 if "$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1; then
 	serve
@@ -154,7 +154,7 @@ if "$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1; then
 	key /
 	key -l "^$name\$"
 	key Enter A
-	see 'in no vmlinux that was found'
+	see "the kernel's vmlinux is not here"
 	check 'nobody is asked before the key' test ! -s "$tmp/asked"
 	key D
 	see ' nop$' && key Home

@@ -39,7 +39,8 @@ struct annotation {
 };
 
 /* One may still come, and is asked for as long as this is so. */
-static const char no_vmlinux[] = "the code of that kernel is in no vmlinux that was found";
+static const char no_vmlinux[] =
+	"the kernel's vmlinux is not here: install its debug package, or use debuginfod";
 static const char not_in_vmlinux[] =
 	"not in the kernel's vmlinux: code of a module, or made while it ran";
 
