@@ -45,7 +45,7 @@ const struct ui_key ui_keys[] = {
 	 {{CODE(KEY_HOME), REQUEST_FIRST}, {CODE(KEY_END), REQUEST_LAST}}},
 	{"Left Right", "Move", "fold or go out, open or go in; scroll long names",
 	 {{CODE(KEY_LEFT), REQUEST_LEFT}, {CODE(KEY_RIGHT), REQUEST_RIGHT}}},
-	{"Esc", "Move", "stop what is written; forget the search, cursor back to the top; then the filter",
+	{"Esc", "Move", "stop what is written; forget the search and the row, then the filter",
 	 {{KEY_ESCAPE, REQUEST_ESCAPE}}},
 	{"Enter", "Open", "open or fold the row; of a function: its callers",
 	 {{'\r', REQUEST_ENTER}, {'\n', REQUEST_ENTER}, {CODE(KEY_ENTER), REQUEST_ENTER}}},
