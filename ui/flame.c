@@ -293,14 +293,10 @@ bool flame_request(struct ui *ui, enum request request)
 	case REQUEST_SORT_BACK:
 		ui_say(ui, false, "a flame graph has its own order");
 		return true;
-	case REQUEST_OPEN:
-	case REQUEST_FOLD:
-	case REQUEST_SUBTREE:
-	case REQUEST_OPEN_ALL:
-	case REQUEST_FOLD_ALL:
+	default:
+		if (!tree_folds(request))
+			return false;
 		ui_say(ui, false, "nothing is folded here: Enter zooms, 3 shows the tree");
 		return true;
-	default:
-		return false;
 	}
 }

@@ -187,6 +187,8 @@ void mouse_act(struct ui *ui);
 
 /* --- tree.c: folding, for the views that are trees --- */
 
+/* It folds rows or opens them. */
+bool tree_folds(enum request request);
 bool tree_request(struct ui *ui, enum request request);
 /* Go to the next row with the search text, in folded subtrees too. */
 void tree_search(struct ui *ui, bool backward);

@@ -86,8 +86,16 @@ void tree_shift(struct list *list, bool to_right)
 	list->shift = MAX(list->shift, 0);
 }
 
+bool tree_folds(enum request request)
+{
+	return request == REQUEST_OPEN || request == REQUEST_FOLD || request == REQUEST_SUBTREE ||
+	       request == REQUEST_OPEN_ALL || request == REQUEST_FOLD_ALL;
+}
+
 bool tree_request(struct ui *ui, enum request request)
 {
+	bool is_of_row = tree_folds(request) || request == REQUEST_ENTER ||
+			 request == REQUEST_LEFT || request == REQUEST_RIGHT;
 	struct list *list = ui_list(ui);
 	const struct view_row *row = list_row(list);
 
@@ -96,7 +104,7 @@ bool tree_request(struct ui *ui, enum request request)
 		ui_build(ui);
 		return true;
 	}
-	if (!row)
+	if (!row || !is_of_row)
 		return false;
 	/* Who opens or folds a row has chosen it. */
 	list_go(list, list->cursor);
@@ -122,11 +130,8 @@ bool tree_request(struct ui *ui, enum request request)
 		else
 			fold_row(ui, list, row);
 		break;
-	case REQUEST_RIGHT:
-		go_right(ui, list, row);
-		break;
 	default:
-		return false;
+		go_right(ui, list, row);
 	}
 	return true;
 }

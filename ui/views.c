@@ -34,24 +34,15 @@ static void show_callers(struct ui *ui)
 
 static bool functions_request(struct ui *ui, enum request request)
 {
-	switch (request) {
-	case REQUEST_ENTER:
+	if (request == REQUEST_ENTER)
 		show_callers(ui);
-		return true;
-	case REQUEST_LEFT:
-	case REQUEST_RIGHT:
+	else if (request == REQUEST_LEFT || request == REQUEST_RIGHT)
 		tree_shift(ui_list(ui), request == REQUEST_RIGHT);
-		return true;
-	case REQUEST_OPEN:
-	case REQUEST_FOLD:
-	case REQUEST_SUBTREE:
-	case REQUEST_OPEN_ALL:
-	case REQUEST_FOLD_ALL:
+	else if (tree_folds(request))
 		ui_say(ui, false, "nothing is folded here: Enter shows who calls, 3 the tree");
-		return true;
-	default:
+	else
 		return false;
-	}
+	return true;
 }
 
 /* Only the process or thread under the cursor; then the functions, to see what it does. */
