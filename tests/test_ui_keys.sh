@@ -111,6 +111,18 @@ health() {
 	cursor_on 'How stacks end'
 	key s
 	see 'health has its own order'
+	key 6 s
+	see 'process, thread▾'
+	key S
+	see_not 'process, thread▾'
+	# Keys that are about no row do not choose one: the list still begins at its top.
+	key 2
+	cursor_on leaf_70
+	key s
+	cursor_on deep_99
+	key S
+	cursor_on leaf_70
+	key 7
 	# Where nothing is sorted, the baseline says which views have the change.
 	key b
 	[ "$size" = 40x10 ] || see '1, 2 and 3 show the change, b ends it'

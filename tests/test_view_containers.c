@@ -338,6 +338,57 @@ static void threads_are_below_their_process(void **state)
 	snapshot_free(s);
 }
 
+/* Names of all rows, in their order by SORT. */
+static void check_order(const struct snapshot *s, enum view_sort sort, const char *names)
+{
+	struct view_query query = {.kind = VIEW_PROCESSES, .sort = sort, .opens_all = true};
+	char name[64], text[512] = "";
+	struct view view = {0};
+	size_t len = 0;
+
+	assert_true(view_can_sort(VIEW_PROCESSES, sort));
+	assert_int_equal(view_build(&view, s, &query), 0);
+	for (uint32_t i = 0; i < view.nr_rows; i++) {
+		view_cell(&view, s, &view.rows[i], COLUMN_FUNCTION, name, sizeof(name));
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", i ? ", " : "",
+					name);
+	}
+	view_done(&view);
+	assert_string_equal(text, names);
+}
+
+static void processes_are_sorted_by_what_is_shown(void **state)
+{
+	struct snapshot *s = make_server();
+
+	(void)state;
+	check_order(s, VIEW_SORT_SELF, "tool 200, server 100, worker 101, server 100, logger 102");
+	check_order(s, VIEW_SORT_NAME, "server 100, logger 102, server 100, worker 101, tool 200");
+	check_order(s, VIEW_SORT_THREADS,
+		    "server 100, worker 101, server 100, logger 102, tool 200");
+	/* The worst first; of which nothing is known, last. */
+	check_order(s, VIEW_SORT_STACKS,
+		    "server 100, server 100, worker 101, logger 102, tool 200");
+	s->processes[1].nr_user_stacks = 10;
+	s->processes[0].nr_complete = 1;
+	check_order(s, VIEW_SORT_STACKS,
+		    "tool 200, server 100, server 100, worker 101, logger 102");
+	/* Without a user or container last, and the heaviest first where all are alike. */
+	check_order(s, VIEW_SORT_USER, "tool 200, server 100, worker 101, server 100, logger 102");
+	snprintf(s->processes[0].user_name, sizeof(s->processes[0].user_name), "www-data");
+	check_order(s, VIEW_SORT_USER, "server 100, worker 101, server 100, logger 102, tool 200");
+	snprintf(s->processes[1].user_name, sizeof(s->processes[1].user_name), "root");
+	check_order(s, VIEW_SORT_USER, "tool 200, server 100, worker 101, server 100, logger 102");
+	assert_false(view_can_sort(VIEW_PROCESSES, VIEW_SORT_TOTAL));
+	assert_false(view_can_sort(VIEW_FUNCTIONS, VIEW_SORT_USER));
+	assert_false(view_can_sort(VIEW_HEALTH, VIEW_SORT_SELF));
+	snapshot_free(s);
+	s = make_snapshot();
+	check_order(s, VIEW_SORT_CONTAINER, "server 102, server 101, server 100, server 103");
+	check_order(s, VIEW_SORT_USER, "server 101, server 103, server 100, server 102");
+	snapshot_free(s);
+}
+
 /* How many users ran FUNC, and the name of one, in SNAPSHOT. */
 static void check_users(const struct snapshot *s, uint32_t func, uint32_t nr, const char *name)
 {
@@ -438,6 +489,7 @@ int main(void)
 		cmocka_unit_test(processes_have_their_samples),
 		cmocka_unit_test(one_process_is_left),
 		cmocka_unit_test(threads_are_below_their_process),
+		cmocka_unit_test(processes_are_sorted_by_what_is_shown),
 		cmocka_unit_test(functions_have_their_users),
 		cmocka_unit_test(the_column_leaves_names_their_room),
 		cmocka_unit_test(a_chosen_column_stays_where_it_is_narrow),

@@ -17,7 +17,7 @@ static void cycle_sort(struct ui *ui, int step)
 {
 	enum view_sort *sort = &ui->sorts[ui->here];
 
-	if (!view_has_order(ui->here)) {
+	if (!view_can_sort(ui->here, VIEW_SORT_SELF)) {
 		ui_say(ui, false, "%s has its own order",
 		       ui->here == VIEW_ANNOTATE ? "code" : view_name(ui->here));
 		return;

@@ -105,6 +105,7 @@ void compare_toggle(struct ui *ui)
 	ui->is_stale = true;
 	view_baseline(ui->snapshot, when, sizeof(when));
 	ui_say(ui, false, "%s: %sb ends it", when,
-	       view_has_order(ui->here) && !ui->flame.is_shown ? "s sorts by what has grown, "
-							       : "1, 2 and 3 show the change, ");
+	       view_can_sort(ui->here, VIEW_SORT_CHANGE) && !ui->flame.is_shown
+		       ? "s sorts by what has grown, "
+		       : "1, 2 and 3 show the change, ");
 }

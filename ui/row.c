@@ -330,12 +330,14 @@ void row_measure(struct ui *ui, int nr_rows)
 static const enum view_column sort_columns[VIEW_SORT_COUNT] = {
 	[VIEW_SORT_SELF] = COLUMN_SELF,	    [VIEW_SORT_TOTAL] = COLUMN_TOTAL,
 	[VIEW_SORT_NAME] = COLUMN_FUNCTION, [VIEW_SORT_OBJECT] = COLUMN_OBJECT,
-	[VIEW_SORT_CHANGE] = COLUMN_CHANGE,
+	[VIEW_SORT_CHANGE] = COLUMN_CHANGE, [VIEW_SORT_THREADS] = COLUMN_THREADS,
+	[VIEW_SORT_USER] = COLUMN_USER,	    [VIEW_SORT_CONTAINER] = COLUMN_CONTAINER,
+	[VIEW_SORT_STACKS] = COLUMN_STACKS,
 };
 
 bool row_can_sort(const struct ui *ui, enum view_sort sort)
 {
-	return view_has_order(ui->here) &&
+	return view_can_sort(ui->here, sort) &&
 	       view_columns_fit(ui->here, ui->snapshot, ui->columns, 0) >> sort_columns[sort] & 1;
 }
 
@@ -344,12 +346,12 @@ static bool is_sorted_by(const struct ui *ui, enum view_column column)
 {
 	enum view_sort sort = ui->sorts[ui->here];
 
-	if (!view_has_order(ui->here))
+	if (!view_can_sort(ui->here, VIEW_SORT_SELF))
 		return false;
 	return sort_columns[row_can_sort(ui, sort) ? sort : VIEW_SORT_SELF] == column;
 }
 
-/* The mark of the sorted column follows its title, in place of a '%'. */
+/* The mark of the sorted column follows its title, in place of a '%' or of what there is no room for. */
 static void draw_title(struct ui *ui, int line, int column, int width, enum view_column which)
 {
 	struct screen *screen = &ui->screen;
@@ -360,7 +362,8 @@ static void draw_title(struct ui *ui, int line, int column, int width, enum view
 	char text[CELL_TEXT_MAX];
 
 	if (is_sorted)
-		snprintf(text, sizeof(text), "%.*s%s", (int)strcspn(title, "%"), title,
+		snprintf(text, sizeof(text), "%.*s%s",
+			 MIN((int)strcspn(title, "%"), MAX(width - 1, 0)), title,
 			 screen->ascii ? "*" : "▾");
 	else
 		snprintf(text, sizeof(text), "%s", title);

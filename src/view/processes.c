@@ -15,16 +15,6 @@
 
 #define KEY_SEED 0x70726f636573u /* no function has the key of a process */
 
-/* The heaviest first; as they came between equals. */
-static int by_weight(const void *left, const void *right)
-{
-	const struct sibling *a = left, *b = right;
-
-	if (a->self != b->self)
-		return a->self > b->self ? -1 : 1;
-	return (a->first > b->first) - (a->first < b->first);
-}
-
 /* Weights of processes, then of threads: by their items. 0 or -ENOMEM. */
 static int add_weights(struct view_scratch *w)
 {
@@ -77,6 +67,93 @@ static int add_item(struct view_scratch *w, uint64_t key, uint32_t item, bool ha
 						    .has_children = has_children});
 }
 
+/* Of a narrowed snapshot some may have no samples that are left: they have no weight in the rows. */
+static uint32_t count_threads(const struct view_scratch *w, const struct snap_process *process)
+{
+	const uint64_t *weights = w->self + w->snapshot->nr_processes + process->first_thread;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < process->nr_threads; i++)
+		nr += weights[i] > 0;
+	return nr;
+}
+
+/* Those without a text come last. */
+static int compare_texts(const char *a, const char *b)
+{
+	return *a && *b ? strcmp(a, b) : !*a - !*b;
+}
+
+/* The smaller share of complete stacks first; those without user stacks last. */
+static int compare_shares(uint32_t a_stacks, uint32_t a_complete, uint32_t b_stacks,
+			  uint32_t b_complete)
+{
+	uint64_t a = (uint64_t)a_complete * b_stacks, b = (uint64_t)b_complete * a_stacks;
+
+	return a_stacks && b_stacks ? (a > b) - (a < b) : !a_stacks - !b_stacks;
+}
+
+static int compare_threads(enum view_sort sort, const struct snap_thread *a,
+			   const struct snap_thread *b)
+{
+	int order = 0;
+
+	if (sort == VIEW_SORT_NAME)
+		order = strcmp(a->comm, b->comm);
+	if (sort == VIEW_SORT_NAME && order == 0)
+		order = (a->tid > b->tid) - (a->tid < b->tid);
+	if (sort == VIEW_SORT_STACKS)
+		order = compare_shares(a->nr_user_stacks, a->nr_complete, b->nr_user_stacks,
+				       b->nr_complete);
+	return order;
+}
+
+static int compare_processes(const struct view_scratch *w, const struct snap_process *a,
+			     const struct snap_process *b)
+{
+	uint32_t more, less;
+	int order;
+
+	switch (w->query->sort) {
+	case VIEW_SORT_NAME:
+		order = strcmp(a->comm, b->comm);
+		return order ? order : (a->pid > b->pid) - (a->pid < b->pid);
+	case VIEW_SORT_THREADS:
+		less = count_threads(w, a);
+		more = count_threads(w, b);
+		return (less < more) - (less > more);
+	case VIEW_SORT_USER:
+		return compare_texts(a->user_name, b->user_name);
+	case VIEW_SORT_CONTAINER:
+		return compare_texts(snapshot_container(w->snapshot, a),
+				     snapshot_container(w->snapshot, b));
+	case VIEW_SORT_STACKS:
+		return compare_shares(a->nr_user_stacks, a->nr_complete, b->nr_user_stacks,
+				      b->nr_complete);
+	default:
+		return 0;
+	}
+}
+
+/* By what was asked for, then the heaviest first; as they came between equals. */
+static int compare_items(const void *left, const void *right, void *scratch)
+{
+	const struct view_scratch *w = scratch;
+	const struct sibling *a = left, *b = right;
+	const struct snapshot *s = w->snapshot;
+	int order =
+		a->first < s->nr_processes
+			? compare_processes(w, &s->processes[a->first], &s->processes[b->first])
+			: compare_threads(w->query->sort, &s->threads[a->first - s->nr_processes],
+					  &s->threads[b->first - s->nr_processes]);
+
+	if (order)
+		return order;
+	if (a->self != b->self)
+		return a->self > b->self ? -1 : 1;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
 int processes_rows(struct view_scratch *w, const struct sibling *item)
 {
 	const struct snapshot *s = w->snapshot;
@@ -91,8 +168,8 @@ int processes_rows(struct view_scratch *w, const struct sibling *item)
 			 : add_item(w, hash_u64(KEY_SEED ^ s->processes[i].index), i,
 				    has_threads(w, i));
 	if (w->nr_siblings > nr_before + 1)
-		qsort(w->siblings + nr_before, w->nr_siblings - nr_before, sizeof(*w->siblings),
-		      by_weight);
+		qsort_r(w->siblings + nr_before, w->nr_siblings - nr_before, sizeof(*w->siblings),
+			compare_items, w);
 	return r;
 }
 
@@ -132,17 +209,6 @@ static void put_stacks(uint32_t nr_user_stacks, uint32_t nr_complete, char *out,
 	}
 	rows_percent(nr_complete, nr_user_stacks, share, sizeof(share));
 	snprintf(out, size, "%s%% of %" PRIu32, share, nr_user_stacks);
-}
-
-/* Of a narrowed snapshot some may have no samples that are left: they have no weight in the rows. */
-static uint32_t count_threads(const struct view_scratch *w, const struct snap_process *process)
-{
-	const uint64_t *weights = w->self + w->snapshot->nr_processes + process->first_thread;
-	uint32_t nr = 0;
-
-	for (uint32_t i = 0; i < process->nr_threads; i++)
-		nr += weights[i] > 0;
-	return nr;
 }
 
 void processes_cell(const struct view *view, const struct snapshot *s, const struct view_row *row,

@@ -10,6 +10,10 @@
 #include "src/view/processes.h"
 #include "src/view/rows.h"
 
+#define FUNCTION_SORTS                                                         \
+	(1u << VIEW_SORT_SELF | 1u << VIEW_SORT_TOTAL | 1u << VIEW_SORT_NAME | \
+	 1u << VIEW_SORT_OBJECT | 1u << VIEW_SORT_CHANGE)
+
 const struct view_spec view_specs[VIEW_COUNT] = {
 	[VIEW_FUNCTIONS] = {.name = "functions",
 			    .title = "Functions",
@@ -20,6 +24,7 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 				       1u << COLUMN_PROCESSES | 1u << COLUMN_THREADS |
 				       1u << COLUMN_CONTAINER,
 			    .function_width_min = 20,
+			    .sorts = FUNCTION_SORTS,
 			    .totals_overlap = true,
 			    .rows = rows_functions},
 	[VIEW_CALLERS] = {.name = "callers",
@@ -28,6 +33,7 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 				     1u << COLUMN_ERROR | 1u << COLUMN_SAMPLES |
 				     1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT,
 			  .function_width_min = 32,
+			  .sorts = FUNCTION_SORTS,
 			  .rows = rows_callers},
 	[VIEW_TREE] = {.name = "tree",
 		       .title = "Call tree",
@@ -35,6 +41,7 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 				  1u << COLUMN_CHANGE | 1u << COLUMN_ERROR | 1u << COLUMN_SAMPLES |
 				  1u << COLUMN_FUNCTION | 1u << COLUMN_OBJECT | 1u << COLUMN_LINE,
 		       .function_width_min = 32,
+		       .sorts = FUNCTION_SORTS,
 		       .opens_hot = true,
 		       .rows = rows_tree},
 	[VIEW_BUTTERFLY] = {.name = "butterfly",
@@ -44,6 +51,7 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 				       1u << COLUMN_SAMPLES | 1u << COLUMN_FUNCTION |
 				       1u << COLUMN_OBJECT,
 			    .function_width_min = 32,
+			    .sorts = FUNCTION_SORTS,
 			    .has_heads = true,
 			    .rows = rows_butterfly},
 	[VIEW_PROCESSES] = {.name = "processes",
@@ -53,6 +61,9 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 				       1u << COLUMN_CONTAINER | 1u << COLUMN_STACKS,
 			    .keeps = 1u << COLUMN_USER | 1u << COLUMN_CONTAINER,
 			    .function_width_min = 20,
+			    .sorts = 1u << VIEW_SORT_SELF | 1u << VIEW_SORT_NAME |
+				     1u << VIEW_SORT_THREADS | 1u << VIEW_SORT_USER |
+				     1u << VIEW_SORT_CONTAINER | 1u << VIEW_SORT_STACKS,
 			    .in_order = true,
 			    .function_title = "process",
 			    .rows = processes_rows,

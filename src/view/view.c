@@ -54,9 +54,9 @@ enum view_sort view_first_sort(enum view_kind kind)
 	return kind == VIEW_TREE || kind == VIEW_BUTTERFLY ? VIEW_SORT_TOTAL : VIEW_SORT_SELF;
 }
 
-bool view_has_order(enum view_kind kind)
+bool view_can_sort(enum view_kind kind, enum view_sort sort)
 {
-	return !view_specs[kind].in_order;
+	return view_specs[kind].sorts >> sort & 1;
 }
 
 const char *view_sort_name(int sort)

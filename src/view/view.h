@@ -30,6 +30,10 @@ enum view_sort {
 	VIEW_SORT_NAME,
 	VIEW_SORT_OBJECT,
 	VIEW_SORT_CHANGE, /* what has grown most; while there is a baseline */
+	VIEW_SORT_THREADS,
+	VIEW_SORT_USER,
+	VIEW_SORT_CONTAINER,
+	VIEW_SORT_STACKS, /* those with the smallest share of complete stacks first */
 	VIEW_SORT_COUNT
 };
 
@@ -57,8 +61,8 @@ bool view_is_tree(enum view_kind kind);
 bool view_opens_in_text(enum view_kind kind);
 /* What its rows are sorted by at first. */
 enum view_sort view_first_sort(enum view_kind kind);
-/* Its rows can be sorted as is asked for. */
-bool view_has_order(enum view_kind kind);
+/* Its rows can be sorted so. */
+bool view_can_sort(enum view_kind kind, enum view_sort sort);
 /* "short", "full", "mangled", "merged", as --names takes it. NULL above the last enum view_names. */
 const char *view_names_name(int names);
 const char *view_title(enum view_kind kind); /* "Functions", "Callers", "Call tree", "Health" */
