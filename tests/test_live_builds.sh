@@ -70,6 +70,14 @@ for kind in '' -static; do
 	expect calls '(^|;)main;calls;calls_b;calls_c;spin$'
 	expect trap '(^|;)main;trapped;(__restore_rt;)?on_usr1;spin$' 70
 done
+# Some compilers leave the frame pointer of a caller further up there: no-cfi. By others the stack is known.
+ends_or_is_true()
+{
+	ended endless no-cfi
+	[ -n "$why" ] || return
+	why=
+	expected endless 'thread_start;.*;[^;]*calls;[^;]*calls_b;[^;]*calls_c;[^;]*spin$'
+}
 # Rust with panic=abort, whose own code has frame information where the compiler still writes some, or none; its library has.
 for kind in '' no; do
 	program=rust-abort-tables-${kind:-as-is}
@@ -82,8 +90,7 @@ for kind in '' no; do
 	expect calls "${in_main}(.*::)?calls;[^;]*calls_b;[^;]*calls_c;[^;]*spin$"
 	expect callback "${in_main}[^;]*callback;.*calls;[^;]*calls_b;[^;]*calls_c;[^;]*spin$"
 	expect thread 'thread_start;.*;[^;]*calls;[^;]*calls_b;[^;]*calls_c;[^;]*spin$'
-	# The frame pointer is that of a caller further up.
-	[ -z "$kind" ] || ends endless no-cfi
+	[ -z "$kind" ] || { look "$program: endless" ends_or_is_true && pass "$program: endless"; }
 done
 # shellcheck disable=SC2086
 build without gcc $without && {
