@@ -108,7 +108,8 @@ static void zero(struct ui *ui)
 /* Out of what was begun last: the search and the row that was chosen, then the filter. */
 static void escape(struct ui *ui)
 {
-	bool is_at_rest = !ui->search[0] && !ui_list(ui)->is_chosen;
+	/* Health, which is of all stacks, does not show the filter. */
+	bool is_at_rest = !ui->search[0] && !ui_list(ui)->is_chosen && ui->here != VIEW_HEALTH;
 
 	if (progress_stop(ui) || annotate_escape(ui) || (is_at_rest && narrow_escape(ui)))
 		return;

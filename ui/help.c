@@ -35,7 +35,7 @@ static const struct {
 } meanings[] = {
 	{"self%", "share of the window's samples that were in the function itself"},
 	{"total%", "the same, with everything that it called"},
-	{"complete", "user stacks that were followed to their very root, of all"},
+	{"complete", "the window's user stacks that were followed to their very root"},
 	{"lost", "records that the kernel could not hand over"},
 	{"drop", "samples that stacktop itself had to throw away"},
 	{"cost", "what stacktop uses, all its processes, of one CPU"},

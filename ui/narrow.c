@@ -170,9 +170,12 @@ bool narrow_request(struct ui *ui, enum request request)
 
 bool narrow_escape(struct ui *ui)
 {
-	const struct narrow_step *last = ui->narrow.steps + ui->narrow.nr - 1;
+	const struct narrow_step *last;
 
-	if (ui->narrow.nr == 0 || last->func_key || last->process || last->user)
+	if (ui->narrow.nr == 0)
+		return false;
+	last = &ui->narrow.steps[ui->narrow.nr - 1];
+	if (last->func_key || last->process || last->user)
 		return false;
 	ui->narrow.nr--;
 	again(ui);

@@ -130,7 +130,7 @@ bool tree_request(struct ui *ui, enum request request)
 		else
 			fold_row(ui, list, row);
 		break;
-	default:
+	default: /* REQUEST_RIGHT */
 		go_right(ui, list, row);
 	}
 	return true;

@@ -16,6 +16,12 @@ static void show_callers(struct ui *ui)
 
 	if (!row || row->func == SNAPSHOT_NONE)
 		return;
+	if (row->self == 0) {
+		butterfly_open(ui);
+		ui_say(ui, false,
+		       "it only calls: above it who calls it, below what it calls; 1: back");
+		return;
+	}
 	func = row->func;
 	ui_show(ui, VIEW_CALLERS);
 	list = ui_list(ui);
@@ -27,9 +33,6 @@ static void show_callers(struct ui *ui)
 		tree_request(ui, REQUEST_OPEN);
 		return;
 	}
-	ui_show(ui, VIEW_FUNCTIONS);
-	butterfly_open(ui);
-	ui_say(ui, false, "it only calls: above it who calls it, below what it calls; 1: back");
 }
 
 static bool functions_request(struct ui *ui, enum request request)

@@ -48,10 +48,10 @@ struct view_spec {
 	uint32_t columns;	/* bit set of enum view_column */
 	int function_width_min; /* other columns leave before the function has less */
 	uint32_t keeps; /* columns that leave after all others: what the view is looked at for */
-	uint32_t sorts; /* bit set of enum view_sort; 0: they have an order of their own */
+	uint32_t sorts; /* bit set of enum view_sort; 0: its rows have an order of their own */
 	bool totals_overlap; /* those of siblings: a stack may be in several */
 	bool opens_hot;	     /* rows with much weight are open at first */
-	bool in_order; /* siblings stay as they are added, all of them; sorted, if there are sorts */
+	bool in_order;	/* siblings stay as ROWS adds them, all of them: it sorts them itself */
 	bool has_heads; /* so do those of the first level, which are open at first */
 	/* Add the children of ITEM as siblings, NULL: the first level. 0 or -ENOMEM. */
 	int (*rows)(struct view_scratch *w, const struct sibling *item);
