@@ -76,7 +76,7 @@ poor_terminals() {
 		key Down
 		see_mark 'the cursor' '^>[0-9. ]+ leaf_20'
 		key 6
-		see_mark 'the cursor' '^>[0-9. ]+ program'
+		see_mark 'the cursor' '^>[~0-9. ]+ program'
 		key 7
 		see_mark 'the cursor' '^> +now +in all '
 		key 5

@@ -286,6 +286,23 @@ static void tell_rows(const struct snapshot *s, double min_pct, bool opens_all, 
 	view_done(&view);
 }
 
+/* Of samples that weigh 5 each the rows of make_server(), all open, have as many as they should. */
+static void check_samples(const struct snapshot *s)
+{
+	static const char *const wanted[] = {"11", "9", "6", "2", "1"};
+	struct view_query query = {.kind = VIEW_PROCESSES, .opens_all = true};
+	struct view view = {0};
+	char text[64];
+
+	assert_int_equal(view_build(&view, s, &query), 0);
+	assert_int_equal(view.nr_rows, ARRAY_SIZE(wanted));
+	for (uint32_t i = 0; i < view.nr_rows; i++)
+		assert_string_equal(
+			view_cell(&view, s, &view.rows[i], COLUMN_SAMPLES, text, sizeof(text)),
+			wanted[i]);
+	view_done(&view);
+}
+
 static void threads_are_below_their_process(void **state)
 {
 	struct narrow narrow = {.nr = 1,
@@ -314,6 +331,8 @@ static void threads_are_below_their_process(void **state)
 	assert_string_equal(text, "55.00   tool 200 1, none\n"
 				  "45.00 - server 100 3, 0.00% of 14\n"
 				  "30.00 `-  worker 101 , 75.00% of 4\n");
+	s->sample_weight = 5;
+	check_samples(s);
 	/* Only one of them, or all others; the number alone does not make it. */
 	assert_int_equal(narrow_snapshot(s, &narrow), 0);
 	assert_string_equal(s->narrowed, "only thread worker 101");
@@ -444,12 +463,15 @@ static void the_column_leaves_names_their_room(void **state)
 		assert_int_equal(set >> COLUMN_STACKS & 1, width >= 80);
 	}
 	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 30) >> COLUMN_CONTAINER & 1, 0);
+	/* How many samples they have, and threads, is told where there is room besides. */
+	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 80) >> COLUMN_SAMPLES & 1, 0);
+	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 100) >> COLUMN_SAMPLES & 1, 1);
 	/* Where none is known there is no column. */
 	s->nr_containers = 0;
 	assert_int_equal(view_columns_fit(VIEW_FUNCTIONS, s, 0, 0) >> COLUMN_CONTAINER & 1, 0);
 	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 80),
-			 1u << COLUMN_SELF | 1u << COLUMN_FUNCTION | 1u << COLUMN_THREADS |
-				 1u << COLUMN_USER | 1u << COLUMN_STACKS);
+			 1u << COLUMN_SELF | 1u << COLUMN_SAMPLES | 1u << COLUMN_FUNCTION |
+				 1u << COLUMN_THREADS | 1u << COLUMN_USER | 1u << COLUMN_STACKS);
 	s->recording.is_recording = true;
 	assert_int_equal(view_columns_fit(VIEW_PROCESSES, s, 0, 0) >> COLUMN_USER & 1, 0);
 	snapshot_free(s);

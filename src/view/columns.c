@@ -261,21 +261,6 @@ static uint64_t weight_of(const struct view *view, const struct view_row *row)
 	return view_first_sort(view->kind) == VIEW_SORT_TOTAL ? row->total : row->self;
 }
 
-/* Of samples that weigh differently only the weight is summed: as many as that is of all, marked. */
-static void put_samples(const struct view *view, const struct snapshot *snapshot,
-			const struct view_row *row, char *out, size_t size)
-{
-	uint64_t weight = weight_of(view, row);
-
-	if (snapshot->sample_weight) {
-		rows_count(weight / snapshot->sample_weight, out, size);
-		return;
-	}
-	out[0] = '~';
-	rows_count((uint64_t)(rows_share(weight, snapshot) * rows_samples(snapshot) + 0.5), out + 1,
-		   size - 1);
-}
-
 /*
  * Samples are drawn by chance: of 20 such rows 19 have the share that more and more samples would show within
  * their error (the normal approximation of the binomial distribution).
@@ -338,7 +323,7 @@ const char *view_cell(const struct view *view, const struct snapshot *snapshot,
 		put_error(view, snapshot, row, out, size);
 		break;
 	case COLUMN_SAMPLES:
-		put_samples(view, snapshot, row, out, size);
+		rows_put_samples(snapshot, weight_of(view, row), out, size);
 		break;
 	case COLUMN_CHANGE:
 		put_change(&row->change, out, size);

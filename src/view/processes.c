@@ -221,6 +221,8 @@ void processes_cell(const struct view *view, const struct snapshot *s, const str
 		return;
 	if (column == COLUMN_SELF)
 		rows_percent(row->self, view->total, out, size);
+	else if (column == COLUMN_SAMPLES)
+		rows_put_samples(s, row->self, out, size);
 	else if (column == COLUMN_FUNCTION)
 		put_name(process, thread, out, size);
 	else if (column == COLUMN_STACKS && thread)

@@ -7,6 +7,7 @@
 #include "src/base/util.h"
 #include "src/base/vec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,6 +53,18 @@ const char *rows_count(uint64_t count, char *out, size_t size)
 		whole /= 1000;
 	}
 	snprintf(out, size, "%" PRIu64 ".%" PRIu64 "%c", whole, rest, units[unit]);
+	return out;
+}
+
+const char *rows_put_samples(const struct snapshot *snapshot, uint64_t weight, char *out,
+			     size_t size)
+{
+	assert(size > 1);
+	if (snapshot->sample_weight)
+		return rows_count(weight / snapshot->sample_weight, out, size);
+	out[0] = '~';
+	rows_count((uint64_t)(rows_share(weight, snapshot) * rows_samples(snapshot) + 0.5), out + 1,
+		   size - 1);
 	return out;
 }
 

@@ -130,6 +130,12 @@ double rows_variance(double share, const struct snapshot *snapshot);
 double rows_samples(const struct snapshot *snapshot);
 /* A count in at most 6 characters: large ones are rounded down. Returns OUT. */
 const char *rows_count(uint64_t count, char *out, size_t size);
+/*
+ * How many samples WEIGHT is of, at most 7 characters. Of samples that weigh differently only the weight is summed:
+ * as many as that is of all, marked. Returns OUT.
+ */
+const char *rows_put_samples(const struct snapshot *snapshot, uint64_t weight, char *out,
+			     size_t size);
 /* How many percent of WHOLE PART is, without the sign: "100.0", "34.51". Returns OUT. */
 const char *rows_percent(uint64_t part, uint64_t whole, char *out, size_t size);
 /* TEXT as far as there is room. Returns OUT. */

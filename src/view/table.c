@@ -56,9 +56,10 @@ const struct view_spec view_specs[VIEW_COUNT] = {
 			    .rows = rows_butterfly},
 	[VIEW_PROCESSES] = {.name = "processes",
 			    .title = "Processes",
-			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_FUNCTION |
-				       1u << COLUMN_THREADS | 1u << COLUMN_USER |
-				       1u << COLUMN_CONTAINER | 1u << COLUMN_STACKS,
+			    .columns = 1u << COLUMN_SELF | 1u << COLUMN_SAMPLES |
+				       1u << COLUMN_FUNCTION | 1u << COLUMN_THREADS |
+				       1u << COLUMN_USER | 1u << COLUMN_CONTAINER |
+				       1u << COLUMN_STACKS,
 			    .keeps = 1u << COLUMN_USER | 1u << COLUMN_CONTAINER,
 			    .function_width_min = 20,
 			    .sorts = 1u << VIEW_SORT_SELF | 1u << VIEW_SORT_NAME |
