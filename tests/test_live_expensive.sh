@@ -65,9 +65,11 @@ look 'unwind information that never ends' never_ending
 
 # --- the limit of real time, down to a tick
 
+# Pictures of the stacktop before must not be taken for those of the next: whoever starts one empties $tmp/json.
 has_pictures() { [ "$(wc -l <"$tmp/json")" -ge "$1" ]; }
 is_realtime() { ps -L -o cls= -p "$main" | grep -q RR; }
 begin() { # LIMIT in microseconds, OPTION...
+	: >"$tmp/json"
 	(
 		ulimit -S -R "$1"
 		shift
@@ -101,6 +103,7 @@ if is_realtime; then
 
 	# Where the hard limit, which kills, leaves no room for a warning there is no real time.
 	for limit in 600000 60000000; do
+		: >"$tmp/json"
 		(
 			ulimit -R $limit
 			exec "$STACKTOP" -b --format=json -d 0.5 >"$tmp/json" 2>"$tmp/err"

@@ -144,6 +144,7 @@ beside_silent()
 		start "$tmp/cut" silent
 		silent=$silent,$last_pid
 	done
+	: >"$tmp/all" # what is in it must not be taken for what this stacktop tells
 	"$STACKTOP" -b --format=json -d 0.5 -n 1000 -p "$steady$silent" --call-graph dwarf,8192 >"$tmp/all" 2>"$tmp/err" &
 	sampling=$!
 	test_pids="$test_pids $sampling"
@@ -180,6 +181,7 @@ beside_closed()
 	closed=$last_pid
 	wait_for 20 runs "$open" "$tmp/cut"
 	wait_for 20 runs "$closed" "$tmp/cut"
+	: >"$tmp/all"
 	env SUDO_UID="$uid" SUDO_GID="$uid" setpriv --bounding-set=-sys_ptrace "$STACKTOP" -b --format=json \
 		-d 0.5 -n 1000 -p "$open,$closed" --call-graph dwarf,8192 >"$tmp/all" 2>"$tmp/err" &
 	sampling=$!
