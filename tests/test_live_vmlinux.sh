@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Code of the running kernel, from a file with its build-id: of this machine or of a debug server, where the kernel
-# was put when it started. One with another build-id is not believed.
+# was put when it started. One with another build-id is not believed. Without one it is that of /proc/kcore.
 
 . "${top_srcdir:-.}/tests/lib.sh"
 . "$top_srcdir/tests/live_lib.sh"
@@ -69,19 +69,29 @@ link_kernel "$build_id" "$tmp/own" || skip "cannot link a kernel here: $(cat "$t
 link_kernel "${build_id%??}00" "$tmp/other"
 marked=$(grep -n 5eed1 "$tmp/kernel.S" | cut -d : -f 1)
 
+# hidden COMMAND...: where no file is in the folder of debug files, and the kernel's memory cannot be read
+cat >"$tmp/hidden" <<-'EOF'
+	#!/bin/sh
+	mount -t tmpfs none /usr/lib/debug || exit 99
+	[ ! -e /proc/kcore ] || mount --bind /dev/null /proc/kcore || exit 99
+	exec "$@"
+EOF
+chmod 755 "$tmp/hidden"
+hidden=(unshare -m "$tmp/hidden")
+
 # with FILE|'' OPTION...: the listing in $tmp/out, while FILE is the kernel's in a folder of debug files
 with()
 {
 	local file=$1
 	shift
-	unshare -m bash -c '
-		mount -t tmpfs none /usr/lib/debug && mkdir /usr/lib/debug/boot || exit 99
+	"${hidden[@]}" bash -c '
+		mkdir /usr/lib/debug/boot || exit 99
 		[ -z "$1" ] || cp "$1" "/usr/lib/debug/boot/$2" || exit 99
 		shift 2
 		exec "$@"' - "$file" "$vmlinux" env -u XDG_CACHE_HOME -u DEBUGINFOD_URLS "$STACKTOP" -b -n 1 -d 1 \
 		-p "$dd_pid" "--annotate=$name" "$@" >"$tmp/out" 2>"$tmp/err"
 }
-unshare -m mount -t tmpfs none /usr/lib/debug 2>/dev/null || skip 'nothing can be mounted here'
+"${hidden[@]}" true 2>/dev/null || skip 'nothing can be mounted here'
 
 # Where it is, its code and its line, and the samples in it.
 is_listed()
@@ -149,7 +159,7 @@ if "$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1; then
 
 	# On the screen it comes where the function is looked at, when the key has allowed it.
 	: >"$tmp/asked"
-	term_start 110x30 unshare -m sh -c 'mount -t tmpfs none /usr/lib/debug && exec "$@"' - env -u XDG_CACHE_HOME "DEBUGINFOD_URLS=$url" "$STACKTOP" -p "$dd_pid" -d 0.3
+	term_start 110x30 "${hidden[@]}" env -u XDG_CACHE_HOME "DEBUGINFOD_URLS=$url" "$STACKTOP" -p "$dd_pid" -d 0.3
 	see "[0-9] $name "
 	key /
 	key -l "^$name\$"
@@ -161,5 +171,43 @@ if "$STACKTOP" --debuginfod=http://127.0.0.1 --version >/dev/null 2>&1; then
 	see "$addr .*5eed1" && pass 'code comes while its function is looked at'
 	key q
 	term_end 'code of the kernel' 0
+fi
+
+# Of the kernel's memory: the instructions of objdump, from the bytes that python takes out of it.
+take_memory()
+{
+	python3 - "$addr" "$next" "$tmp/code" <<-'EOP'
+		import struct, sys
+		start, end = int(sys.argv[1], 16), int(sys.argv[2], 16)
+		core = open("/proc/kcore", "rb")
+		head = core.read(64)
+		at, count = struct.unpack_from("<Q", head, 32)[0], struct.unpack_from("<H", head, 56)[0]
+		core.seek(at)
+		for header in (core.read(56) for _ in range(count)):
+		    kind, _, off, vaddr, _, _, size, _ = struct.unpack("<IIQQQQQQ", header)
+		    if kind == 1 and vaddr <= start < vaddr + size:
+		        break
+		else:
+		    sys.exit("no segment has it")
+		core.seek(off + start - vaddr)
+		open(sys.argv[3], "wb").write(core.read(end - start))
+	EOP
+}
+is_objdumps()
+{
+	unshare -m sh -c 'mount -t tmpfs none /usr/lib/debug && exec "$@"' - env -u XDG_CACHE_HOME -u DEBUGINFOD_URLS \
+		"$STACKTOP" -b -n 1 -d 1 -p "$dd_pid" "--annotate=$name" >"$tmp/out" 2>"$tmp/err"
+	grep -oE ' ffff[0-9a-f]{12} ' "$tmp/out" | tr -d ' ' >"$tmp/listed"
+	cmp "$tmp/listed" "$tmp/objdumped" >"$tmp/difference" 2>&1 && grep -q '[0-9] .*<-- hottest$' "$tmp/out" ||
+		why="$(cat "$tmp/err" "$tmp/difference") $(head -n 20 "$tmp/out")"
+}
+if ! head -c 64 /proc/kcore >/dev/null 2>&1; then
+	echo "not tested: code of the kernel's memory: there is no /proc/kcore, or it may not be read"
+elif command -v objdump >/dev/null && take_memory 2>"$tmp/err"; then
+	objdump -D -b binary -m i386:x86-64 "--adjust-vma=0x$addr" "$tmp/code" |
+		sed -nE 's/^ *(ffff[0-9a-f]{12}):\t([^\t]*)\t.*/\1/p' >"$tmp/objdumped"
+	look "code of the kernel's memory" is_objdumps && pass "code of the kernel's memory"
+else
+	fail "the kernel's memory cannot be taken apart: $(cat "$tmp/err")"
 fi
 finish

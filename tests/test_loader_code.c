@@ -303,6 +303,67 @@ static void made_code_that_is_not_there_is_not_listed(void **state)
 	assert_int_equal(ask_made(f, MADE_AT, 2, 6, 0x7f0000004000, 1, &in), LOADER_FAILED);
 }
 
+#define KERNEL_AT 0xffffffff81000100ull
+
+static int memory_of(const uint8_t *bytes, size_t len)
+{
+	int fd = memfd_create("memory", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+	return fd;
+}
+
+/* Ask for the kernel's function at ADDRESS, of which LEN bytes are there. */
+static enum loader_status ask_kernel(struct fixture *f, uint64_t address, size_t len,
+				     struct instructions *ret)
+{
+	struct loader_reply reply;
+
+	*ret = (struct instructions){0};
+	assert_int_equal(loader_request_kcore(f->client, address, memory_of(made, len)), 0);
+	test_reply(f->client, &reply);
+	assert_int_equal(reply.kind, LOADER_REPLY_KCORE);
+	assert_int_equal(reply.module, LOADER_KERNEL);
+	if (reply.status == LOADER_OK) {
+		assert_int_equal(instructions_take(reply.blob_fd, ret), 0);
+		close(reply.blob_fd);
+	}
+	return reply.status;
+}
+
+static void kernel_memory_is_listed(void **state)
+{
+	static const char kallsyms[] = "ffffffff81000000 T _text\n"
+				       "ffffffff81000100 T work\n"
+				       "ffffffff8100010d t __pfx_next\n"
+				       "ffffffff81000120 T next\n"
+				       "ffffffff81002109 T called\n";
+	struct fixture *f = *state;
+	struct instructions in;
+
+	assert_int_equal(loader_add_module(f->client, LOADER_KERNEL, file_with(kallsyms)), 0);
+#ifndef HAVE_CAPSTONE
+	assert_int_equal(ask_kernel(f, KERNEL_AT, sizeof(made), &in), LOADER_NOT_BUILT);
+	skip();
+#endif
+	assert_int_equal(ask_kernel(f, KERNEL_AT, sizeof(made), &in), LOADER_OK);
+	assert_int_equal(in.nr, 4);
+	assert_true(in.vaddr == KERNEL_AT && in.all[0].off == KERNEL_AT);
+	assert_string_equal(in.text + in.all[1].text, "decq %rax");
+	assert_true(in.all[2].target == in.all[1].off && !in.all[2].is_call);
+	assert_true(in.all[3].target == 0xffffffff81002109 && in.all[3].is_call);
+	assert_non_null(strstr(in.text + in.all[3].text, " <called>"));
+	assert_true(in.is_cut); /* it reaches to NEXT, and that is not there */
+	instructions_done(&in);
+	/* Of what is there only the function is listed. */
+	assert_int_equal(ask_kernel(f, 0xffffffff81000120, sizeof(made), &in), LOADER_OK);
+	assert_int_equal(in.nr, 4);
+	instructions_done(&in);
+	assert_int_equal(ask_kernel(f, KERNEL_AT + 3, sizeof(made), &in), LOADER_FAILED);
+	assert_int_equal(ask_kernel(f, KERNEL_AT, 0, &in), LOADER_FAILED);
+}
+
 #endif
 
 /* --- lies --- */
@@ -394,6 +455,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(made_code_is_listed, fixture_new, fixture_free),
 		cmocka_unit_test_setup_teardown(made_code_that_is_not_there_is_not_listed,
 						fixture_new, fixture_free),
+		cmocka_unit_test_setup_teardown(kernel_memory_is_listed, fixture_new, fixture_free),
 #endif
 		cmocka_unit_test(lies_are_refused),
 	};

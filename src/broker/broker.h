@@ -111,6 +111,11 @@ enum broker_file_kind {
 	 */
 	BROKER_SPLIT,
 	BROKER_VMLINUX, /* the running kernel's own file, at the place START of broker_vmlinux_path() */
+	/*
+	 * code of the running kernel from START on, where a function begins: a memory file with its bytes, see
+	 * kcore_code(). -ENOSYS, -EACCES, -EPERM: nothing of it is to be had, ever
+	 */
+	BROKER_KCORE,
 };
 
 struct broker_process { /* an element of BROKER_SCAN's answer */
@@ -132,12 +137,14 @@ struct broker_thread { /* an element of BROKER_THREADS' answer */
 #define BROKER_PIECE_BYTES	16384u /* at multiples of it */
 #define BROKER_PIECES_BYTES(nr) ((nr) * (sizeof(uint32_t) + BROKER_PIECE_BYTES))
 
+#define BROKER_KCORE_BYTES_MAX (256u << 10)
+
 struct broker_file_request {
 	enum broker_file_kind kind;
 	uint64_t tag; /* comes back with the reply */
 	pid_t pid;
 	uint64_t start_time; /* 0: not checked; else the process must be the one started then */
-	uint64_t start, end; /* MAPPED, DEBUGLINK, SPLIT; VMLINUX */
+	uint64_t start, end; /* MAPPED, DEBUGLINK, SPLIT; VMLINUX, KCORE */
 	uint64_t ino;	     /* MAPPED, DEBUGLINK, SPLIT: the file must be this one ... */
 	uint32_t maj, min;   /* ... on this device */
 	uint8_t build_id[20];

@@ -22,6 +22,7 @@
 #include "src/broker/files.h"
 #include "src/broker/filter.h"
 #include "src/broker/jit_files.h"
+#include "src/broker/kcore.h"
 #include "src/broker/pool.h"
 #include "src/broker/proc_dir.h"
 #include "src/broker/stack_readers.h"
@@ -66,6 +67,7 @@ struct broker_server {
 	struct children children;
 	int fetcher_sock; /* until it is handed over, else -1 */
 	pid_t fetcher;
+	int kcore; /* see kcore_open() */
 	struct worker_pool *pool;
 	struct stack_readers *readers; /* NULL: of a recording there is no memory to read */
 };
@@ -146,6 +148,9 @@ static int open_file(struct broker_server *server, const struct broker_file_requ
 		return open_kallsyms();
 	case BROKER_VMLINUX:
 		return files_open_vmlinux(request);
+	case BROKER_KCORE:
+		return server->kcore < 0 ? server->kcore
+					 : kcore_code(server->kcore, request->start);
 	default:
 		return -EINVAL;
 	}
@@ -510,6 +515,7 @@ int broker_main(const struct broker_config *config, const struct server_socks *s
 	child_close_all_but(keep, ARRAY_SIZE(keep));
 	child_continue_at_end(socks->life);
 	server.child_fd = set_up_signals();
+	server.kcore = config->is_recorded ? -ENOSYS : kcore_open();
 	if (server.child_fd < 0 || broker_give_up(config) < 0)
 		return STATUS_FAILED;
 	server.rings.cgroup_fd = config->has_cgroup ? config->cgroup_fd : -1;

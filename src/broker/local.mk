@@ -8,6 +8,7 @@ libbroker_a_SOURCES = \
 	src/broker/identity.c src/broker/identity.h \
 	src/broker/maps.c src/broker/maps.h \
 	src/broker/jit_files.c src/broker/jit_files.h \
+	src/broker/kcore.c src/broker/kcore.h \
 	src/broker/code_memory.c src/broker/code_memory.h \
 	src/broker/pool.c src/broker/pool.h \
 	src/broker/settings_file.c src/broker/settings_file.h \
@@ -55,6 +56,11 @@ UNIT_TESTS += tests/test_broker_jit_files
 tests_test_broker_jit_files_SOURCES = tests/test_broker_jit_files.c
 tests_test_broker_jit_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_broker_jit_files_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_broker_kcore
+tests_test_broker_kcore_SOURCES = tests/test_broker_kcore.c
+tests_test_broker_kcore_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_kcore_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_broker_memory
 tests_test_broker_memory_SOURCES = tests/test_broker_memory.c

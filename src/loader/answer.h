@@ -22,6 +22,7 @@ struct request {
 	uint32_t owner;		   /* of its file: a number of the client's */
 	uint64_t cpu_max_ns;	   /* that the loader may take for it; 0: without a bound */
 	uint64_t cpu_ns;	   /* that it has taken so far */
+	int memory;		   /* with the code to list, its own; -1: that is in a file */
 	uint32_t nr_offs;
 	uint64_t offs[];
 };

@@ -97,7 +97,7 @@ static struct request *request_new(enum loader_reply_kind kind, uint32_t module,
 
 	if (!request)
 		return NULL;
-	*request = (struct request){.kind = kind, .module = module, .nr_offs = nr};
+	*request = (struct request){.kind = kind, .module = module, .nr_offs = nr, .memory = -1};
 	if (nr > 0)
 		memcpy(request->offs, offs, nr * sizeof(*offs));
 	return request;
@@ -242,9 +242,11 @@ void loader_drop_module(struct loader_client *c, uint32_t id)
 
 /* --- asking --- */
 
-static int request_put(struct loader_client *c, enum loader_reply_kind kind, uint32_t id,
-		       const uint64_t *offs, uint32_t nr)
+/* MEMORY is the client's from now on, also on failure; -1: none. 0 or -ENOMEM, -ENOENT. */
+static int request_put_memory(struct loader_client *c, enum loader_reply_kind kind, uint32_t id,
+			      const uint64_t *offs, uint32_t nr, int memory)
 {
+	AUTO_CLOSE int owned = memory;
 	const struct loader_module *module = loader_modules_find(&c->modules, id);
 	struct request *request;
 
@@ -253,6 +255,7 @@ static int request_put(struct loader_client *c, enum loader_reply_kind kind, uin
 	request = request_new(kind, id, offs, nr);
 	if (!request)
 		return -ENOMEM;
+	request->memory = steal_fd(&owned);
 	request->owner = module->owner;
 	/* What the kernel says of itself is slow to read and must come. */
 	request->cpu_max_ns =
@@ -263,6 +266,12 @@ static int request_put(struct loader_client *c, enum loader_reply_kind kind, uin
 	else
 		queue_put(&c->waiting, request);
 	return 0;
+}
+
+static int request_put(struct loader_client *c, enum loader_reply_kind kind, uint32_t id,
+		       const uint64_t *offs, uint32_t nr)
+{
+	return request_put_memory(c, kind, id, offs, nr, -1);
 }
 
 int loader_request_table(struct loader_client *c, uint32_t module)
@@ -306,17 +315,16 @@ int loader_request_code(struct loader_client *c, uint32_t module, uint64_t off, 
 int loader_request_made_code(struct loader_client *c, uint32_t id, uint64_t off, uint16_t epoch,
 			     int memory, uint64_t base, uint32_t nr_pieces)
 {
-	struct loader_module *module = loader_modules_find(&c->modules, id);
 	const uint64_t offs[] = {off, base, 0, nr_pieces,
 				 (off & ((1ull << JIT_EPOCH_SHIFT) - 1)) |
 					 (uint64_t)epoch << JIT_EPOCH_SHIFT};
-	int r;
 
-	/* Such a module has no debug files: the memory is one. */
-	if (module)
-		loader_module_close_debug(module);
-	r = loader_add_debug(c, id, memory);
-	return r < 0 ? r : request_put(c, LOADER_REPLY_CODE, id, offs, ARRAY_SIZE(offs));
+	return request_put_memory(c, LOADER_REPLY_CODE, id, offs, ARRAY_SIZE(offs), memory);
+}
+
+int loader_request_kcore(struct loader_client *c, uint64_t address, int memory)
+{
+	return request_put_memory(c, LOADER_REPLY_KCORE, LOADER_KERNEL, &address, 1, memory);
 }
 
 int loader_request_lines(struct loader_client *c, uint32_t module, const uint64_t *offs,
@@ -378,7 +386,7 @@ struct loader_client *loader_client_free(struct loader_client *c)
 	loader_stop(c);
 	queue_done(&c->waiting);
 	queue_done(&c->answered);
-	free(c->outstanding);
+	request_free(c->outstanding);
 	loader_modules_done(&c->modules);
 	turns_done(&c->turns);
 	answer_names_done(&c->names);
@@ -479,7 +487,7 @@ static void loader_start(struct loader_client *c)
 static bool needs_output(const struct request *request)
 {
 	return request->kind == LOADER_REPLY_TABLE || request->kind == LOADER_REPLY_RETURN_ADDRS ||
-	       request->kind == LOADER_REPLY_CODE;
+	       request->kind == LOADER_REPLY_CODE || request->kind == LOADER_REPLY_KCORE;
 }
 
 /* Are debug files looked at for it? */
@@ -518,14 +526,14 @@ static bool request_may_retry(struct loader_module *module, struct request *requ
 	return end == END_KILLED && ++module->nr_kills < KILLS_MAX;
 }
 
-/* MODULE (or NULL: it is gone) is bad: STATUS answers all that is asked about it. */
+/* MODULE (or NULL: it is gone) is bad: STATUS answers all that is asked about it, unless the fault is in memory. */
 static void request_give_up(struct loader_client *c, struct request *request,
 			    struct loader_module *module, enum loader_status status)
 {
 	answer_here(c, request, status);
 	if (module && request->kind == LOADER_REPLY_LINES) {
 		module->bad_lines = status;
-	} else if (module) {
+	} else if (module && request->memory < 0) {
 		module->bad = status;
 		answer_queued(c, true, module->id, status);
 	}
@@ -590,6 +598,8 @@ static enum protocol_kind protocol_kind_of(const struct loader_module *module,
 		if (module->is_jit)
 			return PROTOCOL_MADE_CODE;
 		return request->module == LOADER_KERNEL ? PROTOCOL_KERNEL_CODE : PROTOCOL_CODE;
+	case LOADER_REPLY_KCORE:
+		return PROTOCOL_KCORE;
 	case LOADER_REPLY_LINES:
 		if (module->is_jit)
 			return PROTOCOL_JIT_LINES;
@@ -646,6 +656,8 @@ static int request_send(struct loader_client *c, struct loader_module *module,
 
 	if (r == 0 && output >= 0)
 		r = attach(c, module, output, PROTOCOL_ROLE_OUTPUT);
+	if (r == 0 && request->memory >= 0)
+		r = attach(c, module, request->memory, PROTOCOL_ROLE_MEMORY);
 	for (uint32_t i = 0; i < module->nr_debug && r == 0; i++)
 		if (needs_symbols(request) || is_lines)
 			r = attach(c, module, module->debug[i], PROTOCOL_ROLE_DEBUG);
@@ -762,7 +774,7 @@ static void reply_done(struct loader_client *c, const struct protocol_reply *mes
 	if (module)
 		module->nr_kills = 0;
 	ret->cpu_ns = request->is_dropped ? 0 : request->cpu_ns;
-	free(request);
+	request_free(request);
 	c->nr_queued--;
 }
 
@@ -841,7 +853,7 @@ bool loader_next_reply(struct loader_client *c, struct loader_reply *ret)
 	request = queue_take(&c->answered, &c->answered.first);
 	answer_nothing(request, request->status, &c->names, ret);
 	ret->cpu_ns = request->cpu_ns;
-	free(request);
+	request_free(request);
 	c->nr_queued--;
 	return true;
 }

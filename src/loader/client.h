@@ -78,6 +78,7 @@ enum loader_reply_kind {
 	LOADER_REPLY_JIT,
 	LOADER_REPLY_JIT_FRAMES,
 	LOADER_REPLY_CODE,
+	LOADER_REPLY_KCORE, /* the same of kernel code out of memory */
 };
 
 /* What has come to a perf map or a jitdump. */
@@ -124,7 +125,7 @@ struct loader_reply {
 	enum loader_status status;
 	uint32_t module;
 	uint64_t cpu_ns; /* that loaders took for it; 0: MODULE is another one since */
-	/* TABLE, RETURN_ADDRS and CODE (for instructions_take): the blob, sealed, owned by the receiver (close it); -1 with a status != OK */
+	/* TABLE, RETURN_ADDRS, CODE and KCORE (for instructions_take): the blob, sealed, owned by the receiver (close it); -1 with a status != OK */
 	int blob_fd;
 	/* TABLE, and NAMES of a vmlinux. LINES: of another file that is needed for all names (dwz's) */
 	uint8_t build_id[20];
@@ -226,6 +227,12 @@ int loader_request_code(struct loader_client *client, uint32_t module, uint64_t 
 int loader_request_made_code(struct loader_client *client, uint32_t module, uint64_t off,
 			     uint16_t epoch, int memory, uint64_t base, uint32_t nr_pieces);
 #define LOADER_PIECES_MAX 16u
+
+/*
+ * The instructions of the kernel's function that begins at ADDRESS, as the kernel runs it: MEMORY (owned by the
+ * client, also on failure) has what is there from it on. LOADER_KERNEL is kallsyms.
+ */
+int loader_request_kcore(struct loader_client *client, uint64_t address, int memory);
 
 /*
  * The functions and lines at OFFS, as above; of the kernel from its own file, as with code. A file on which

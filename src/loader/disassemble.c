@@ -102,6 +102,17 @@ static bool name_made(const struct listing *l, uint64_t addr, char *out, size_t 
 	return true;
 }
 
+/* The name of the kernel's function that begins at ADDR. */
+static bool name_kernel(const struct listing *l, uint64_t addr, char *out, size_t size)
+{
+	struct kallsyms_function function;
+
+	if (!kallsyms_find(l->entry->kallsyms, addr, &function) || function.start != addr)
+		return false;
+	demangle(function.name, out, size);
+	return true;
+}
+
 /* " <name>" of the function that begins at OFF of the file; "": it has no name. */
 static void name_target(const struct listing *l, uint64_t off, char *out, size_t size)
 {
@@ -111,6 +122,11 @@ static void name_target(const struct listing *l, uint64_t off, char *out, size_t
 	out[0] = '\0';
 	if (l->entry->jit_code) {
 		if (name_made(l, off, name, sizeof(name)))
+			snprintf(out, size, " <%s>", name);
+		return;
+	}
+	if (l->entry->kallsyms) {
+		if (name_kernel(l, off, name, sizeof(name)))
 			snprintf(out, size, " <%s>", name);
 		return;
 	}

@@ -58,8 +58,8 @@ static size_t bytes_at(const struct memory *m, uint64_t from, uint64_t wanted)
 	return (size_t)(MIN(at, end) - first);
 }
 
-/* All addresses, of this machine's instructions. */
-static struct elf_file machine_head(void)
+/* The first BYTES of all addresses, of this machine's instructions. */
+static struct elf_file machine_head(uint64_t bytes)
 {
 	struct elf_file head = {.is_64 = true, .nr_segments = 1};
 
@@ -68,7 +68,7 @@ static struct elf_file machine_head(void)
 #elif defined(__aarch64__)
 	head.machine = EM_AARCH64;
 #endif
-	head.segments[0] = (struct cfi_segment){.bytes = 1ull << JIT_EPOCH_SHIFT};
+	head.segments[0] = (struct cfi_segment){.bytes = bytes};
 	return head;
 }
 
@@ -88,7 +88,8 @@ static int list(const struct memory *m, const struct jit_place *place,
 		const struct cache_entry *entry, uint64_t epoch_bits, void **ret, size_t *ret_len)
 {
 	uint64_t from = place->from & ADDR_MASK, wanted = (place->last & ADDR_MASK) - from + 1;
-	struct cache_entry made = {.head = machine_head(), .jit_code = entry->jit_code};
+	struct cache_entry made = {.head = machine_head(1ull << JIT_EPOCH_SHIFT),
+				   .jit_code = entry->jit_code};
 	const struct cache_files files = {.nr = 0};
 	struct code_bytes code = {.off = from, .vaddr = from, .above = epoch_bits};
 
@@ -119,4 +120,48 @@ int made_code_list(const struct protocol_request *request, const struct cache_en
 		r = list(&m, &place, entry, now & ~ADDR_MASK, ret, ret_len);
 	free(m.bytes);
 	return r;
+}
+
+/* --- the kernel's --- */
+
+/* The function that begins at ADDRESS, as far as it is in MEMORY, into BYTES. 0 or -errno. */
+static int read_function(const struct kallsyms *kallsyms, uint64_t address, int memory,
+			 uint8_t *bytes, struct code_bytes *ret)
+{
+	struct kallsyms_function function;
+	uint64_t wanted;
+	ssize_t n;
+
+	if (!kallsyms || !kallsyms_find(kallsyms, address, &function) || function.start != address)
+		return -ENOENT;
+	wanted = function.end - address;
+	n = pread(memory, bytes, MIN(wanted, (uint64_t)LOADER_CODE_BYTES_MAX), 0);
+	if (n <= 0)
+		return n < 0 ? -errno : -ENOENT;
+	*ret = (struct code_bytes){
+		.data = bytes,
+		.len = (size_t)n,
+		.off = address,
+		.vaddr = address,
+		.is_cut = (uint64_t)n < wanted,
+	};
+	return 0;
+}
+
+int made_code_list_kernel(const struct protocol_request *request, const struct cache_entry *entry,
+			  int memory, void **ret, size_t *ret_len)
+{
+	const struct cache_entry kernel = {.head = machine_head(UINT64_MAX),
+					   .kallsyms = entry->kallsyms};
+	const struct cache_files files = {.nr = 0};
+	AUTO_FREE uint8_t *bytes = malloc(LOADER_CODE_BYTES_MAX);
+	struct code_bytes code;
+	int r;
+
+	if (request->nr_offs != 1 || memory < 0)
+		return -EINVAL;
+	if (!bytes)
+		return -ENOMEM;
+	r = read_function(entry->kallsyms, request->offs[0], memory, bytes, &code);
+	return r < 0 ? r : disassemble(&code, &kernel, &files, NULL, ret, ret_len);
 }

@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 0x73746c3fu /* changes with every struct below */
+#define PROTOCOL_VERSION 0x73746c40u /* changes with every struct below */
 
 /* What a full table's file must have: it cannot be changed any more. */
 #define PROTOCOL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -53,10 +53,11 @@ enum protocol_kind {
 	PROTOCOL_CODE,
 	PROTOCOL_KERNEL_CODE, /* the same by addresses */
 	/*
-	 * the same of made code; offs: a place that was sampled, with its epoch; the address of the memory in the
-	 * debug file; 0; its pieces, see loader_request_made_code(); the place at the present epoch
+	 * the same of made code; offs: a place that was sampled, with its epoch; the address of what is in the
+	 * memory; 0; its pieces, see loader_request_made_code(); the place at the present epoch
 	 */
 	PROTOCOL_MADE_CODE,
+	PROTOCOL_KCORE, /* the same of the kernel; offs: the address of what is in the memory, where a function begins */
 	PROTOCOL_LINES,
 	PROTOCOL_KERNEL_LINES, /* the same by addresses */
 	PROTOCOL_KIND_COUNT,
@@ -68,6 +69,7 @@ enum protocol_role {
 	PROTOCOL_ROLE_NAMES,  /* once, before any request for names: where these are answered */
 	PROTOCOL_ROLE_DEBUG,  /* a debug file of the module, at most LOADER_DEBUG_MAX */
 	PROTOCOL_ROLE_SPLIT, /* LINES: a file with a split unit (.dwo), at most LOADER_SPLITS_MAX: for good */
+	PROTOCOL_ROLE_MEMORY, /* MADE_CODE, KCORE: a copy of the memory with the code */
 	PROTOCOL_ROLE_COUNT,
 };
 

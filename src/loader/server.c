@@ -35,7 +35,7 @@
 /* The descriptors that came for the request with this serial; -1: none. */
 struct attached {
 	uint64_t serial;
-	int file, output;
+	int file, output, memory;
 	int debug[LOADER_DEBUG_MAX];
 	int splits[LOADER_SPLITS_MAX];
 	uint32_t nr_debug, nr_splits;
@@ -57,11 +57,12 @@ static void attached_clear(struct attached *attached)
 {
 	cleanup_close(&attached->file);
 	cleanup_close(&attached->output);
+	cleanup_close(&attached->memory);
 	for (uint32_t i = 0; i < attached->nr_debug; i++)
 		close(attached->debug[i]);
 	for (uint32_t i = 0; i < attached->nr_splits; i++)
 		close(attached->splits[i]);
-	attached->file = attached->output = -1;
+	attached->file = attached->output = attached->memory = -1;
 	attached->nr_debug = attached->nr_splits = 0;
 }
 
@@ -75,6 +76,8 @@ static void attached_add(struct attached *attached, const struct protocol_reques
 		attached->file = fd;
 	else if (request->role == PROTOCOL_ROLE_OUTPUT && attached->output < 0)
 		attached->output = fd;
+	else if (request->role == PROTOCOL_ROLE_MEMORY && attached->memory < 0)
+		attached->memory = fd;
 	else if (request->role == PROTOCOL_ROLE_DEBUG && attached->nr_debug < LOADER_DEBUG_MAX)
 		attached->debug[attached->nr_debug++] = fd;
 	else if (request->role == PROTOCOL_ROLE_SPLIT && attached->nr_splits < LOADER_SPLITS_MAX)
@@ -580,14 +583,27 @@ static int serve_kernel_code(struct loader_server *server)
 static int serve_made_code(struct loader_server *server)
 {
 	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
-	int memory = server->attached.nr_debug > 0 ? server->attached.debug[0] : -1;
 	AUTO_FREE void *listing = NULL;
 	size_t len = 0;
 	/* A loader that has not read the map reads it now. */
 	int r = entry->jit_code ? 0 : serve_jit(server, 0);
 
 	if (r == 0)
-		r = made_code_list(&server->request, entry, memory, &listing, &len);
+		r = made_code_list(&server->request, entry, server->attached.memory, &listing,
+				   &len);
+	return r < 0 ? r : output_fill(server, listing, len);
+}
+
+static int serve_kcore(struct loader_server *server)
+{
+	struct cache_entry *entry = cache_get(&server->cache, server->request.file_key);
+	AUTO_FREE void *listing = NULL;
+	size_t len = 0;
+	int r = kernel_load(server, entry);
+
+	if (r == 0)
+		r = made_code_list_kernel(&server->request, entry, server->attached.memory,
+					  &listing, &len);
 	return r < 0 ? r : output_fill(server, listing, len);
 }
 
@@ -680,6 +696,8 @@ static int serve_kind(struct loader_server *server)
 		return server->attached.output < 0 ? -EINVAL : serve_kernel_code(server);
 	case PROTOCOL_MADE_CODE:
 		return server->attached.output < 0 ? -EINVAL : serve_made_code(server);
+	case PROTOCOL_KCORE:
+		return server->attached.output < 0 ? -EINVAL : serve_kcore(server);
 	case PROTOCOL_LINES:
 		return server->names ? serve_lines(server) : -EINVAL;
 	case PROTOCOL_KERNEL_LINES:
@@ -801,7 +819,7 @@ int loader_main(int sock)
 
 	if (!server)
 		return 1;
-	server->attached.file = server->attached.output = -1;
+	server->attached.file = server->attached.output = server->attached.memory = -1;
 	heap_setup(LARGE_BYTES);
 	set_last_words();
 	r = sandbox_enter(sock);

@@ -4,6 +4,7 @@
 
 #include "src/loader/turns.h"
 
+#include "src/base/cleanup.h"
 #include "src/base/util.h"
 
 #include <stdlib.h>
@@ -18,6 +19,13 @@ enum turn { TURN_TABLES, TURN_KERNEL, TURN_NAMES, TURN_LATE, TURN_COUNT };
 
 /* --- queues --- */
 
+void request_free(struct request *request)
+{
+	if (request)
+		cleanup_close(&request->memory);
+	free(request);
+}
+
 void queue_init(struct queue *queue)
 {
 	queue->first = NULL;
@@ -30,7 +38,7 @@ void queue_done(struct queue *queue)
 
 	for (struct request *request = queue->first; request; request = next) {
 		next = request->next;
-		free(request);
+		request_free(request);
 	}
 	queue_init(queue);
 }

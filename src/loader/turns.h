@@ -16,6 +16,9 @@
 
 #define OWNERS_MAX 64 /* further ones share the last place */
 
+/* Also what it owns; NULL: nothing. */
+void request_free(struct request *request);
+
 struct queue {
 	struct request *first, **last;
 };

@@ -4,10 +4,14 @@
 
 #include "src/base/cleanup.h"
 #include "src/loader/instructions.h"
+#include "src/loader/protocol.h"
 #include "src/resolve/resolver.h"
 
 #include <errno.h>
 #include <stdio.h>
+
+_Static_assert(BROKER_KCORE_BYTES_MAX <= LOADER_CODE_BYTES_MAX,
+	       "what is read of a function is listed");
 
 #define MADE_BEFORE 4u /* pieces of memory before the one that has the place */
 _Static_assert(MADE_BEFORE < LOADER_PIECES_MAX, "there is room for it");
@@ -57,12 +61,67 @@ void resolve_take_made_code(struct resolver *s, struct broker_file_reply *reply)
 					 &nothing);
 }
 
-/* Ask for code of the kernel. Its file has the names of a recorded one; beside kallsyms it is looked for now. */
+/*
+ * Have the broker read the function at ADDRESS of the kernel's memory. -ENOENT: it cannot be had, this one or
+ * any.
+ */
+static int ask_kcore(struct resolver *s, uint64_t address)
+{
+	struct broker_file_request request = {.kind = BROKER_KCORE, .start = address};
+
+	if (s->config.recording || s->kcore.is_refused || s->kcore.failed == address)
+		return -ENOENT;
+	if (s->nr_asked >= ASKED_MAX)
+		return -EAGAIN;
+	s->kcore.address = address;
+	request.tag = ++s->kcore.number;
+	return resolve_ask(s, &request);
+}
+
+/* There is no code of the kernel's function that was asked for. */
+static void no_kernel_code(struct resolver *s, enum loader_status status)
+{
+	struct instructions nothing = {0};
+
+	s->config.ops->code_came(s->config.context, LOADER_KERNEL, status, &nothing);
+}
+
+void resolve_take_kcore(struct resolver *s, struct broker_file_reply *reply)
+{
+	int r = reply->status;
+
+	if (reply->tag != s->kcore.number)
+		return;
+	if (r == 0)
+		r = loader_request_kcore(s->loader, s->kcore.address, steal_fd(&reply->fd));
+	else
+		s->kcore.is_refused = r == -ENOSYS || r == -EACCES || r == -EPERM;
+	if (r == 0)
+		return;
+	if (r != -EBUSY)
+		s->kcore.failed = s->kcore.address;
+	no_kernel_code(s, s->vmlinux.is_there ? LOADER_FAILED : LOADER_NOT_ELF);
+}
+
+/*
+ * Ask for code of the kernel. Its file, which also tells lines, has the names of a recorded one; beside kallsyms it is
+ * looked for now, and where there is none the kernel's memory has to do.
+ */
 static int ask_kernel_code(struct resolver *s, uint64_t off, uint64_t last)
 {
 	int r = resolve_need_vmlinux(s);
 
+	s->kcore.wanted = off;
+	if (r == -ENOENT)
+		return ask_kcore(s, off);
 	return r < 0 ? r : loader_request_code(s->loader, LOADER_KERNEL, off, last);
+}
+
+/* What REPLY says is not in the kernel's file, as code of its modules is not: is it asked for elsewhere now? */
+static bool is_asked_elsewhere(struct resolver *s, const struct loader_reply *reply)
+{
+	return reply->kind == LOADER_REPLY_CODE && reply->module == LOADER_KERNEL &&
+	       reply->status == LOADER_FAILED && ask_kcore(s, s->kcore.wanted) == 0;
 }
 
 int resolve_ask_code(struct resolver *s, uint32_t module, uint64_t off, uint64_t last)
@@ -102,6 +161,10 @@ void resolve_take_code(struct resolver *s, const struct loader_reply *reply)
 		status = r == -ENOMEM ? LOADER_NO_MEMORY : LOADER_FAILED;
 	if (reply->module == LOADER_KERNEL && status == LOADER_NOT_ELF)
 		resolve_vmlinux_is_wrong(s);
+	if (is_asked_elsewhere(s, reply))
+		return;
+	if (reply->kind == LOADER_REPLY_KCORE && status != LOADER_OK)
+		s->kcore.failed = s->kcore.address;
 	s->config.ops->code_came(s->config.context, reply->module, status, &instructions);
 	instructions_done(&instructions);
 }

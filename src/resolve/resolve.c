@@ -23,6 +23,8 @@ static void take_reply(struct resolver *s, struct broker_file_reply *reply)
 		resolve_take_made_code(s, reply);
 	else if (reply->kind == BROKER_CODE)
 		s->config.ops->memory_came(s->config.context, reply);
+	else if (reply->kind == BROKER_KCORE)
+		resolve_take_kcore(s, reply);
 	else if (reply->kind == BROKER_SOURCE)
 		s->config.ops->source_came(s->config.context, reply);
 	else if (reply->kind == BROKER_PERF_MAP || reply->kind == BROKER_JITDUMP)
@@ -79,6 +81,7 @@ static void take_loader(struct resolver *s)
 			resolve_jit_take_frames(s, &reply);
 			break;
 		case LOADER_REPLY_CODE:
+		case LOADER_REPLY_KCORE:
 			resolve_take_code(s, &reply);
 			break;
 		case LOADER_REPLY_LINES:

@@ -231,6 +231,13 @@ struct resolver {
 		uint32_t module, nr_pieces, number;
 		uint64_t off, base;
 	} made;
+	/* The function that was last asked for of the kernel, and of its memory; see module_code.c. */
+	struct {
+		uint64_t wanted, address;
+		uint64_t failed; /* its code cannot be had; 0: there is no such */
+		uint64_t number; /* of what was asked of the broker */
+		bool is_refused; /* to this stacktop, for good */
+	} kcore;
 	uint32_t nr_open, open_max; /* files, without debug files */
 	uint64_t nr_made_room, nr_no_room;
 	uint64_t no_room_until_ns, next_look_ns, next_mapped_ns;
@@ -361,6 +368,8 @@ void resolve_take_code(struct resolver *s, const struct loader_reply *reply);
 /* The broker's answer with made code that is to be disassembled, told by RESOLVE_MADE_CODE in its tag. */
 #define RESOLVE_MADE_CODE (1ull << 63)
 void resolve_take_made_code(struct resolver *s, struct broker_file_reply *reply);
+/* The same with code of the kernel. */
+void resolve_take_kcore(struct resolver *s, struct broker_file_reply *reply);
 
 /* --- module_lines.c --- */
 
