@@ -48,6 +48,10 @@ ROOT_TESTS += tests/root_settings.sh tests/root_sudo.sh
 TEST_HELPERS += tests/deny_perf
 tests_deny_perf_SOURCES = tests/deny_perf.c
 
+TEST_HELPERS += tests/admin_perf
+tests_admin_perf_SOURCES = tests/admin_perf.c
+tests_admin_perf_LDADD = $(LINK_BASE)
+
 # Every allocation fails once; the shim is preloaded, so it is no program.
 EXTRA_DIST += tests/check_oom.py tests/fail_alloc.c
 CLEANFILES += tests/fail_alloc.so

@@ -78,9 +78,13 @@ for level in -1 0 1 2; do
 	says "$kernel_names" "root, paranoid $level: kernel names"
 	says '.notice | contains("paranoid") | not' "root, paranoid $level: is not limited"
 done
-if echo 3 >"$(path_of kernel.perf_event_paranoid)" 2>/dev/null && ! by_user; then # where a kernel knows it
-	grep -q 'kernel.perf_event_paranoid=' "$tmp/err" || fail "paranoid 3: $(cat "$tmp/err")"
-fi
+for level in 3 4; do # where a kernel knows them
+	echo $level >"$(path_of kernel.perf_event_paranoid)" 2>/dev/null || continue
+	by_user || grep -q 'kernel.perf_event_paranoid=.*setcap cap_sys_admin,cap_perfmon,' "$tmp/err" ||
+		fail "paranoid $level: $(cat "$tmp/err")"
+	by_root || fail "root, paranoid $level: $(cat "$tmp/err")"
+	says "$kernel_names" "root, paranoid $level: kernel names"
+done
 pass 'perf_event_paranoid'
 
 # --- kptr_restrict: names of the kernel

@@ -196,8 +196,10 @@ static int be_sampling(void)
 	POSSIBLE(try_maps(victim));
 	POSSIBLE(try_reading(victim));
 	POSSIBLE(try_open(secret_path, O_RDONLY));
+	identity_take_admin(true);
 	if (may_sample)
 		POSSIBLE(try_event());
+	identity_take_admin(false);
 	return nr_wrong;
 }
 

@@ -21,8 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FD_MAX	    65536u /* where closing one by one stops */
-#define MEMFD_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
+#define FD_MAX		 65536u /* where closing one by one stops */
+#define SYSCTL_BYTES_MAX 4096u
+#define MEMFD_SEALS	 (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
 uint64_t now_ns(void)
 {
@@ -90,6 +91,21 @@ int read_all(int fd, size_t max, char **ret_data, size_t *ret_len)
 	*ret_data = steal_ptr(data);
 	*ret_len = len;
 	return 0;
+}
+
+int64_t sysctl_read(const char *path, int64_t fallback)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *text = NULL;
+	long long value;
+	size_t len;
+	char *end;
+
+	if (fd < 0 || read_all(fd, SYSCTL_BYTES_MAX, &text, &len) < 0)
+		return fallback;
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	return errno || end == text ? fallback : value;
 }
 
 int write_all(int fd, const void *data, size_t len)

@@ -28,6 +28,9 @@ int pidfd_hold(pid_t pid);
  */
 int read_all(int fd, size_t max, char **ret_data, size_t *ret_len);
 
+/* The number in a file of /proc/sys, or FALLBACK. */
+int64_t sysctl_read(const char *path, int64_t fallback);
+
 /* Write all LEN bytes. Returns 0 or -errno. */
 int write_all(int fd, const void *data, size_t len);
 

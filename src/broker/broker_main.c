@@ -222,9 +222,11 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, un
 		sigaction(SIGALRM, &action, NULL);
 		setitimer(ITIMER_REAL, &limit, NULL);
 	}
+	identity_take_admin(true);
 	fd = (int)syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC | flags);
 	if (fd < 0)
 		fd = errno == EINTR ? -EBUSY : -errno;
+	identity_take_admin(false);
 	if (pid > 0)
 		setitimer(ITIMER_REAL, &off, NULL);
 	return fd;

@@ -14,6 +14,7 @@
 
 #include "src/broker/identity.h"
 
+#include "src/base/io.h"
 #include "src/base/util.h"
 
 #include <ctype.h>
@@ -35,14 +36,17 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-#define CAP_BIT(cap) (UINT64_C(1) << (cap))
-#define CAPS_MAX     64
-#define NOBODY_ID    65534
-#define OWN_USER     "stacktop" /* a system user of ours, where the machine has one */
+#define CAP_BIT(cap)	   (UINT64_C(1) << (cap))
+#define CAPS_MAX	   64
+#define NOBODY_ID	   65534
+#define PARANOID_LINUX_MAX 2	      /* the highest level that Linux itself knows */
+#define OWN_USER	   "stacktop" /* a system user of ours, where the machine has one */
 
 static const uint64_t broker_caps = CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_SYS_PTRACE) |
 				    CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_SYSLOG) |
 				    CAP_BIT(CAP_CHECKPOINT_RESTORE) | CAP_BIT(CAP_IPC_LOCK);
+
+static const uint64_t over_files = CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_DAC_OVERRIDE);
 
 struct caps {
 	uint64_t effective, permitted, inheritable;
@@ -318,8 +322,8 @@ int identity_become_command(const struct identity *who, struct err *err)
 	return r < 0 ? err_set(err, r, "cannot drop capabilities: %s", strerror(-r)) : 0;
 }
 
-/* Become WHO and keep, of the capabilities that are there, only those in KEEP, in force. */
-static int keep_as(const struct identity *who, uint64_t keep, struct err *err)
+/* Become WHO and keep, of the capabilities that are there, only those in KEEP, and these in force but for ASIDE. */
+static int keep_as(const struct identity *who, uint64_t keep, uint64_t aside, struct err *err)
 {
 	struct caps caps;
 	int r;
@@ -337,7 +341,7 @@ static int keep_as(const struct identity *who, uint64_t keep, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "cannot read capabilities: %s", strerror(-r));
 	caps.permitted &= keep;
-	caps.effective = caps.permitted;
+	caps.effective = caps.permitted & ~aside;
 	caps.inheritable = 0;
 	r = caps_set(&caps);
 	if (r < 0)
@@ -345,14 +349,37 @@ static int keep_as(const struct identity *who, uint64_t keep, struct err *err)
 	return 0;
 }
 
+/*
+ * Kernels of Debian and Ubuntu know levels of kernel.perf_event_paranoid above those of Linux, which are their default:
+ * there perf_event_open(2) wants CAP_SYS_ADMIN, and CAP_PERFMON is not enough.
+ */
+static bool events_need_admin(void)
+{
+	return sysctl_read("/proc/sys/kernel/perf_event_paranoid", 0) > PARANOID_LINUX_MAX;
+}
+
 int identity_keep_broker(const struct identity *who, struct err *err)
 {
-	uint64_t keep = broker_caps;
+	uint64_t keep = broker_caps, aside = 0;
 
-	/* Before Linux 5.8 the rights of CAP_PERFMON were part of CAP_SYS_ADMIN. */
+	/* Before Linux 5.8 the rights of CAP_PERFMON, and of CHECKPOINT_RESTORE, were part of CAP_SYS_ADMIN. */
 	if (prctl(PR_CAPBSET_READ, CAP_PERFMON, 0, 0, 0) < 0)
 		keep |= CAP_BIT(CAP_SYS_ADMIN);
-	return keep_as(who, keep, err);
+	else if (events_need_admin())
+		keep |= aside = CAP_BIT(CAP_SYS_ADMIN);
+	return keep_as(who, keep, aside, err);
+}
+
+void identity_take_admin(bool is_taken)
+{
+	struct caps caps;
+
+	if (caps_get(&caps) < 0 || !(caps.permitted & CAP_BIT(CAP_SYS_ADMIN)))
+		return;
+	caps.effective &= ~CAP_BIT(CAP_SYS_ADMIN);
+	if (is_taken)
+		caps.effective |= CAP_BIT(CAP_SYS_ADMIN);
+	caps_set(&caps);
 }
 
 int identity_keep_reader(const struct identity *who, struct err *err)
@@ -364,12 +391,11 @@ int identity_keep_reader(const struct identity *who, struct err *err)
 		keep |= CAP_BIT(CAP_SYSLOG);
 	if (who->was_root && !who->by_sudo)
 		keep |= CAP_BIT(CAP_DAC_READ_SEARCH);
-	return keep_as(who, keep, err);
+	return keep_as(who, keep, 0, err);
 }
 
 int identity_files_as(const struct identity *who)
 {
-	const uint64_t over_files = CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_DAC_OVERRIDE);
 	struct caps caps;
 	int r = caps_get(&caps);
 
@@ -383,7 +409,12 @@ int identity_files_as(const struct identity *who)
 
 void identity_files_as_self(void)
 {
-	identity_take_up();
+	struct caps caps;
+
+	if (caps_get(&caps) < 0)
+		return;
+	caps.effective |= caps.permitted & over_files;
+	caps_set(&caps);
 }
 
 bool identity_has_ipc_lock(void)

@@ -50,9 +50,12 @@ int identity_become_command(const struct identity *who, struct err *err);
 /*
  * For the broker: become WHO, the user whom loaders are, and keep only PERFMON, SYS_PTRACE,
  * DAC_READ_SEARCH, SYSLOG, CHECKPOINT_RESTORE, and IPC_LOCK for rings, as far as they are there
- * (before Linux 5.8 also SYS_ADMIN).
+ * (before Linux 5.8 also SYS_ADMIN; and where kernel.perf_event_paranoid is above 2, which Linux does not know: aside,
+ * for identity_take_admin()).
  */
 int identity_keep_broker(const struct identity *who, struct err *err);
+/* Of the calling thread, around perf_event_open(2): CAP_SYS_ADMIN, if it was kept, comes into force; or is set aside. */
+void identity_take_admin(bool is_taken);
 /*
  * For the broker of a recording: become WHO and keep what the caller had: root by sudo
  * CAP_SYSLOG for kernel names alone, root itself DAC_READ_SEARCH as well, all others nothing.

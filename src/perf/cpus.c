@@ -76,16 +76,3 @@ int cpus_read(const char *path, int **ret)
 
 	return r < 0 ? r : cpus_parse(text, ret);
 }
-
-int64_t sysctl_read(const char *path, int64_t fallback)
-{
-	AUTO_FREE char *text = NULL;
-	char *end;
-	long long value;
-
-	if (read_file(path, &text) < 0)
-		return fallback;
-	errno = 0;
-	value = strtoll(text, &end, 10);
-	return errno || end == text ? fallback : value;
-}

@@ -19,7 +19,4 @@ int cpus_parse(const char *text, int **ret);
 /* The list in the file at PATH. As cpus_parse, or -errno of reading. */
 int cpus_read(const char *path, int **ret);
 
-/* The number in a file of /proc/sys, or FALLBACK. */
-int64_t sysctl_read(const char *path, int64_t fallback);
-
 #endif

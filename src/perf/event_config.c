@@ -8,6 +8,7 @@
 
 #include "src/perf/event_config.h"
 
+#include "src/base/io.h"
 #include "src/base/text.h"
 #include "src/base/util.h"
 #include "src/perf/cpus.h"
@@ -221,7 +222,7 @@ int event_config_probe(const struct perf_opener *opener, const struct event_targ
  */
 #define SETCAP_RECIPE                                                                           \
 	"for the group stacktop: sudo sh -c 'groupadd -f stacktop && chgrp stacktop \"$0\" && " \
-	"chmod 0750 \"$0\" && setcap cap_perfmon,cap_ipc_lock,cap_sys_ptrace,"                  \
+	"chmod 0750 \"$0\" && setcap %scap_perfmon,cap_ipc_lock,cap_sys_ptrace,"                \
 	"cap_dac_read_search,cap_syslog,cap_checkpoint_restore=ep \"$0\"' "                     \
 	"\"$(command -v stacktop)\""
 
@@ -269,6 +270,12 @@ static void say_what_is_refused(int code, const struct event_config *config,
 			paranoid);
 }
 
+/* For SETCAP_RECIPE: at levels that only distributions' kernels know CAP_PERFMON is not enough. */
+static const char *beside_perfmon(int paranoid)
+{
+	return paranoid > 2 ? "cap_sys_admin," : "";
+}
+
 static int explain_permission(int code, const struct event_config *config,
 			      const struct event_targets *targets, struct err *err)
 {
@@ -279,14 +286,16 @@ static int explain_permission(int code, const struct event_config *config,
 	if (code == -EACCES && targets->tids && is_foreign(targets->tids[0])) {
 		err_set(err, code, "not allowed to sample task %d: it is not this user's",
 			(int)targets->tids[0]);
-		err_hint(err, "use sudo, or, %s", SETCAP_RECIPE);
+		err_hint(err, "use sudo, or, " SETCAP_RECIPE, beside_perfmon(paranoid));
 		return code;
 	}
 	/* User code of own tasks is allowed up to 2: then the level is not the reason. */
 	if (code == -EACCES && paranoid > (targets->tids && is_plain ? 2 : needed)) {
 		say_what_is_refused(code, config, targets, paranoid, err);
-		err_hint(err, "use sudo, or: sudo sysctl kernel.perf_event_paranoid=%d, or, %s",
-			 needed, SETCAP_RECIPE);
+		err_hint(
+			err,
+			"use sudo, or: sudo sysctl kernel.perf_event_paranoid=%d, or, " SETCAP_RECIPE,
+			needed, beside_perfmon(paranoid));
 		return code;
 	}
 	err_set(err, code, "perf_event_open: %s (kernel.perf_event_paranoid is %d)",
