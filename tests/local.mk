@@ -77,6 +77,7 @@ EXTRA_DIST += \
 	tests/chains_lib.sh \
 	tests/lib.sh \
 	tests/live-report \
+	tests/on-kernel \
 	tests/cut_recording.py \
 	tests/read_pprof.py \
 	tests/read_script.py \
