@@ -156,7 +156,11 @@ int memfd_map(int fd, size_t max, const void **ret_data, size_t *ret_len)
 		return -ENODATA;
 	if ((uint64_t)st.st_size > max)
 		return -EFBIG;
-	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	/*
+	 * Private: of what is sealed against writing Linux before 6.7 maps nothing shared, even to read. The
+	 * pages are the same.
+	 */
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
 		return -errno;
 	*ret_data = data;
