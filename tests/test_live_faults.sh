@@ -179,6 +179,25 @@ kill -KILL $test_pids 2>/dev/null
 wait 2>/dev/null
 test_pids=
 
+# --- /proc that is slow to be read: what is sampled while stacktop starts waits for the maps of its process ---
+
+if command -v strace >/dev/null && strace -e inject=openat:delay_enter=1 true 2>/dev/null; then
+	echo 'int main(void) { for (volatile unsigned n = 0;; n++) ; }' >"$tmp/busy.c"
+	"$CC" -O1 -o "$tmp/busy" "$tmp/busy.c" || skip 'no compiler'
+	# Where few processes are there to be read.
+	slow_start()
+	{
+		unshare -pf --mount-proc bash -c '
+			"$1" &
+			strace -f -o /dev/null -P maps -e trace=openat -e inject=openat:delay_enter=700000 \
+				timeout 30 "$2" -b --format=json -n 4 -d 1 -p $!
+			kill $!' - "$tmp/busy" "$STACKTOP" >"$tmp/json" 2>"$tmp/err"
+		document_says '.health | .complete > 100 and (.incomplete["no-map"] // 0) == 0' ||
+			why="$(last | jq -c .health) $(cat "$tmp/err")"
+	}
+	look '/proc is slow' slow_start && pass '/proc is slow'
+fi
+
 # --- the loader, killed and stopped --------------------------------------------------
 
 build "$id-well" in_well -DWORK=20000000 # something to lose

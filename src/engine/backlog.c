@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define MAPS_NS	    (3 * NS_PER_SEC)
 #define EXEC_NS	    (150 * NS_PER_MSEC) /* a round and a half: its record has come by then */
 #define REST_NS	    NS_PER_SEC
 #define TRIAL_NS    (2 * NS_PER_SEC) /* a thread is known or gone by then */
@@ -151,6 +152,12 @@ static bool must_wait(const struct waiting *w, struct engine *engine)
 		return engine->drained_ns < w->time_ns + REST_NS;
 	if (w->wait_for == BACKLOG_TRIAL)
 		return engine->drained_ns < w->time_ns + TRIAL_NS && !is_tried(w, engine);
+	if (w->wait_for == BACKLOG_MAPS) {
+		const struct process *process = procs_by_index(engine->procs, w->process);
+
+		return engine->drained_ns < w->time_ns + MAPS_NS && !process->has_maps &&
+		       !process->was_asked && !process->is_dead;
+	}
 	if (w->wait_for == BACKLOG_EXEC)
 		return engine->drained_ns < w->time_ns + EXEC_NS &&
 		       !procs_by_index(engine->procs, w->process)->has_execed;

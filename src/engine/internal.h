@@ -313,6 +313,7 @@ size_t backlog_bytes(const struct backlog *backlog);
 uint64_t backlog_oldest_ns(const struct backlog *backlog);
 enum backlog_for {
 	BACKLOG_TABLE, /* or return addresses, of a module */
+	BACKLOG_MAPS,  /* of its process, which have not been read yet */
 	BACKLOG_EXEC,  /* that may come just after the sample */
 	BACKLOG_REST,  /* of its stack */
 	BACKLOG_TRIAL, /* of its thread, with that rest */

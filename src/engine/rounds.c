@@ -49,6 +49,13 @@ static bool may_be_in_exec(const struct stack_input *input, const struct stack_m
 	return made->end == STACK_END_NO_STACK && input->nr_kernel_ips > 0;
 }
 
+/* It was there before us, and what it has mapped is still to be read. While stacktop starts on a busy machine that takes a while. */
+static bool may_have_maps(const struct process *process)
+{
+	return !process->has_maps && !process->was_asked && !process->is_dead &&
+	       !process->is_kernel;
+}
+
 /* What the sample waits for, if its stack is not final: to be in the profile as PENDING. */
 static bool waits_for(struct engine *engine, const struct process *process,
 		      const struct stack_input *input, const struct stack_made *made,
@@ -56,6 +63,8 @@ static bool waits_for(struct engine *engine, const struct process *process,
 {
 	if (made->end == STACK_END_PENDING)
 		*ret = BACKLOG_TABLE;
+	else if (made->end == STACK_END_NO_MAP && may_have_maps(process))
+		*ret = BACKLOG_MAPS;
 	else if (may_be_in_exec(input, made))
 		*ret = BACKLOG_EXEC;
 	else if (made->was_cut && rest_is_wanted(engine, process, input, made->end))
@@ -72,6 +81,7 @@ static void put_back(struct engine *engine, uint64_t ticket, const struct proces
 {
 	static const enum stack_end end_without[] = {
 		[BACKLOG_TABLE] = STACK_END_LATE,
+		[BACKLOG_MAPS] = STACK_END_NO_MAP,
 		[BACKLOG_EXEC] = STACK_END_NO_STACK,
 		[BACKLOG_REST] = STACK_END_TRUNCATED,
 	};
@@ -112,6 +122,8 @@ static void take_sample(struct engine *engine, const struct record *record,
 	user_chain_note(&engine->user_chain, made.end == STACK_END_ALTSTACK, made.is_joined);
 	if (ret_unwound_ns)
 		*ret_unwound_ns = now_ns();
+	if (made.end == STACK_END_NO_MAP || made.end == STACK_END_BAD_RA)
+		procs_mark_stale(engine->procs, (pid_t)record->pid);
 	waits = waits_for(engine, process, &input, &made, &wait_for);
 	if (waits)
 		made.end = STACK_END_PENDING;
@@ -119,8 +131,6 @@ static void take_sample(struct engine *engine, const struct record *record,
 		return;
 	if (waits)
 		put_back(engine, ticket, process, record, &input, &made, wait_for);
-	if (made.end == STACK_END_NO_MAP || made.end == STACK_END_BAD_RA)
-		procs_mark_stale(engine->procs, (pid_t)record->pid);
 }
 
 static void take_record(struct engine *engine, struct record *record, uint64_t *ret_unwound_ns)

@@ -82,7 +82,8 @@ struct process {
 	uint32_t container;	 /* procs_container(); 0: none, or not known yet */
 	uint32_t user;		 /* its effective uid, plus 1; 0: not known */
 	bool has_maps;		 /* read from /proc, inherited, or seen from its exec on */
-	struct space *space;	 /* see process_space */
+	bool was_asked;	     /* for its maps, and an answer has come, if only that there is none */
+	struct space *space; /* see process_space */
 };
 
 struct procs;

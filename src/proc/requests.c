@@ -189,6 +189,8 @@ int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len
 	struct process_entry *entry = processes_find(&procs->processes, pid);
 	struct space *space;
 
+	if (entry)
+		entry->process.was_asked = true;
 	if (entry && entry->is_asked) {
 		time_ns = MIN(time_ns, entry->asked_ns);
 		entry->is_asked = false;
