@@ -377,8 +377,9 @@ static struct snapshot *make_snapshot(struct fake *fake)
 	s->settings = set;
 	s->recording = rec;
 	s->time_ns = now_ns();
-	s->wall_ns = 1795280688 * (int64_t)NS_PER_SEC;
 	s->window_end_ns = fake->frozen ? fake->frozen_ns : s->time_ns;
+	/* The end of the window is always the same time of day. */
+	s->wall_ns = 1795280688 * (int64_t)NS_PER_SEC + (int64_t)(s->time_ns - s->window_end_ns);
 	s->window_start_ns = s->window_end_ns - fake->window_ns;
 	if (fake->window_start_ns < s->window_end_ns) /* else it is in the past */
 		s->window_start_ns = MAX(fake->window_start_ns, s->window_start_ns);
