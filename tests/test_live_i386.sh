@@ -20,6 +20,8 @@ build()
 	gcc $flags "${@:2}" -o "$tmp/$1" "$source" -ldl 2>"$tmp/err"
 }
 build m32 -fomit-frame-pointer || skip "gcc cannot build 32-bit programs: $(head -n 1 "$tmp/err")"
+echo 'int main(void) { return 0; }' | gcc -m32 -x c -o "$tmp/runs" - && "$tmp/runs" 2>/dev/null ||
+	skip 'this kernel runs no 32-bit programs'
 
 start='^_start(;.*)?;main'
 expect calls "$start;calls;calls_b;calls_c;spin\$"
