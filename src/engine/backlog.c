@@ -162,8 +162,10 @@ static bool must_wait(const struct waiting *w, struct engine *engine)
 		return engine->drained_ns < w->time_ns + EXEC_NS &&
 		       !procs_by_index(engine->procs, w->process)->has_execed;
 	module = &procs_module(engine->procs, w->module)->unwind;
+	/* If nobody has asked for its return addresses it waits for code of the process, which may be there by now. */
 	if (w->has_table)
-		return !module->has_return_addrs && !module->return_addrs_failed;
+		return module->needs_return_addrs && !module->has_return_addrs &&
+		       !module->return_addrs_failed;
 	return !module->has_table && module->state == STACK_END_PENDING;
 }
 
