@@ -27,7 +27,7 @@ expect alloca '^_start;main;with_alloca;spin$'
 expect realigned '^_start;main;realigned;spin$'
 expect callback '^_start;main;callback;compare;spin$'
 expect signal '^_start;main;in_signal;on_usr1;spin$' 70
-expect nested '^_start;main;nested_signals;on_usr2;on_usr1;spin$' 70
+expect nested '^_start;main;nested_signals;on_usr2;on_usr1;spin$' 50
 expect noreturn '^_start;main;ends_in_call;never_returns;spin$'
 expect plt '^_start;main;plt_calls' 60
 expect vdso '^_start;main;vdso_calls;__vdso_clock_gettime|^_start;main;vdso_calls' 90 'chains|vdso'
