@@ -12,9 +12,10 @@ cp "$(command -v bash)" "$tmp/menu-busy"
 cp "$(command -v sleep)" "$tmp/menu-idle"
 start "$tmp/menu-busy" -c 'while :; do :; done'
 busy=$last_pid
-start "$tmp/menu-idle" 10001
+# No process has such a number.
+start "$tmp/menu-idle" 9000001
 idle=$last_pid
-start "$tmp/menu-idle" 10002
+start "$tmp/menu-idle" 9000002
 
 ask='^Which process'
 for size in 80x24 60x12 200x50; do
@@ -23,9 +24,9 @@ for size in 80x24 60x12 200x50; do
 	key -l menu-
 	see "^>? *$busy +[0-9.]+ menu-busy"
 	see "^>? *$idle +0.0 menu-idle"
-	key -l 'idle.*1000(1|3)'
+	key -l 'idle.*900000(1|3)'
 	see_not menu-busy
-	see_not 10002
+	see_not 9000002
 	see "^>? *$idle +0.0 menu-idle"
 	key C-u
 	key -l "no such process"
@@ -56,7 +57,7 @@ term_end '-p -F 99' 0
 # Away from the busiest by a key, and out by Esc, q and a signal.
 term_begin 80x24 "$STACKTOP" -p
 see "$ask"
-key -l 'menu-idle 1000'
+key -l 'menu-idle 9000'
 key Up
 key C-u
 key q # nothing is typed
