@@ -30,6 +30,9 @@ int read_all(int fd, size_t max, char **ret_data, size_t *ret_len);
 
 /* The number in a file of /proc/sys, or FALLBACK. */
 int64_t sysctl_read(const char *path, int64_t fallback);
+/* The level that limits perf_event_open(2), and the highest one that Linux itself knows: distributions' kernels have more. */
+#define PARANOID_PATH	   "/proc/sys/kernel/perf_event_paranoid"
+#define PARANOID_LINUX_MAX 2
 
 /* Write all LEN bytes. Returns 0 or -errno. */
 int write_all(int fd, const void *data, size_t len);

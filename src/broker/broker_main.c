@@ -216,17 +216,19 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, un
 	const struct sigaction action = {.sa_handler = on_alarm};
 	const struct itimerval limit = {.it_value = {.tv_sec = OPEN_SECONDS}}, off = {0};
 	struct perf_event_attr copy = *attr;
+	bool was_aside;
 	int fd;
 
 	if (pid > 0) {
 		sigaction(SIGALRM, &action, NULL);
 		setitimer(ITIMER_REAL, &limit, NULL);
 	}
-	identity_take_admin(true);
+	was_aside = identity_take_admin();
 	fd = (int)syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC | flags);
 	if (fd < 0)
 		fd = errno == EINTR ? -EBUSY : -errno;
-	identity_take_admin(false);
+	if (was_aside)
+		identity_leave_admin();
 	if (pid > 0)
 		setitimer(ITIMER_REAL, &off, NULL);
 	return fd;

@@ -36,11 +36,10 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-#define CAP_BIT(cap)	   (UINT64_C(1) << (cap))
-#define CAPS_MAX	   64
-#define NOBODY_ID	   65534
-#define PARANOID_LINUX_MAX 2	      /* the highest level that Linux itself knows */
-#define OWN_USER	   "stacktop" /* a system user of ours, where the machine has one */
+#define CAP_BIT(cap) (UINT64_C(1) << (cap))
+#define CAPS_MAX     64
+#define NOBODY_ID    65534
+#define OWN_USER     "stacktop" /* a system user of ours, where the machine has one */
 
 static const uint64_t broker_caps = CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_SYS_PTRACE) |
 				    CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_SYSLOG) |
@@ -355,7 +354,7 @@ static int keep_as(const struct identity *who, uint64_t keep, uint64_t aside, st
  */
 static bool events_need_admin(void)
 {
-	return sysctl_read("/proc/sys/kernel/perf_event_paranoid", 0) > PARANOID_LINUX_MAX;
+	return sysctl_read(PARANOID_PATH, 0) > PARANOID_LINUX_MAX;
 }
 
 int identity_keep_broker(const struct identity *who, struct err *err)
@@ -370,15 +369,23 @@ int identity_keep_broker(const struct identity *who, struct err *err)
 	return keep_as(who, keep, aside, err);
 }
 
-void identity_take_admin(bool is_taken)
+bool identity_take_admin(void)
 {
 	struct caps caps;
 
-	if (caps_get(&caps) < 0 || !(caps.permitted & CAP_BIT(CAP_SYS_ADMIN)))
+	if (caps_get(&caps) < 0 || !(caps.permitted & ~caps.effective & CAP_BIT(CAP_SYS_ADMIN)))
+		return false;
+	caps.effective |= CAP_BIT(CAP_SYS_ADMIN);
+	return caps_set(&caps) == 0;
+}
+
+void identity_leave_admin(void)
+{
+	struct caps caps;
+
+	if (caps_get(&caps) < 0)
 		return;
 	caps.effective &= ~CAP_BIT(CAP_SYS_ADMIN);
-	if (is_taken)
-		caps.effective |= CAP_BIT(CAP_SYS_ADMIN);
 	caps_set(&caps);
 }
 

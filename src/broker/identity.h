@@ -54,8 +54,12 @@ int identity_become_command(const struct identity *who, struct err *err);
  * for identity_take_admin()).
  */
 int identity_keep_broker(const struct identity *who, struct err *err);
-/* Of the calling thread, around perf_event_open(2): CAP_SYS_ADMIN, if it was kept, comes into force; or is set aside. */
-void identity_take_admin(bool is_taken);
+/*
+ * For perf_event_open(2) in the calling thread: CAP_SYS_ADMIN comes into force if it is aside. True: it was, and
+ * identity_leave_admin() is to set it aside again.
+ */
+bool identity_take_admin(void);
+void identity_leave_admin(void);
 /*
  * For the broker of a recording: become WHO and keep what the caller had: root by sudo
  * CAP_SYSLOG for kernel names alone, root itself DAC_READ_SEARCH as well, all others nothing.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Samples that wait for an unwind table, or for the rest of their stack: copies of their registers, stack and
+ * Samples that wait for an unwind table, the maps of their process, or the rest of their stack: copies of their registers, stack and
  * kernel part in one bounded buffer, oldest first. They are in the profile
- * already, with what could be unwound; when a table comes they are unwound
+ * already, with what could be unwound; when that comes they are unwound
  * again and replaced there.
  */
 #include "config.h"
@@ -152,12 +152,9 @@ static bool must_wait(const struct waiting *w, struct engine *engine)
 		return engine->drained_ns < w->time_ns + REST_NS;
 	if (w->wait_for == BACKLOG_TRIAL)
 		return engine->drained_ns < w->time_ns + TRIAL_NS && !is_tried(w, engine);
-	if (w->wait_for == BACKLOG_MAPS) {
-		const struct process *process = procs_by_index(engine->procs, w->process);
-
-		return engine->drained_ns < w->time_ns + MAPS_NS && !process->has_maps &&
-		       !process->was_asked && !process->is_dead;
-	}
+	if (w->wait_for == BACKLOG_MAPS)
+		return engine->drained_ns < w->time_ns + MAPS_NS &&
+		       process_awaits_maps(procs_by_index(engine->procs, w->process));
 	if (w->wait_for == BACKLOG_EXEC)
 		return engine->drained_ns < w->time_ns + EXEC_NS &&
 		       !procs_by_index(engine->procs, w->process)->has_execed;

@@ -312,7 +312,7 @@ size_t backlog_bytes(const struct backlog *backlog);
 /* When the oldest sample that waits was taken. UINT64_MAX: none waits. */
 uint64_t backlog_oldest_ns(const struct backlog *backlog);
 enum backlog_for {
-	BACKLOG_TABLE, /* or return addresses, of a module */
+	BACKLOG_TABLE, /* or return addresses, of a module; or code of the process */
 	BACKLOG_MAPS,  /* of its process, which have not been read yet */
 	BACKLOG_EXEC,  /* that may come just after the sample */
 	BACKLOG_REST,  /* of its stack */

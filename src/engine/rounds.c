@@ -49,13 +49,6 @@ static bool may_be_in_exec(const struct stack_input *input, const struct stack_m
 	return made->end == STACK_END_NO_STACK && input->nr_kernel_ips > 0;
 }
 
-/* It was there before us, and what it has mapped is still to be read. While stacktop starts on a busy machine that takes a while. */
-static bool may_have_maps(const struct process *process)
-{
-	return !process->has_maps && !process->was_asked && !process->is_dead &&
-	       !process->is_kernel;
-}
-
 /* What the sample waits for, if its stack is not final: to be in the profile as PENDING. */
 static bool waits_for(struct engine *engine, const struct process *process,
 		      const struct stack_input *input, const struct stack_made *made,
@@ -63,7 +56,7 @@ static bool waits_for(struct engine *engine, const struct process *process,
 {
 	if (made->end == STACK_END_PENDING)
 		*ret = BACKLOG_TABLE;
-	else if (made->end == STACK_END_NO_MAP && may_have_maps(process))
+	else if (made->end == STACK_END_NO_MAP && process_awaits_maps(process))
 		*ret = BACKLOG_MAPS;
 	else if (may_be_in_exec(input, made))
 		*ret = BACKLOG_EXEC;

@@ -21,7 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PARANOID_PATH  "/proc/sys/kernel/perf_event_paranoid"
 #define MAX_RATE_PATH  "/proc/sys/kernel/perf_event_max_sample_rate"
 #define MAX_STACK_PATH "/proc/sys/kernel/perf_event_max_stack"
 
@@ -273,7 +272,7 @@ static void say_what_is_refused(int code, const struct event_config *config,
 /* For SETCAP_RECIPE: at levels that only distributions' kernels know CAP_PERFMON is not enough. */
 static const char *beside_perfmon(int paranoid)
 {
-	return paranoid > 2 ? "cap_sys_admin," : "";
+	return paranoid > PARANOID_LINUX_MAX ? "cap_sys_admin," : "";
 }
 
 static int explain_permission(int code, const struct event_config *config,

@@ -82,9 +82,16 @@ struct process {
 	uint32_t container;	 /* procs_container(); 0: none, or not known yet */
 	uint32_t user;		 /* its effective uid, plus 1; 0: not known */
 	bool has_maps;		 /* read from /proc, inherited, or seen from its exec on */
-	bool was_asked;	     /* for its maps, and an answer has come, if only that there is none */
+	bool maps_answered; /* they were asked for, and the answer has come, if only that there are none */
 	struct space *space; /* see process_space */
 };
+
+/* It was there before us, and what it has mapped is still to be read. */
+static inline bool process_awaits_maps(const struct process *process)
+{
+	return !process->has_maps && !process->maps_answered && !process->is_dead &&
+	       !process->is_kernel;
+}
 
 struct procs;
 

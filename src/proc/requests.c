@@ -190,7 +190,7 @@ int procs_maps_text(struct procs *procs, pid_t pid, const char *text, size_t len
 	struct space *space;
 
 	if (entry)
-		entry->process.was_asked = true;
+		entry->process.maps_answered = true;
 	if (entry && entry->is_asked) {
 		time_ns = MIN(time_ns, entry->asked_ns);
 		entry->is_asked = false;

@@ -45,10 +45,17 @@ static int ask_made_code(struct resolver *s, uint32_t module, uint64_t off)
 	return resolve_ask(s, &request);
 }
 
+/* There is no code of the function of MODULE that was asked for. */
+static void no_code(struct resolver *s, uint32_t module, enum loader_status status)
+{
+	struct instructions nothing = {0};
+
+	s->config.ops->code_came(s->config.context, module, status, &nothing);
+}
+
 void resolve_take_made_code(struct resolver *s, struct broker_file_reply *reply)
 {
 	const struct jit *jit = &s->jits.all[s->made.module - PROC_MODULE_JIT_FIRST];
-	struct instructions nothing = {0};
 	int r = reply->status;
 
 	if ((uint32_t)reply->tag != s->made.number)
@@ -57,8 +64,7 @@ void resolve_take_made_code(struct resolver *s, struct broker_file_reply *reply)
 		r = loader_request_made_code(s->loader, s->made.module, s->made.off, jit->epoch,
 					     steal_fd(&reply->fd), s->made.base, s->made.nr_pieces);
 	if (r < 0)
-		s->config.ops->code_came(s->config.context, s->made.module, LOADER_FAILED,
-					 &nothing);
+		no_code(s, s->made.module, LOADER_FAILED);
 }
 
 /*
@@ -78,14 +84,6 @@ static int ask_kcore(struct resolver *s, uint64_t address)
 	return resolve_ask(s, &request);
 }
 
-/* There is no code of the kernel's function that was asked for. */
-static void no_kernel_code(struct resolver *s, enum loader_status status)
-{
-	struct instructions nothing = {0};
-
-	s->config.ops->code_came(s->config.context, LOADER_KERNEL, status, &nothing);
-}
-
 void resolve_take_kcore(struct resolver *s, struct broker_file_reply *reply)
 {
 	int r = reply->status;
@@ -100,7 +98,7 @@ void resolve_take_kcore(struct resolver *s, struct broker_file_reply *reply)
 		return;
 	if (r != -EBUSY)
 		s->kcore.failed = s->kcore.address;
-	no_kernel_code(s, s->vmlinux.is_there ? LOADER_FAILED : LOADER_NOT_ELF);
+	no_code(s, LOADER_KERNEL, s->vmlinux.is_there ? LOADER_FAILED : LOADER_NOT_ELF);
 }
 
 /*
