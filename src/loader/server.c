@@ -811,15 +811,30 @@ static void set_last_words(void)
 		sigaction(signals[i], &action, NULL);
 }
 
+static void server_init(struct loader_server *server)
+{
+	memset(server, 0, sizeof(*server));
+	server->attached.file = server->attached.output = server->attached.memory = -1;
+}
+
+static void server_done(struct loader_server *server)
+{
+	attached_clear(&server->attached);
+	cache_done(&server->cache);
+	lines_done(&server->lines);
+	if (server->names)
+		munmap(server->names, server->names_bytes);
+}
+
 int loader_main(int sock)
 {
 	struct protocol_hello hello = {.version = PROTOCOL_VERSION};
-	struct loader_server *server = calloc(1, sizeof(*server));
+	struct loader_server *server = malloc(sizeof(*server));
 	int r;
 
 	if (!server)
 		return 1;
-	server->attached.file = server->attached.output = server->attached.memory = -1;
+	server_init(server);
 	heap_setup(LARGE_BYTES);
 	set_last_words();
 	r = sandbox_enter(sock);
@@ -827,9 +842,7 @@ int loader_main(int sock)
 		r = msg_send(SANDBOX_SOCK_FD, &hello, sizeof(hello), -1, 0);
 	if (r == 0)
 		r = server_run(server, SANDBOX_SOCK_FD);
-	attached_clear(&server->attached);
-	cache_done(&server->cache);
-	lines_done(&server->lines);
+	server_done(server);
 	free(server);
 	return r == 0 ? 0 : 1;
 }

@@ -259,16 +259,12 @@ static void fuzz_server(struct reader *in)
 	int pair[2];
 
 	make_pair(pair);
-	server.attached.file = server.attached.output = -1;
+	server_init(&server);
 	for (int i = 0; i < ACTIONS_MAX && reader_left(in) > 0; i++)
 		client_send(pair[0], in);
 	shutdown(pair[0], SHUT_WR);
 	server_run(&server, pair[1]);
-	attached_clear(&server.attached);
-	cache_done(&server.cache);
-	if (server.names)
-		munmap(server.names, server.names_bytes);
-	memset(&server, 0, sizeof(server));
+	server_done(&server);
 	close(pair[0]);
 	close(pair[1]);
 }
