@@ -59,7 +59,7 @@ tests/fail_alloc.so: $(srcdir)/tests/fail_alloc.c
 	@$(MKDIR_P) tests
 	$(AM_V_CC)$(CC) -O1 -g -Wall -Wextra -shared -fPIC -o $@ $(srcdir)/tests/fail_alloc.c -ldl
 check-oom: stacktop$(EXEEXT) tests/fail_alloc.so
-	$(srcdir)/tests/check_oom.py ./stacktop$(EXEEXT) tests/fail_alloc.so; s=$$?; test $$s = 77 || exit $$s
+	OOM_TRIES='$(OOM_TRIES)' $(srcdir)/tests/check_oom.py ./stacktop$(EXEEXT) tests/fail_alloc.so; s=$$?; test $$s = 77 || exit $$s
 .PHONY: check-oom
 
 # No function that the program does not use.
