@@ -22,17 +22,22 @@ const struct unwind_space space = {.maps = maps, .nr_maps = 1};
 struct code_budget budget;
 uint8_t piece[CODE_PIECE_BYTES];
 
-struct unwind_code *new_code(void)
+struct unwind_code *new_code_of(enum table_machine machine)
 {
 	struct unwind_code *code;
 
 	budget.insns_left = 1u << 20;
 	budget.pieces_left = 4096;
 	budget.nr_given_up = 0;
-	code = unwind_code_new(&budget);
+	code = unwind_code_new(&budget, machine);
 	assert_non_null(code);
 	unwind_code_set_time(code, SEC);
 	return code;
+}
+
+struct unwind_code *new_code(void)
+{
+	return new_code_of(TABLE_MACHINE_X86_64);
 }
 
 uint32_t bring(struct unwind_code *code, uint64_t time_ns)

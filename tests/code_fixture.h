@@ -19,9 +19,29 @@ extern const struct unwind_space space;
 extern struct code_budget budget;
 extern uint8_t piece[CODE_PIECE_BYTES];
 
+struct unwind_code *new_code_of(enum table_machine machine);
+/* The same for x86-64. */
 struct unwind_code *new_code(void);
 /* All that is wanted comes, read at TIME_NS; the piece at CODE is PIECE, others are zeros. Returns how many. */
 uint32_t bring(struct unwind_code *code, uint64_t time_ns);
+
+/* Of struct code_place: sp or fp and N, or the word there. */
+#define AT_SP(n)                              \
+	{                                     \
+		.base = CODE_SP, .off = { n } \
+	}
+#define AT_FP(n)                              \
+	{                                     \
+		.base = CODE_FP, .off = { n } \
+	}
+#define IN_SP(n)                                             \
+	{                                                    \
+		.base = CODE_SP, .nr_loads = 1, .off = { n } \
+	}
+#define IN_FP(n)                                             \
+	{                                                    \
+		.base = CODE_FP, .nr_loads = 1, .off = { n } \
+	}
 
 #define STACK	 0x70000u
 #define RET_ADDR (CODE + 0x105)

@@ -10,7 +10,7 @@
 . "${top_srcdir:-.}/tests/lib.sh"
 . "$top_srcdir/tests/chains_lib.sh"
 need_sampling
-[ "$(uname -m)" = x86_64 ] || skip 'such code is followed on x86-64 alone'
+[ "$(uname -m)" = x86_64 ] || skip 'the programs are tried on x86-64 alone'
 
 # Each of them: 31 calls of a function by itself, then a loop.
 cat >"$tmp/t.js" <<'EOS'

@@ -90,7 +90,7 @@ static void the_rest_is_the_chain_s(void **state)
 static void who_left_the_stack_is_what_was_called(void **state)
 {
 	(void)state;
-	self.space.code = unwind_code_new(&budget);
+	self.space.code = unwind_code_new(&budget, TABLE_MACHINE_X86_64);
 	assert_non_null(self.space.code);
 	unwind_code_set_time(self.space.code, NS_PER_SEC);
 	begin(2, 2);

@@ -106,22 +106,6 @@ struct rule_case {
 	struct code_rule rule;
 };
 
-#define AT_SP(n)                              \
-	{                                     \
-		.base = CODE_SP, .off = { n } \
-	}
-#define AT_FP(n)                              \
-	{                                     \
-		.base = CODE_FP, .off = { n } \
-	}
-#define IN_SP(n)                                             \
-	{                                                    \
-		.base = CODE_SP, .nr_loads = 1, .off = { n } \
-	}
-#define IN_FP(n)                                             \
-	{                                                    \
-		.base = CODE_FP, .nr_loads = 1, .off = { n } \
-	}
 #define FP_KEPT AT_FP(0)
 
 static void frames_of_all_forms(void **state)

@@ -85,6 +85,7 @@ const struct unwind_arch arch_aarch64 = {
 	.begin = aarch64_begin,
 	.strip = strip_signature,
 	.strip_regs = strip_regs,
+	.follows_code = true,
 	.step = aarch64_step,
 	.after_syscall = aarch64_after_syscall,
 	.guess_leaf = aarch64_guess_leaf,

@@ -64,6 +64,7 @@ struct unwind_arch {
 	unsigned int word_bytes, frame_align, insn_bytes;
 	uint64_t red_zone_bytes; /* how far below the stack pointer memory is still a leaf's */
 	uint64_t saved_regs;	 /* bit n: keep_saved is about register n */
+	bool follows_code;	 /* code without CFI may be followed: code.h */
 	uint32_t
 		untold_pushes; /* so many words code may have pushed against its CFI; 0: it never has */
 	/* Where a RULE_CFA_SIGNAL frame has the interrupted registers, from sp; their order, NULL: by number. */

@@ -43,6 +43,8 @@ enum code_answer code_is_return(struct unwind_code *code, const struct unwind_sp
 	bool is_pending = false;
 	size_t got;
 
+	if (code->machine == TABLE_MACHINE_AARCH64)
+		return code_aarch64_is_return(code, space, pc);
 	if (pc < CALL_MAX)
 		return CODE_NO;
 	got = code_fetch(code, space, pc - CALL_MAX, text, sizeof(text), &is_pending);
@@ -59,6 +61,8 @@ enum code_answer code_call_target(struct unwind_code *code, const struct unwind_
 	bool is_pending = false;
 	int32_t rel;
 
+	if (code->machine == TABLE_MACHINE_AARCH64)
+		return code_aarch64_call_target(code, space, pc, ret_target);
 	if (pc < sizeof(text) || code_fetch(code, space, pc - sizeof(text), text, sizeof(text),
 					    &is_pending) < sizeof(text))
 		return is_pending ? CODE_PENDING : CODE_NO;
@@ -79,7 +83,9 @@ enum code_answer code_rule_at(struct unwind_code *code, const struct unwind_spac
 		answer = (enum code_answer)known->answer;
 		return answer == CODE_NO ? code_doubt(code, space, pc) : answer;
 	}
-	answer = code_find_rule(code, space, pc, is_exact, ret);
+	answer = code->machine == TABLE_MACHINE_AARCH64
+			 ? code_aarch64_find_rule(code, space, pc, is_exact, ret)
+			 : code_find_rule(code, space, pc, is_exact, ret);
 	if (answer == CODE_PENDING)
 		return answer;
 	if (code->budget->insns_left == 0) {

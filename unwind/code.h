@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Code that a process makes while it runs: its bytes, read from its memory in pieces as stacks
- * lead into them, and the rules that follow from the instructions (code_rules.c). x86-64 only.
+ * lead into them, and the rules that follow from the instructions (code_rules.c). Of x86-64 and aarch64.
  * Whoever made that code mostly says nothing of its frames, and nothing is taken on trust: a rule is what
  * the function itself does to return, or what its maker tells, and what it returns to must come just after a call.
  *
@@ -34,8 +34,8 @@ struct code_budget {
 
 struct unwind_code;
 
-/* NULL: no memory. BUDGET outlives it. */
-struct unwind_code *unwind_code_new(struct code_budget *budget);
+/* Of a process of MACHINE, x86-64 or aarch64. NULL: no memory. BUDGET outlives it. */
+struct unwind_code *unwind_code_new(struct code_budget *budget, enum table_machine machine);
 struct unwind_code *unwind_code_free(struct unwind_code *code);
 
 /* The stack that is unwound next is of TIME_NS. */
@@ -110,18 +110,20 @@ enum code_answer code_call_target(struct unwind_code *code, const struct unwind_
 enum code_answer code_doubt(struct unwind_code *code, const struct unwind_space *space,
 			    uint64_t pc);
 
-enum code_base { CODE_SP, CODE_FP };
+enum code_base { CODE_SP, CODE_FP, CODE_LR };
 
-/* A number: sp or fp in the frame, plus off[0]; for each load the word in memory there, plus the next off. */
+/* A number: sp, fp or aarch64's x30 in the frame, plus off[0]; for each load the word in memory there, plus the next off. */
 struct code_place {
 	uint8_t base, nr_loads;
 	int32_t off[3];
 };
 
 struct code_rule {
-	struct code_place ra; /* where the return address is */
+	struct code_place ra; /* where the return address is; CODE_LR: it is that */
 	struct code_place fp; /* the caller's fp */
-	bool is_fp_lost;
+	struct code_place
+		sp; /* of aarch64: the caller's sp; of x86-64 it is just above the return address */
+	bool is_fp_lost, is_sp_lost;
 	bool is_trace; /* LuaJIT's: RA is where it is if nothing is spilled, else so many times 16 bytes above */
 	bool is_open;  /* no way out of it was seen: it uses fp as a frame's */
 	uint16_t pops; /* bytes that it takes off besides its return address */

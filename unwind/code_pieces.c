@@ -27,7 +27,7 @@
 #define AGAIN_MAX_NS (8 * NS_PER_SEC) /* then later and later, while it is the same */
 #define REFRESH_NS   (2 * NS_PER_SEC) /* one that is used */
 
-struct unwind_code *unwind_code_new(struct code_budget *budget)
+struct unwind_code *unwind_code_new(struct code_budget *budget, enum table_machine machine)
 {
 	struct unwind_code *code = calloc(1, sizeof(*code));
 
@@ -39,6 +39,7 @@ struct unwind_code *unwind_code_new(struct code_budget *budget)
 		return NULL;
 	}
 	code->budget = budget;
+	code->machine = machine;
 	code->generation = 1;
 	return code;
 }

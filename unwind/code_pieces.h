@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What code_told.c and code_pieces.c keep, code_rules.c reads and code.c answers from; each calls only those
- * before it. Private to unwind/.
+ * What code_told.c and code_pieces.c keep, code_rules.c and code_rules_aarch64.c read and code.c answers from; each
+ * calls only those before it. Private to unwind/.
  */
 #ifndef ST_UNWIND_CODE_PIECES_H
 #define ST_UNWIND_CODE_PIECES_H
@@ -40,6 +40,7 @@ struct told_place {
 
 struct unwind_code {
 	struct code_budget *budget;
+	enum table_machine machine;
 	struct u64map by_addr; /* index of the piece */
 	struct piece *pieces;
 	uint32_t nr_pieces, nr_wanted;
@@ -71,5 +72,24 @@ void code_told_done(struct unwind_code *code);
 /* The rule at PC by what the function does from there to its return; the budget's insns_left go down. */
 enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_space *space,
 				uint64_t pc, bool is_exact, struct code_rule *ret);
+
+/* --- code_rules_aarch64.c: the same, and what code.c does itself for x86-64 --- */
+
+enum code_answer code_aarch64_find_rule(struct unwind_code *code, const struct unwind_space *space,
+					uint64_t pc, bool is_exact, struct code_rule *ret);
+enum code_answer code_aarch64_is_return(struct unwind_code *code, const struct unwind_space *space,
+					uint64_t pc);
+enum code_answer code_aarch64_call_target(struct unwind_code *code,
+					  const struct unwind_space *space, uint64_t pc,
+					  uint64_t *ret_target);
+
+/* Is the code at PC that of a file? */
+static inline bool code_is_of_file(const struct unwind_space *space, uint64_t pc)
+{
+	const struct unwind_map *map = unwind_map_of(space, pc);
+
+	return map && map->module &&
+	       (map->module->has_table || map->module->state != STACK_END_JIT);
+}
 
 #endif

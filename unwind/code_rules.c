@@ -23,19 +23,15 @@
 #include "config.h"
 
 #include "src/base/util.h"
+#include "unwind/code_follow.h"
 #include "unwind/code_pieces.h"
 #include "unwind/insn_x86_64.h"
 
 #include <string.h>
 
-#define INSNS_MAX  4096u /* that are followed from one place */
-#define PROBES	   8u
-#define BRANCHES   192u /* that wait to be followed */
-#define SEEN	   64u	/* targets, by address */
-#define WINDOW	   64u	/* bytes fetched at once */
-#define BACK_STEP  1024u
-#define BACK_MAX   (32u << 10) /* of a function before the place in it */
-#define OFFSET_MAX (1 << 26)
+#define WINDOW	  64u /* bytes fetched at once */
+#define BACK_STEP 1024u
+#define BACK_MAX  (32u << 10) /* of a function before the place in it */
 
 #define BEGINNING_MAX 19u   /* bytes */
 #define LEAF_MAX      1024u /* the same, before the place in it */
@@ -45,17 +41,6 @@
 #define PUSH_IMM8     0x6a
 
 enum { BX = 3, SP = 4, FP = 5, R10 = 10 };
-
-#define LOADS_MAX 2 /* a saved rbp that leads to another */
-
-/*
- * What a register holds: that of rsp (BASE SP) or rbp (FP) at the first instruction, plus off[0]; after
- * each of NR_LOADS loads the word in memory there, plus the next off. BASE 0: not known.
- */
-struct value {
-	uint8_t base, nr_loads;
-	int32_t off[LOADS_MAX + 1];
-};
 
 /* A way through the code, as far as it is followed. */
 struct way {
@@ -79,7 +64,7 @@ struct search {
 	bool has_tail;
 	struct code_rule tail; /* where it may leave for another function */
 	uint32_t nr_left;      /* instructions */
-	struct way branches[BRANCHES];
+	struct way branches[FOLLOW_BRANCHES];
 	uint32_t nr_branches;
 	struct code_budget *budget;
 	uint8_t window[WINDOW];
@@ -97,38 +82,14 @@ enum then {
 	THEN_END,  /* nobody knows where it goes on, or nowhere */
 };
 
-static struct value moved(struct value value, int64_t by)
-{
-	int64_t off = value.off[value.nr_loads] + by;
-
-	if (!value.base || off > OFFSET_MAX || off < -OFFSET_MAX)
-		return (struct value){0};
-	value.off[value.nr_loads] = (int32_t)off;
-	return value;
-}
-
-static struct value loaded(struct value value)
-{
-	if (!value.base || value.nr_loads == LOADS_MAX)
-		return (struct value){0};
-	value.nr_loads++;
-	return value;
-}
-
-static bool is_equal(const struct value *a, const struct value *b)
-{
-	return a->base == b->base && a->nr_loads == b->nr_loads &&
-	       memcmp(a->off, b->off, (a->nr_loads + 1) * sizeof(a->off[0])) == 0;
-}
-
 /* The word in memory at AT: what the way has put there, or what has been there all the time. */
 static struct value load(const struct way *way, struct value at)
 {
-	if (way->saved_at.base && is_equal(&at, &way->saved_at))
+	if (way->saved_at.base && value_is_equal(&at, &way->saved_at))
 		return way->saved;
 	if (at.base == SP && at.nr_loads == 0 && at.off[0] < 0) /* nothing has */
 		return (struct value){0};
-	return loaded(at);
+	return value_loaded(at);
 }
 
 static void save_fp(struct way *way, struct value at)
@@ -140,7 +101,7 @@ static void save_fp(struct way *way, struct value at)
 /* Is it what rbp was at the first instruction? */
 static bool is_first_fp(const struct value *value)
 {
-	return value->base == FP && value->nr_loads == 0 && value->off[0] == 0;
+	return value_is_first(value, FP);
 }
 
 /* The value of a register, if it is one that is followed. */
@@ -155,7 +116,7 @@ static struct value address_of(const struct way *way, const struct insn *insn)
 	if (insn->mod == 3 || insn->is_rip_relative || insn->has_no_base || insn->has_segment ||
 	    (insn->has_sib && insn->index != SP))
 		return (struct value){0};
-	return moved(value_of(way, insn->base), insn->disp);
+	return value_moved(value_of(way, insn->base), insn->disp);
 }
 
 static void set(struct way *way, unsigned int reg, struct value value)
@@ -191,7 +152,8 @@ static bool follow_value(struct way *way, const struct insn *insn)
 		if (insn->mod != 3 || (insn->reg & 7) % 5 != 0) /* add is /0, sub is /5 */
 			return false;
 		set(way, insn->rm,
-		    moved(value_of(way, insn->rm), (insn->reg & 7) == 0 ? insn->imm : -insn->imm));
+		    value_moved(value_of(way, insn->rm),
+				(insn->reg & 7) == 0 ? insn->imm : -insn->imm));
 		return true;
 	default:
 		return false;
@@ -202,7 +164,7 @@ static void pop(struct way *way, unsigned int reg)
 {
 	struct value value = load(way, way->sp);
 
-	way->sp = moved(way->sp, 8);
+	way->sp = value_moved(way->sp, 8);
 	set(way, reg, value);
 }
 
@@ -241,15 +203,15 @@ static bool follow_stack(struct search *s, struct way *way, const struct insn *i
 
 	*ret = THEN_ON;
 	if (op >= 0x50 && op <= 0x57) {
-		way->sp = moved(way->sp, -8);
+		way->sp = value_moved(way->sp, -8);
 		if (insn->rm == FP)
 			save_fp(way, way->sp);
 	} else if (op >= 0x58 && op <= 0x5f) {
 		pop(way, insn->rm);
 	} else if (op == 0x68 || op == 0x6a || op == 0x9c || (op == 0xff && ext == 6)) {
-		way->sp = moved(way->sp, -8);
+		way->sp = value_moved(way->sp, -8);
 	} else if (op == 0x9d || (op == 0x8f && insn->mod != 3)) {
-		way->sp = moved(way->sp, 8);
+		way->sp = value_moved(way->sp, 8);
 	} else if (op == 0xc9) { /* leave */
 		s->uses_fp |= is_first_fp(&way->fp);
 		way->sp = way->fp;
@@ -311,14 +273,6 @@ static enum then follow(struct search *s, struct way *way, const struct insn *in
 
 /* --- the search --- */
 
-static bool is_of_file(const struct unwind_space *space, uint64_t pc)
-{
-	const struct unwind_map *map = unwind_map_of(space, pc);
-
-	return map && map->module &&
-	       (map->module->has_table || map->module->state != STACK_END_JIT);
-}
-
 static bool next_insn(struct search *s, uint64_t pc, struct insn *ret)
 {
 	uint64_t at = pc - s->window_at;
@@ -336,7 +290,7 @@ static bool next_insn(struct search *s, uint64_t pc, struct insn *ret)
 
 static void add_branch(struct search *s, const struct way *way, uint64_t target)
 {
-	if (s->nr_branches == BRANCHES) {
+	if (s->nr_branches == FOLLOW_BRANCHES) {
 		s->is_lost = true;
 		return;
 	}
@@ -344,47 +298,15 @@ static void add_branch(struct search *s, const struct way *way, uint64_t target)
 	s->branches[s->nr_branches++].pc = target;
 }
 
-/* Has a way come to PC before? Full as the table may be, ways end where instructions run out. */
-static bool has_been_at(struct search *s, uint64_t pc)
-{
-	uint64_t *seen = s->budget->seen, key = pc << 16 | s->budget->nr_searches;
-	uint64_t i = hash_u64(pc);
-
-	for (unsigned int n = 0; n < PROBES; n++, i++) {
-		uint64_t *at = &seen[i % CODE_SEEN];
-
-		if (*at == key)
-			return true;
-		if ((*at & UINT16_MAX) != s->budget->nr_searches) {
-			*at = key;
-			return false;
-		}
-	}
-	return false;
-}
-
-/* All that was seen was seen in other searches. */
-static void begin_search(struct code_budget *budget)
-{
-	if (++budget->nr_searches == 0) {
-		memset(budget->seen, 0, sizeof(budget->seen));
-		budget->nr_searches = 1;
-	}
-}
-
 static struct code_place place_of(const struct value *value)
 {
-	return (struct code_place){
-		.base = value->base == FP ? CODE_FP : CODE_SP,
-		.nr_loads = value->nr_loads,
-		.off = {value->off[0], value->off[1], value->off[2]},
-	};
+	return value_place(value, value->base == FP ? CODE_FP : CODE_SP);
 }
 
 /* What a way that has come to `ret` says; false: it has lost sight of the stack. */
 static bool rule_of(const struct way *way, const struct insn *insn, struct code_rule *ret)
 {
-	if (!way->sp.base || way->sp.nr_loads == LOADS_MAX)
+	if (!way->sp.base || way->sp.nr_loads == FOLLOW_LOADS_MAX)
 		return false;
 	*ret = (struct code_rule){
 		.ra = place_of(&way->sp),
@@ -400,8 +322,8 @@ static bool is_just_popped(const struct way *way)
 {
 	struct value next = way->sp;
 
-	next = loaded(moved(next, -8));
-	return way->fp.nr_loads == 1 && is_equal(&next, &way->fp);
+	next = value_loaded(value_moved(next, -8));
+	return way->fp.nr_loads == 1 && value_is_equal(&next, &way->fp);
 }
 
 /*
@@ -421,7 +343,7 @@ static bool is_halt(const struct insn *insn)
 static bool is_trace_exit(const struct search *s, const struct way *way, uint64_t target)
 {
 	return !s->is_file && way->sp.base == SP && way->sp.nr_loads == 0 &&
-	       way->sp.off[0] == -2 * 8 && is_of_file(s->space, target);
+	       way->sp.off[0] == -2 * 8 && code_is_of_file(s->space, target);
 }
 
 /*
@@ -444,7 +366,7 @@ static bool is_trace_end(struct search *s, const struct way *way, uint64_t targe
 	uint8_t text[sizeof(begins)];
 
 	return !s->is_file && way->sp.base == SP && way->sp.nr_loads == 0 && way->sp.off[0] == 0 &&
-	       is_of_file(s->space, target) &&
+	       code_is_of_file(s->space, target) &&
 	       code_fetch(s->code, s->space, target, text, sizeof(text), &s->is_pending) ==
 		       sizeof(text) &&
 	       memcmp(text, begins, sizeof(text)) == 0;
@@ -468,7 +390,7 @@ static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 {
 	struct insn insn;
 
-	while (!has_been_at(s, way->pc)) {
+	while (!follow_has_been_at(s->budget, way->pc)) {
 		uint64_t target;
 		enum then then;
 
@@ -581,7 +503,7 @@ static uint32_t frame_of_beginning(const uint8_t *p, size_t left)
 	if (left < at + 7 || p[at + 1] != 0x81)
 		return 0;
 	memcpy(&frame, p + at + 3, sizeof(frame));
-	return frame < OFFSET_MAX ? frame : 0;
+	return frame < FOLLOW_OFFSET_MAX ? frame : 0;
 }
 
 /* The last beginning before PC, a function without a way out: its rule is that of its body. */
@@ -653,12 +575,12 @@ enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_sp
 				uint64_t pc, bool is_exact, struct code_rule *ret)
 {
 	uint32_t *insns_left = &code->budget->insns_left;
-	uint32_t nr_max = MIN(*insns_left, INSNS_MAX);
+	uint32_t nr_max = MIN(*insns_left, FOLLOW_INSNS_MAX);
 	struct search s = {
 		.code = code,
 		.space = space,
 		.budget = code->budget,
-		.is_file = is_of_file(space, pc),
+		.is_file = code_is_of_file(space, pc),
 		.has_called = !is_exact,
 		.sp_at_call = {.base = SP},
 		.nr_left = nr_max,
@@ -667,7 +589,7 @@ enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_sp
 	bool is_found;
 
 	way.has_table = is_exact && is_after_table(&s, pc);
-	begin_search(code->budget);
+	follow_begin(code->budget);
 	is_found = find_return(&s, way, ret);
 	if (!is_found && is_exact && s.is_file && is_frameless(&s, pc)) {
 		*ret = (struct code_rule){.ra = {.base = CODE_SP}, .fp = {.base = CODE_FP}};

@@ -7,8 +7,8 @@ libunwind_st_a_SOURCES = \
 	unwind/chain_join.c unwind/chain_join.h \
 	unwind/cfi.c unwind/cfi.h \
 	unwind/cfi_parse.c unwind/cfi_parse.h \
-	unwind/code.c unwind/code.h unwind/code_pieces.c unwind/code_pieces.h unwind/code_rules.c \
-	unwind/code_told.c \
+	unwind/code.c unwind/code.h unwind/code_pieces.c unwind/code_pieces.h \
+	unwind/code_follow.h unwind/code_rules.c unwind/code_rules_aarch64.c unwind/code_told.c \
 	unwind/dwarf_op.h \
 	unwind/epilogue.c \
 	unwind/expr.c \
@@ -145,6 +145,12 @@ tests_test_unwind_code_SOURCES = tests/test_unwind_code.c tests/code_fixture.c t
 	tests/unwind_elf.c tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_code_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_code_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
+UNIT_TESTS += tests/test_unwind_code_aarch64
+tests_test_unwind_code_aarch64_SOURCES = tests/test_unwind_code_aarch64.c tests/code_fixture.c tests/code_fixture.h \
+	tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_code_aarch64_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_code_aarch64_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
 UNIT_TESTS += tests/test_unwind_code_told
 tests_test_unwind_code_told_SOURCES = tests/test_unwind_code_told.c tests/code_fixture.c \

@@ -97,7 +97,7 @@ static int end_outside(struct walk *w, const struct unwind_module *module)
 /* Bytes of code can be had, and are understood. */
 static bool knows_code(const struct walk *w)
 {
-	if (w->arch->machine != TABLE_MACHINE_X86_64)
+	if (!w->arch->follows_code)
 		return false;
 	w->result->lacks_code |= !w->space->code;
 	return w->space->code;
@@ -252,6 +252,8 @@ static bool code_value(const struct walk *w, const struct code_place *place, uin
 	const struct unwind_cursor *c = &w->cursor;
 	unsigned int reg = place->base == CODE_FP ? w->arch->fp_reg : w->arch->sp_reg;
 
+	if (place->base == CODE_LR)
+		reg = A64_X30;
 	*ret = c->regs[reg] + (uint64_t)(int64_t)place->off[0];
 	if (!cursor_knows(c, reg))
 		return false;
@@ -287,26 +289,49 @@ static bool find_trace_frame(struct walk *w, uint64_t *at)
 	return false;
 }
 
+/* The caller's sp by RULE, with the return address at AT; false: it cannot be. */
+static bool code_sp(const struct walk *w, const struct code_rule *rule, uint64_t at, uint64_t *ret)
+{
+	const struct unwind_cursor *c = &w->cursor;
+	uint64_t sp = c->regs[w->arch->sp_reg], sender;
+	uint64_t least = rule->ra.base == CODE_LR ? sp : at + w->arch->word_bytes;
+
+	*ret = least + rule->pops;
+	if (w->arch->machine == TABLE_MACHINE_AARCH64 &&
+	    (rule->is_sp_lost || !code_value(w, &rule->sp, ret)))
+		*ret = align_up(
+			least,
+			w->arch->frame_align); /* below arguments, of which the caller knows */
+	/* HotSpot's interpreter notes where its caller's frame ends: between them lie arguments that it has spread. */
+	if (rule->is_open && cursor_peek(c, w->arch, at - 16, &sender) &&
+	    sender % w->arch->frame_align == 0 && sender - *ret < CODE_FRAME_MAX)
+		*ret = sender;
+	return *ret >= least && *ret % w->arch->frame_align == 0 && *ret - sp < CODE_FRAME_MAX;
+}
+
 /* Where RULE says that the caller is, into RET; WALK_ON or the end. */
 static int guess_by_code(struct walk *w, const struct unwind_module *module,
 			 const struct code_rule *rule, struct step_guess *ret, bool *ret_knows_fp)
 {
 	struct unwind_cursor *c = &w->cursor;
-	uint64_t sp = c->regs[w->arch->sp_reg], at, sender;
+	uint64_t sp = c->regs[w->arch->sp_reg], at;
 
-	if (!code_value(w, &rule->ra, &at) || at % w->arch->frame_align ||
-	    at - sp >= CODE_FRAME_MAX)
+	if (!code_value(w, &rule->ra, &at))
 		return (int)STACK_END_JIT;
-	if (rule->is_trace && !find_trace_frame(w, &at))
+	if (rule->ra.base == CODE_LR) {
+		ret->pc = at;
+		at = ret->end = 0;
+	} else {
+		if (at % w->arch->word_bytes || at - sp >= CODE_FRAME_MAX ||
+		    (rule->is_trace && !find_trace_frame(w, &at)))
+			return (int)STACK_END_JIT;
+		if (!cursor_read(c, w->arch, at, &ret->pc))
+			return end_outside(w, module);
+		ret->end = at + w->arch->word_bytes - c->base;
+	}
+	ret->pc = arch_strip(c, w->arch, ret->pc);
+	if (!code_sp(w, rule, at, &ret->sp))
 		return (int)STACK_END_JIT;
-	if (!cursor_read(c, w->arch, at, &ret->pc))
-		return end_outside(w, module);
-	ret->sp = at + 8 + rule->pops;
-	ret->end = at + 8 - c->base;
-	/* HotSpot's interpreter notes where its caller's frame ends: between them lie arguments that it has spread. */
-	if (rule->is_open && cursor_peek(c, w->arch, at - 16, &sender) && sender % 8 == 0 &&
-	    sender - ret->sp < CODE_FRAME_MAX)
-		ret->sp = sender;
 	ret->fp = 0;
 	if (rule->is_trace)
 		*ret_knows_fp = cursor_peek(c, w->arch, at - 8, &ret->fp);

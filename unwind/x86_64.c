@@ -67,6 +67,7 @@ const struct unwind_arch arch_x86_64 = {
 	.signal_regs_off = X86_UCONTEXT_GREGS,
 	.signal_order = signal_order,
 	.restore_saved = restore_saved,
+	.follows_code = true,
 	.step = x86_64_step,
 	.step_run = x86_64_step_run,
 	.after_syscall = x86_64_after_syscall,

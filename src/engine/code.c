@@ -101,10 +101,12 @@ static uint32_t choose_slot(const struct codes *codes, uint64_t time_ns)
 	return time_ns < codes->slots[oldest].used_ns + SLOT_KEEP_NS ? PROCESSES_MAX : oldest;
 }
 
-struct unwind_code *codes_add(struct codes *codes, uint32_t index, uint64_t time_ns)
+struct unwind_code *codes_add(struct codes *codes, uint32_t index, enum table_machine machine,
+			      uint64_t time_ns)
 {
 	uint32_t slot = codes ? choose_slot(codes, time_ns) : PROCESSES_MAX;
-	struct unwind_code *code = slot < PROCESSES_MAX ? unwind_code_new(&codes->budget) : NULL;
+	struct unwind_code *code =
+		slot < PROCESSES_MAX ? unwind_code_new(&codes->budget, machine) : NULL;
 	struct code_process *p;
 
 	if (!code || u64map_set(&codes->by_index, index, slot) < 0) {

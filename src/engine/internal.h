@@ -243,9 +243,13 @@ uint64_t engine_yield(struct engine *engine);
 
 struct codes *codes_new(void);
 struct codes *codes_free(struct codes *codes);
-/* What is known of the code of process INDEX, a stack of which is of TIME_NS, or NULL; add makes it (NULL: no memory). */
+/*
+ * What is known of the code of process INDEX, a stack of which is of TIME_NS, or NULL; add makes it, of MACHINE (NULL: no
+ * memory).
+ */
 struct unwind_code *codes_of(struct codes *codes, uint32_t index, uint64_t time_ns);
-struct unwind_code *codes_add(struct codes *codes, uint32_t index, uint64_t time_ns);
+struct unwind_code *codes_add(struct codes *codes, uint32_t index, enum table_machine machine,
+			      uint64_t time_ns);
 /* Ask the broker and the loader for what stacks lack. */
 void codes_step(struct engine *engine, uint64_t time_ns);
 /* Another round: so much may be looked at again. */

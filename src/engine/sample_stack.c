@@ -343,7 +343,7 @@ static void unwind_live(struct stacks *s, const struct process *process,
 	unwind_dwarf(&space, &input->regs, stack, s->user, ret);
 	if (!ret->lacks_code)
 		return;
-	space.code = codes_add(s->codes, process->index, input->time_ns);
+	space.code = codes_add(s->codes, process->index, input->regs.machine, input->time_ns);
 	if (space.code)
 		unwind_dwarf(&space, &input->regs, stack, s->user, ret);
 }
@@ -452,7 +452,8 @@ static void complete_by_chain(struct stacks *s, const struct process *process,
 
 	space.code = codes_of(s->codes, process->index, input->time_ns);
 	if (!space.code)
-		space.code = codes_add(s->codes, process->index, input->time_ns);
+		space.code =
+			codes_add(s->codes, process->index, input->regs.machine, input->time_ns);
 	chain_join(&space, input->user_ips, input->nr_user_ips, s->user, s->max_frames, ret);
 }
 

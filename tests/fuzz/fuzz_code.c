@@ -2,8 +2,8 @@
 /*
  * Code that nobody describes, as a target may write it, and a stack that leads through it.
  *
- *	u8 flags (1: of a file; 2: its maker tells of frames, 2 bits what, 1 bit of what, 2 bits of fp),
- *	u8 pages that are there; rip, rbp, the stack; the rest is code
+ *	u8 flags (1: of a file; 2: its maker tells of frames, 2 bits what, 1 bit of what, 2 bits of fp; 128: of aarch64),
+ *	u8 pages that are there; pc, fp (of aarch64 lr too), the stack; the rest is code
  */
 #include "config.h"
 
@@ -72,15 +72,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct unwind_map map = {CODE_ADDR, CODE_ADDR + CODE_BYTES, 0, &module};
 	struct unwind_space space = {.maps = &map, .nr_maps = 1};
 	uint64_t words[STACK_WORDS];
-	struct unwind_regs regs = {.r[X86_RSP] = STACK_ADDR};
+	bool is_arm = flags & 128;
+	struct unwind_regs regs = {.machine =
+					   is_arm ? TABLE_MACHINE_AARCH64 : TABLE_MACHINE_X86_64};
+	uint64_t pc;
 	struct unwind_stack stack = {
 		.data = (uint8_t *)words, .base = STACK_ADDR, .bytes = sizeof(words)};
 	struct unwind_result result;
 	struct code_rule rule;
 	uint32_t pages = reader_u8(&in);
 
-	regs.r[X86_RIP] = lead(reader_u64(&in));
-	regs.r[X86_RBP] = lead(reader_u64(&in));
+	regs.r[is_arm ? A64_SP : X86_RSP] = STACK_ADDR;
+	regs.r[is_arm ? A64_PC : X86_RIP] = pc = lead(reader_u64(&in));
+	regs.r[is_arm ? A64_X29 : X86_RBP] = lead(reader_u64(&in));
+	if (is_arm)
+		regs.r[A64_X30] = lead(reader_u64(&in));
 	for (size_t i = 0; i < STACK_WORDS; i++)
 		words[i] = lead(reader_u64(&in));
 	memset(bytes, 0, sizeof(bytes));
@@ -88,14 +94,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(bytes, in.p, MIN((size_t)(in.end - in.p), sizeof(bytes)));
 	budget.insns_left = INSNS_MAX;
 	budget.pieces_left = 2;
-	space.code = unwind_code_new(&budget);
+	space.code = unwind_code_new(&budget, regs.machine);
 	must(space.code);
 	unwind_code_set_told(space.code, flags & 2, 1ull << 48);
 	for (uint64_t time_ns = 1; time_ns < 10; time_ns++) {
 		unwind_code_set_time(space.code, time_ns);
 		/* Of a file only what its code says is asked: it has no table here. */
 		if (module.has_table) {
-			code_rule_at(space.code, &space, regs.r[X86_RIP], time_ns & 1, &rule);
+			code_rule_at(space.code, &space, pc, time_ns & 1, &rule);
 		} else {
 			unwind_dwarf(&space, &regs, &stack, frames, &result);
 			must(result.nr_frames > 0 && result.nr_frames <= STACK_WORDS + 1);
