@@ -121,13 +121,16 @@ until_samples()
 	done
 }
 
-# Signals: a last block, then the signal's status.
-"$STACKTOP" -b -d 60 >out 2>err &
-pid=$!
-until_samples $pid
-kill -TERM $pid
-wait $pid
-status=$?
+# Signals: a last block, unless the machine is too busy for seconds, then the signal's status.
+for _ in 1 2 3; do
+	"$STACKTOP" -b -d 60 >out 2>err &
+	pid=$!
+	until_samples $pid
+	kill -TERM $pid
+	wait $pid
+	status=$?
+	[ "$(blocks out)" -eq 0 ] || break
+done
 check "SIGTERM is 143, not $status" [ "$status" -eq 143 ]
 check "and writes a last block" [ "$(blocks out)" -eq 1 ]
 
