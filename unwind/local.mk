@@ -34,6 +34,18 @@ libunwind_st_a_SOURCES = \
 	unwind/walk.c \
 	unwind/x86_64.c
 
+# Those that unwind themselves, or read code, are of x86-64.
+if X86_64
+UNIT_TESTS += \
+	tests/test_unwind_chain_join \
+	tests/test_unwind_code \
+	tests/test_unwind_shadow \
+	tests/test_unwind_singlestep \
+	tests/test_unwind_steps \
+	tests/test_unwind_stitch \
+	tests/test_unwind_tails
+endif
+
 UNIT_TESTS += tests/test_unwind_rows
 tests_test_unwind_rows_SOURCES = tests/test_unwind_rows.c tests/unwind_elf.c tests/unwind_elf.h
 tests_test_unwind_rows_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS)
@@ -44,27 +56,26 @@ check-tables: tests/test_unwind_rows$(EXEEXT)
 	tests/test_unwind_rows$(EXEEXT) /usr/bin /usr/sbin /usr/lib /usr/lib32
 .PHONY: check-tables
 
-UNIT_TESTS += tests/test_unwind_steps
 tests_test_unwind_steps_SOURCES = tests/test_unwind_steps.c tests/unwind_elf.c tests/unwind_elf.h \
 	tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_steps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_steps_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS) -lpthread
 
-UNIT_TESTS += tests/test_unwind_singlestep
 tests_test_unwind_singlestep_SOURCES = tests/test_unwind_singlestep.c tests/unwind_elf.c \
 	tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_singlestep_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_singlestep_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,lazy
 tests_test_unwind_singlestep_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS) -lm -ldl
 
-UNIT_TESTS += tests/test_unwind_shadow
 tests_test_unwind_shadow_SOURCES = tests/test_unwind_shadow.c tests/unwind_elf.c \
 	tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_shadow_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_shadow_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
 # Without sanitizers: their start takes millions of instructions.
+if X86_64
 TEST_HELPERS += tests/stepped
+endif
 tests_stepped_SOURCES = tests/stepped.c
 tests_stepped_CFLAGS =
 tests_stepped_LDFLAGS = -Wl,-z,lazy
@@ -122,25 +133,21 @@ tests_test_unwind_lbr_SOURCES = tests/test_unwind_lbr.c
 tests_test_unwind_lbr_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_unwind_lbr_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)
 
-UNIT_TESTS += tests/test_unwind_tails
 tests_test_unwind_tails_SOURCES = tests/test_unwind_tails.c tests/unwind_elf.c tests/unwind_elf.h \
 	tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_tails_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_tails_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
-UNIT_TESTS += tests/test_unwind_chain_join
 tests_test_unwind_chain_join_SOURCES = tests/test_unwind_chain_join.c tests/unwind_elf.c tests/unwind_elf.h \
 	tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_chain_join_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_chain_join_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
-UNIT_TESTS += tests/test_unwind_stitch
 tests_test_unwind_stitch_SOURCES = tests/test_unwind_stitch.c tests/unwind_elf.c tests/unwind_elf.h \
 	tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_stitch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_stitch_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
-UNIT_TESTS += tests/test_unwind_code
 tests_test_unwind_code_SOURCES = tests/test_unwind_code.c tests/code_fixture.c tests/code_fixture.h \
 	tests/unwind_elf.c tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
 tests_test_unwind_code_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)

@@ -345,7 +345,7 @@ static int step_by_code(struct walk *w, const struct unwind_module *module,
 			const struct code_rule *rule)
 {
 	struct unwind_cursor *c = &w->cursor;
-	struct step_guess guess;
+	struct step_guess guess = {0};
 	bool knows_fp = false;
 	int r = guess_by_code(w, module, rule, &guess, &knows_fp);
 

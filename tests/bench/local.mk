@@ -1,4 +1,7 @@
-TEST_HELPERS += tests/bench/growth tests/bench/keys tests/bench/screen
+TEST_HELPERS += tests/bench/keys tests/bench/screen
+if X86_64
+TEST_HELPERS += tests/bench/growth
+endif
 tests_bench_keys_SOURCES = tests/bench/keys.c tests/bench/made_up.c tests/bench/made_up.h
 tests_bench_screen_SOURCES = tests/bench/screen.c tests/bench/made_up.c tests/bench/made_up.h
 tests_bench_screen_LDADD = $(LINK_UI) $(LINK_OUT)

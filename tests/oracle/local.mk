@@ -1,5 +1,7 @@
 # Other unwinders on the same samples; "make bench" and "make check-stacks" use them.
+if X86_64
 TEST_HELPERS += tests/oracle/unwinders
+endif
 tests_oracle_unwinders_SOURCES = tests/oracle/unwinders.c \
 	tests/oracle/dwfl.c tests/oracle/libunwind.c \
 	tests/oracle/samples.c tests/oracle/samples.h \
