@@ -33,6 +33,7 @@
 #define LDR_LR_POST 0xf84107fe
 #define FP_IS_X0    0xaa0003fd
 #define SP_ALIGNED  0x927ced3f /* and sp, x9, #-16 */
+#define LD1_SP	    0x4cdf73e0 /* ld1 {v0.16b}, [sp], #16 */
 #define CBZ_3	    0xb4000060 /* over two instructions */
 #define BACK_1	    0x17ffffff
 #define BACK_0	    0x14000000
@@ -138,6 +139,13 @@ static void frames_of_all_forms(void **state)
 		 true,
 		 CODE_YES,
 		 {.ra = IN_LR, .is_fp_lost = true, .sp = AT_SP(0)}},
+		{"a vector is popped",
+		 {LD1_SP, RET},
+		 0,
+		 true,
+		 true,
+		 CODE_YES,
+		 {.ra = IN_LR, .fp = AT_FP(0), .is_sp_lost = true}},
 		{"sp is aligned",
 		 {SP_ALIGNED, SP_IS_FP, LDP_POST_16, RET},
 		 0,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What following code needs on every machine: values of registers by what they were at the first
+ * What following code needs on every machine: its bytes, values of registers by what they were at the first
  * instruction, and which instructions a search has come to. Private to code_rules.c and code_rules_aarch64.c.
  */
 #ifndef ST_UNWIND_CODE_FOLLOW_H
 #define ST_UNWIND_CODE_FOLLOW_H
 
-#include "src/base/hash.h"
-#include "unwind/code.h"
+#include "unwind/code_pieces.h"
 
 #include <string.h>
 
 #define FOLLOW_INSNS_MAX  4096u /* that are followed from one place */
 #define FOLLOW_BRANCHES	  192u	/* that wait to be followed */
 #define FOLLOW_PROBES	  8u
+#define FOLLOW_WINDOW	  64u /* bytes fetched at once */
 #define FOLLOW_OFFSET_MAX (1 << 26)
 #define FOLLOW_LOADS_MAX  2 /* a saved fp that leads to another */
 
@@ -63,6 +63,32 @@ static inline struct code_place value_place(const struct value *value, enum code
 		.nr_loads = value->nr_loads,
 		.off = {value->off[0], value->off[1], value->off[2]},
 	};
+}
+
+/* The code that a search goes through. */
+struct follow_code {
+	struct unwind_code *code;
+	const struct unwind_space *space;
+	bool is_pending; /* bytes that are still to come were in the way */
+	uint8_t window[FOLLOW_WINDOW];
+	uint64_t window_at;
+	size_t window_bytes;
+};
+
+/* The bytes at PC; *RET_LEFT is how many: LEAST or more, unless there are no more. */
+static inline const uint8_t *follow_fetch(struct follow_code *c, uint64_t pc, size_t least,
+					  size_t *ret_left)
+{
+	uint64_t at = pc - c->window_at;
+
+	if (at >= c->window_bytes || c->window_bytes - at < least) {
+		c->window_bytes = code_fetch(c->code, c->space, pc, c->window, sizeof(c->window),
+					     &c->is_pending);
+		c->window_at = pc;
+		at = 0;
+	}
+	*ret_left = c->window_bytes - at;
+	return c->window + at;
 }
 
 /* Has the search of BUDGET come to PC before? Full as the table may be, ways end where instructions run out. */

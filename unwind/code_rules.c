@@ -24,12 +24,10 @@
 
 #include "src/base/util.h"
 #include "unwind/code_follow.h"
-#include "unwind/code_pieces.h"
 #include "unwind/insn_x86_64.h"
 
 #include <string.h>
 
-#define WINDOW	  64u /* bytes fetched at once */
 #define BACK_STEP 1024u
 #define BACK_MAX  (32u << 10) /* of a function before the place in it */
 
@@ -51,9 +49,7 @@ struct way {
 };
 
 struct search {
-	struct unwind_code *code;
-	const struct unwind_space *space;
-	bool is_pending; /* bytes that are still to come were in the way */
+	struct follow_code code;
 	bool is_file;
 	bool has_called;	 /* no function begins after that */
 	struct value sp_at_call; /* the first time */
@@ -67,9 +63,6 @@ struct search {
 	struct way branches[FOLLOW_BRANCHES];
 	uint32_t nr_branches;
 	struct code_budget *budget;
-	uint8_t window[WINDOW];
-	uint64_t window_at;
-	size_t window_bytes;
 };
 
 /* What an instruction means for the way. */
@@ -184,8 +177,8 @@ static bool is_after_table(struct search *s, uint64_t pc)
 	bool ignored = false;
 
 	return pc > sizeof(text) &&
-	       code_fetch(s->code, s->space, pc - sizeof(text), text, sizeof(text), &ignored) ==
-		       sizeof(text) &&
+	       code_fetch(s->code.code, s->code.space, pc - sizeof(text), text, sizeof(text),
+			  &ignored) == sizeof(text) &&
 	       text[0] == 0x49 && text[1] == 0xba;
 }
 
@@ -275,17 +268,10 @@ static enum then follow(struct search *s, struct way *way, const struct insn *in
 
 static bool next_insn(struct search *s, uint64_t pc, struct insn *ret)
 {
-	uint64_t at = pc - s->window_at;
 	size_t left;
+	const uint8_t *bytes = follow_fetch(&s->code, pc, INSN_BYTES_MAX, &left);
 
-	if (at >= s->window_bytes || s->window_bytes - at < INSN_BYTES_MAX) {
-		s->window_bytes = code_fetch(s->code, s->space, pc, s->window, sizeof(s->window),
-					     &s->is_pending);
-		s->window_at = pc;
-		at = 0;
-	}
-	left = s->window_bytes - at;
-	return left > 0 && insn_decode(s->window + at, left, ret);
+	return left > 0 && insn_decode(bytes, left, ret);
 }
 
 static void add_branch(struct search *s, const struct way *way, uint64_t target)
@@ -343,7 +329,7 @@ static bool is_halt(const struct insn *insn)
 static bool is_trace_exit(const struct search *s, const struct way *way, uint64_t target)
 {
 	return !s->is_file && way->sp.base == SP && way->sp.nr_loads == 0 &&
-	       way->sp.off[0] == -2 * 8 && code_is_of_file(s->space, target);
+	       way->sp.off[0] == -2 * 8 && code_is_of_file(s->code.space, target);
 }
 
 /*
@@ -355,7 +341,8 @@ static bool may_be_trace_exit(struct search *s, uint64_t target)
 	uint8_t byte;
 
 	return !s->is_file && !s->is_trace &&
-	       code_fetch(s->code, s->space, target, &byte, 1, &s->is_pending) == 1 &&
+	       code_fetch(s->code.code, s->code.space, target, &byte, 1, &s->code.is_pending) ==
+		       1 &&
 	       byte == PUSH_IMM8;
 }
 
@@ -366,9 +353,9 @@ static bool is_trace_end(struct search *s, const struct way *way, uint64_t targe
 	uint8_t text[sizeof(begins)];
 
 	return !s->is_file && way->sp.base == SP && way->sp.nr_loads == 0 && way->sp.off[0] == 0 &&
-	       code_is_of_file(s->space, target) &&
-	       code_fetch(s->code, s->space, target, text, sizeof(text), &s->is_pending) ==
-		       sizeof(text) &&
+	       code_is_of_file(s->code.space, target) &&
+	       code_fetch(s->code.code, s->code.space, target, text, sizeof(text),
+			  &s->code.is_pending) == sizeof(text) &&
 	       memcmp(text, begins, sizeof(text)) == 0;
 }
 
@@ -513,9 +500,9 @@ static bool find_beginning(struct search *s, uint64_t pc, struct code_rule *ret)
 	uint64_t end = pc;
 
 	for (uint32_t n = 0; n < BACK_MAX / BACK_STEP && end > BACK_STEP; n++, end -= BACK_STEP) {
-		size_t got = code_fetch(s->code, s->space, end - BACK_STEP, text,
+		size_t got = code_fetch(s->code.code, s->code.space, end - BACK_STEP, text,
 					MIN(sizeof(text), (size_t)(pc - (end - BACK_STEP))),
-					&s->is_pending);
+					&s->code.is_pending);
 
 		if (got < BACK_STEP)
 			return false;
@@ -556,8 +543,8 @@ static bool is_frameless(struct search *s, uint64_t pc)
 	uint64_t from = pc - LEAF_MAX - PADDING_MIN, at;
 	struct insn insn;
 
-	if (pc < sizeof(text) ||
-	    code_fetch(s->code, s->space, from, text, sizeof(text), &s->is_pending) != sizeof(text))
+	if (pc < sizeof(text) || code_fetch(s->code.code, s->code.space, from, text, sizeof(text),
+					    &s->code.is_pending) != sizeof(text))
 		return false;
 	for (at = pc & ~(FUNC_ALIGN - 1ull);; at -= FUNC_ALIGN) {
 		if (at < from + PADDING_MIN)
@@ -577,8 +564,7 @@ enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_sp
 	uint32_t *insns_left = &code->budget->insns_left;
 	uint32_t nr_max = MIN(*insns_left, FOLLOW_INSNS_MAX);
 	struct search s = {
-		.code = code,
-		.space = space,
+		.code = {.code = code, .space = space},
 		.budget = code->budget,
 		.is_file = code_is_of_file(space, pc),
 		.has_called = !is_exact,
@@ -604,7 +590,7 @@ enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_sp
 		*ret = rule_of_trace;
 		return CODE_YES;
 	}
-	if (s.is_pending)
+	if (s.code.is_pending)
 		return CODE_PENDING;
 	/* In a file it is as likely a `switch`, unless its frame has been given up. */
 	if (s.has_tail && (is_exact || !s.uses_fp) && (!s.is_file || s.tail.ra.off[0] > 0)) {
@@ -614,7 +600,7 @@ enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_sp
 	if (!s.uses_fp && find_beginning(&s, pc, ret))
 		return CODE_YES;
 	if (!s.uses_fp)
-		return s.is_pending ? CODE_PENDING : CODE_NO;
+		return s.code.is_pending ? CODE_PENDING : CODE_NO;
 	*ret = (struct code_rule){
 		.ra = {.base = CODE_FP, .off = {8}},
 		.fp = {.base = CODE_FP, .nr_loads = 1},

@@ -19,12 +19,10 @@
 
 #include "src/base/util.h"
 #include "unwind/code_follow.h"
-#include "unwind/code_pieces.h"
 
 #include <string.h>
 
 #define INSN_BYTES 4u
-#define WINDOW	   64u /* bytes fetched at once */
 #define BACK_INSNS 256u
 #define BACK_MAX   (32u << 10) /* bytes of a function before the place in it */
 
@@ -43,10 +41,8 @@ struct way {
 };
 
 struct search {
-	struct unwind_code *code;
-	const struct unwind_space *space;
+	struct follow_code code;
 	struct code_budget *budget;
-	bool is_pending; /* bytes that are still to come were in the way */
 	bool is_file;
 	bool is_interpreter; /* HotSpot's goes to its next bytecode */
 	bool has_tail;
@@ -54,9 +50,6 @@ struct search {
 	uint32_t nr_left;      /* instructions */
 	struct way branches[FOLLOW_BRANCHES];
 	uint32_t nr_branches;
-	uint8_t window[WINDOW];
-	uint64_t window_at;
-	size_t window_bytes;
 };
 
 /* What an instruction means for the way. */
@@ -222,6 +215,8 @@ static void follow_memory(struct way *way, uint32_t insn)
 
 	if (kind == 5 && bits(insn, 25, 1) == 0)
 		follow_pair(way, insn);
+	else if (kind == 1 && bits(insn, 26, 1)) /* `ld1 {v0.16b}, [sp], #16` */
+		set(way, bits(insn, 23, 1) ? bits(insn, 5, 5) : 0, (struct value){0});
 	else if (kind != 7 || !follow_single(way, insn))
 		lose(way, bits(insn, 0, 5)); /* whether or not it is loaded */
 }
@@ -313,17 +308,12 @@ static enum then follow(struct search *s, struct way *way, uint32_t insn, int64_
 
 static bool next_insn(struct search *s, uint64_t pc, uint32_t *ret)
 {
-	uint64_t at = pc - s->window_at;
+	size_t left;
+	const uint8_t *bytes = follow_fetch(&s->code, pc, INSN_BYTES, &left);
 
-	if (at >= s->window_bytes || s->window_bytes - at < INSN_BYTES) {
-		s->window_bytes = code_fetch(s->code, s->space, pc, s->window, sizeof(s->window),
-					     &s->is_pending);
-		s->window_at = pc;
-		at = 0;
-	}
-	if (s->window_bytes - at < INSN_BYTES)
+	if (left < INSN_BYTES)
 		return false;
-	memcpy(ret, s->window + at, sizeof(*ret));
+	memcpy(ret, bytes, sizeof(*ret));
 	return true;
 }
 
@@ -433,8 +423,8 @@ static bool find_beginning(struct search *s, uint64_t pc, struct code_rule *ret)
 	for (uint64_t end = pc; pc - end < BACK_MAX && end > step; end -= step) {
 		size_t bytes = end == pc ? step : sizeof(insns);
 
-		if (code_fetch(s->code, s->space, end - step, (uint8_t *)insns, bytes,
-			       &s->is_pending) < bytes)
+		if (code_fetch(s->code.code, s->code.space, end - step, (uint8_t *)insns, bytes,
+			       &s->code.is_pending) < bytes)
 			return false;
 		for (size_t i = bytes / INSN_BYTES - 1; i-- > 0;) {
 			int32_t frame = (int32_t)frame_of_beginning(insns + i);
@@ -458,8 +448,7 @@ enum code_answer code_aarch64_find_rule(struct unwind_code *code, const struct u
 	uint32_t *insns_left = &code->budget->insns_left;
 	uint32_t nr_max = MIN(*insns_left, FOLLOW_INSNS_MAX);
 	struct search s = {
-		.code = code,
-		.space = space,
+		.code = {.code = code, .space = space},
 		.budget = code->budget,
 		.is_file = code_is_of_file(space, pc),
 		.nr_left = nr_max,
@@ -480,13 +469,13 @@ enum code_answer code_aarch64_find_rule(struct unwind_code *code, const struct u
 		*ret = s.tail;
 		return CODE_YES;
 	}
-	if (s.is_pending)
+	if (s.code.is_pending)
 		return CODE_PENDING;
 	if (s.is_file && is_exact)
 		return CODE_NO;
 	if (!s.is_file && !s.is_interpreter && find_beginning(&s, pc, ret))
 		return CODE_YES;
-	if (s.is_pending)
+	if (s.code.is_pending)
 		return CODE_PENDING;
 	/* No way out, as of a loop: then its frame record is where x29 points (AAPCS64, 6.4.6). */
 	*ret = (struct code_rule){

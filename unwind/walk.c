@@ -330,7 +330,7 @@ static int guess_by_code(struct walk *w, const struct unwind_module *module,
 		ret->end = at + w->arch->word_bytes - c->base;
 	}
 	ret->pc = arch_strip(c, w->arch, ret->pc);
-	if (!code_sp(w, rule, at, &ret->sp))
+	if (ret->pc % w->arch->insn_bytes || !code_sp(w, rule, at, &ret->sp))
 		return (int)STACK_END_JIT;
 	ret->fp = 0;
 	if (rule->is_trace)
