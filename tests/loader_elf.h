@@ -28,8 +28,9 @@ struct made_symbol {
 };
 
 struct made_elf {
-	uint64_t text_off, text_bytes;
-	bool is_dynamic; /* .dynsym with versions, else .symtab */
+	uint64_t text_off, text_bytes; /* of the executable segment */
+	uint64_t code_off, code_bytes; /* of the executable section in it; 0 bytes: there is none */
+	bool is_dynamic;	       /* .dynsym with versions, else .symtab */
 	bool has_packed_names;
 	Elf64_Sym *symbols; /* grows by made_add */
 	uint16_t *versions;
@@ -137,7 +138,7 @@ static inline void made_write_to(const struct made_elf *elf, int fd)
 		.e_phentsize = sizeof(Elf64_Phdr),
 		.e_phnum = 1,
 		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = 4,
+		.e_shnum = 5,
 	};
 	Elf64_Phdr phdr = {
 		.p_type = PT_LOAD,
@@ -147,7 +148,7 @@ static inline void made_write_to(const struct made_elf *elf, int fd)
 		.p_filesz = elf->text_bytes,
 		.p_memsz = elf->text_bytes,
 	};
-	Elf64_Shdr sections[4] = {
+	Elf64_Shdr sections[5] = {
 		[1] =
 			{
 				.sh_type = elf->is_dynamic ? SHT_DYNSYM : SHT_SYMTAB,
@@ -166,6 +167,14 @@ static inline void made_write_to(const struct made_elf *elf, int fd)
 				.sh_type = elf->is_dynamic ? SHT_GNU_versym : SHT_NULL,
 				.sh_link = 1,
 				.sh_size = elf->nr * sizeof(uint16_t),
+			},
+		[4] =
+			{
+				.sh_type = elf->code_bytes ? SHT_PROGBITS : SHT_NULL,
+				.sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				.sh_addr = elf->code_off + MADE_LOAD_BIAS,
+				.sh_offset = elf->code_off,
+				.sh_size = elf->code_bytes,
 			},
 	};
 	off_t at = sizeof(ehdr) + sizeof(phdr);

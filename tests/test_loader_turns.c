@@ -13,6 +13,7 @@
 #include "src/loader/symbols.h"
 #include "tests/loader_elf.h"
 #include "tests/loader_helpers.h"
+#include "unwind/table_format.h"
 
 #include <dlfcn.h>
 
@@ -229,6 +230,62 @@ static void work_ends_at_the_deadline(void **state)
 	elf_file_close(&file);
 }
 
+/* `mov $15,%eax; syscall` and `call *%rax` at AT of FD. */
+static void write_code(int fd, uint64_t at)
+{
+	static const uint8_t code[] = {0xb8, 15, 0, 0, 0, 0x0f, 0x05, 0xff, 0xd0};
+
+	assert_int_equal(pwrite(fd, code, sizeof(code), (off_t)at), sizeof(code));
+}
+
+/* Is the code of write_code() at AT of FD in FILE's table, and in its return addresses? They must agree. */
+static bool is_code_at(const struct elf_file *file, uint64_t at)
+{
+	struct return_addrs return_addrs;
+	const struct table_rule *rule;
+	void *blobs[2];
+	size_t lens[2];
+	struct table table;
+	bool is_code;
+
+	assert_int_equal(elf_code_compile(file, false, &blobs[0], &lens[0]), 0);
+	assert_int_equal(elf_code_compile(file, true, &blobs[1], &lens[1]), 0);
+	assert_int_equal(table_open(blobs[0], lens[0], &table), 0);
+	assert_int_equal(return_addrs_open(blobs[1], lens[1], &return_addrs), 0);
+	rule = table_find(&table, at);
+	is_code = rule && rule->cfa_op != RULE_CFA_GAP;
+	assert_int_equal(return_addrs_has(&return_addrs, at + 9), is_code);
+	free(blobs[0]);
+	free(blobs[1]);
+	return is_code;
+}
+
+/* In a segment for both. But sections that leave out little, which may be code, are not believed. */
+static void constants_are_not_searched_for_code(void **state)
+{
+	const uint64_t constant = 0x11000, code = 0x90000;
+	struct made_elf elf = {.text_off = 0x10000, .text_bytes = 0x100000};
+	struct made_elf with_section = elf, with_little = elf;
+	const struct made_elf *elfs[] = {&elf, &with_section, &with_little};
+
+	(void)state;
+	with_section.code_off = with_little.code_off = 0x80000;
+	with_section.code_bytes = 0x20000;
+	with_little.code_off = elf.text_off + 0x8000;
+	with_little.code_bytes = elf.text_bytes - 0x8000;
+	for (size_t i = 0; i < ARRAY_SIZE(elfs); i++) {
+		AUTO_CLOSE int fd = made_file(elfs[i]);
+		struct elf_file file;
+
+		write_code(fd, constant);
+		write_code(fd, code);
+		assert_int_equal(elf_file_open(fd, &file), 0);
+		assert_true(is_code_at(&file, code));
+		assert_int_equal(is_code_at(&file, constant), elfs[i] != &with_section);
+		elf_file_close(&file);
+	}
+}
+
 /* A gap as large as the file, where everything that could be in it is looked for. */
 static void a_file_of_one_gap_is_given_up_in_time(void **state)
 {
@@ -264,6 +321,7 @@ int main(void)
 		TEST(owners_share_the_time),
 		TEST(what_is_looked_at_goes_first),
 		cmocka_unit_test(work_ends_at_the_deadline),
+		cmocka_unit_test(constants_are_not_searched_for_code),
 		cmocka_unit_test(a_file_of_one_gap_is_given_up_in_time),
 	};
 

@@ -27,6 +27,9 @@
 #define GO_TABLE_ALIGN	   32
 #define PLT_BYTES_MAX	   (64u << 20)
 #define SYMBOLS_BYTES_MAX  (16u << 20)
+#define LIBRARY_BYTES_MAX \
+	(512u << 10) /* of a C library's symbols, and of their names: a sixth of it is glibc's */
+#define DATA_BYTES_MIN (64u << 10)
 
 struct code_input {
 	struct cfi_input input;
@@ -54,6 +57,33 @@ static enum table_machine machine_of(const struct elf_file *file)
 static size_t lead_of(const struct cfi_segment *segment)
 {
 	return segment->file_off % (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/*
+ * Linkers put constants into the segment of the code, tens of megabytes of them, where they are not told to keep them apart:
+ * only what lies between executable sections is searched. Too little of it is not worth believing the sections.
+ */
+static void code_narrow(const struct elf_file *file, struct cfi_segment *segment)
+{
+	uint64_t begin = segment->bytes, end = 0;
+
+	for (Elf_Scn *scn = NULL; !deadline_is_over() && (scn = elf_nextscn(file->elf, scn));) {
+		GElf_Shdr shdr;
+		uint64_t at;
+
+		if (!gelf_getshdr(scn, &shdr) || (~shdr.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)))
+			continue;
+		at = shdr.sh_addr - segment->vaddr;
+		if (at >= segment->bytes || shdr.sh_size == 0)
+			continue;
+		begin = MIN(begin, at);
+		end = MAX(end, at + MIN(shdr.sh_size, segment->bytes - at));
+	}
+	if (begin >= end || segment->bytes - (end - begin) < DATA_BYTES_MIN)
+		return;
+	segment->file_off += begin;
+	segment->vaddr += begin;
+	segment->bytes = end - begin;
 }
 
 /* Map the code of one segment; without it (a limit, a special file) the table is a little poorer. */
@@ -201,11 +231,10 @@ static Elf64_Sym symbol_at(const struct elf_file *file, const uint8_t *at)
 /* Does the file define exit and pthread_exit, as a C library or a program with one in it does? */
 static void exits_find(const struct elf_file *file, struct cfi_input *input)
 {
-	bool is_static = !elf_file_section(file, ".dynsym", SYMBOLS_BYTES_MAX).data;
-	struct cfi_section symbols =
-		elf_file_section(file, is_static ? ".symtab" : ".dynsym", SYMBOLS_BYTES_MAX);
-	struct cfi_section names =
-		elf_file_section(file, is_static ? ".strtab" : ".dynstr", SYMBOLS_BYTES_MAX);
+	bool is_static = !file->has_dynsym;
+	size_t max = is_static ? SYMBOLS_BYTES_MAX : LIBRARY_BYTES_MAX;
+	struct cfi_section symbols = elf_file_section(file, is_static ? ".symtab" : ".dynsym", max);
+	struct cfi_section names = elf_file_section(file, is_static ? ".strtab" : ".dynstr", max);
 
 	size_t each = file->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 
@@ -255,8 +284,10 @@ static void code_find(const struct elf_file *file, bool is_return_addrs, struct 
 	input->segments = code->segments;
 	input->nr_segments = file->nr_segments;
 	memcpy(code->segments, file->segments, sizeof(code->segments));
-	for (size_t i = 0; i < file->nr_segments; i++)
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		code_narrow(file, &code->segments[i]);
 		code_map_segment(file, &code->segments[i]);
+	}
 	input->text_was_read = text_drop;
 	if (is_return_addrs)
 		return;

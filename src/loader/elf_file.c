@@ -137,6 +137,8 @@ static void symtab_look(struct elf_file *file)
 			continue;
 		if (shdr.sh_type == SHT_SYMTAB && shdr.sh_size > 0)
 			file->has_symtab = true;
+		if (shdr.sh_type == SHT_DYNSYM && shdr.sh_size > 0)
+			file->has_dynsym = true;
 		if (shdr.sh_flags & SHF_COMPRESSED &&
 		    (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM ||
 		     shdr.sh_type == SHT_STRTAB))

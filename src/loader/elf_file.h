@@ -30,7 +30,7 @@ struct elf_file {
 	uint8_t build_id_bytes;
 	char debuglink[256]; /* "" if there is none, or a bad one */
 	uint32_t debuglink_crc;
-	bool has_symtab;
+	bool has_symtab, has_dynsym;
 	bool has_packed_names; /* symbols or their names are compressed */
 };
 
