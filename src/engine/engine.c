@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define FIRST_SCAN_NS	(300 * NS_PER_MSEC)
-#define BACKLOG_BYTES	(32u << 20)
+#define BACKLOG_BYTES	(64u << 20)
 #define BROKER_LIMIT_MS 500 /* the rings hold about as much */
 
 static void name_pseudo_objects(struct profile *profile)
