@@ -20,6 +20,7 @@
 #define REST_NS	    NS_PER_SEC
 #define TRIAL_NS    (2 * NS_PER_SEC) /* a thread is known or gone by then */
 #define YIELD_EVERY 16
+#define KEPT_BYTES  (1ul << 20) /* of its memory: a few samples wait most of the time */
 
 struct waiting { /* in the buffer, followed by kernel ips, user ips, stack bytes */
 	uint64_t ticket, time_ns, period;
@@ -35,6 +36,7 @@ struct waiting { /* in the buffer, followed by kernel ips, user ips, stack bytes
 struct backlog {
 	uint8_t *data; /* MAX_BYTES */
 	size_t bytes, max_bytes;
+	size_t touched_bytes; /* have pages */
 };
 
 struct backlog *backlog_new(size_t max_bytes)
@@ -43,7 +45,7 @@ struct backlog *backlog_new(size_t max_bytes)
 
 	if (!b)
 		return NULL;
-	/* Address space only: pages come when samples wait and go when none does. */
+	/* Address space only: pages come when samples wait, and most go when none does. */
 	b->data = mmap(NULL, max_bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (b->data == MAP_FAILED) {
@@ -264,8 +266,11 @@ void backlog_retry(struct backlog *b, struct engine *engine, uint64_t give_up_ns
 		}
 		at += bytes;
 	}
-	if (kept == 0 && b->bytes > 0)
-		madvise(b->data, b->max_bytes, MADV_DONTNEED);
+	b->touched_bytes = MAX(b->touched_bytes, b->bytes);
+	if (kept == 0 && b->touched_bytes > KEPT_BYTES) {
+		madvise(b->data + KEPT_BYTES, b->max_bytes - KEPT_BYTES, MADV_DONTNEED);
+		b->touched_bytes = KEPT_BYTES;
+	}
 	b->bytes = kept;
 }
 
