@@ -21,6 +21,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define AGAIN_MIN_NS \
 	(200 * NS_PER_MSEC)	      /* a piece that has disappointed is read again after this, */
@@ -29,15 +30,12 @@
 
 struct unwind_code *unwind_code_new(struct code_budget *budget, enum table_machine machine)
 {
-	struct unwind_code *code = calloc(1, sizeof(*code));
+	/* Many programs need a rule or two of what is remembered: pages come as they are used. */
+	struct unwind_code *code = mmap(NULL, sizeof(*code), PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (!code)
+	if (code == MAP_FAILED)
 		return NULL;
-	code->pieces = calloc(CODE_PIECES_MAX, sizeof(*code->pieces));
-	if (!code->pieces) {
-		free(code);
-		return NULL;
-	}
 	code->budget = budget;
 	code->machine = machine;
 	code->generation = 1;
@@ -63,8 +61,7 @@ struct unwind_code *unwind_code_free(struct unwind_code *code)
 	forget(code);
 	code_told_done(code);
 	u64map_done(&code->by_addr);
-	free(code->pieces);
-	free(code);
+	munmap(code, sizeof(*code));
 	return NULL;
 }
 

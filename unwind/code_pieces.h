@@ -42,7 +42,7 @@ struct unwind_code {
 	struct code_budget *budget;
 	enum table_machine machine;
 	struct u64map by_addr; /* index of the piece */
-	struct piece *pieces;
+	struct piece pieces[CODE_PIECES_MAX];
 	uint32_t nr_pieces, nr_wanted;
 	uint32_t generation; /* of all bytes: what was found out before is not known any more */
 	uint64_t time_ns;    /* of the stack that is unwound now */
