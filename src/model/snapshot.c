@@ -33,18 +33,16 @@ static void block_free(struct block *block)
 	free(block);
 }
 
-/* BYTES of zeros. */
+/* Room for BYTES, in which anything may stand. */
 static struct block *block_new(size_t bytes)
 {
 	struct block *block = atomic_exchange(&spare, NULL);
 
-	if (block && bytes <= block->bytes && bytes >= block->bytes / 4) {
-		memset(block->data, 0, bytes);
+	if (block && bytes <= block->bytes && bytes >= block->bytes / 4)
 		return block;
-	}
 	free(block);
 	bytes += bytes / ROOM_PART;
-	block = calloc(1, sizeof(*block) + bytes);
+	block = malloc(sizeof(*block) + bytes);
 	if (block)
 		block->bytes = bytes;
 	return block;
@@ -64,6 +62,7 @@ struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_
 	s->funcs = (struct snap_func *)(void *)s->block->data;
 	s->nodes = (struct snap_node *)(void *)(s->block->data + funcs_bytes);
 	s->text = s->block->data + funcs_bytes + nodes_bytes;
+	memset(s->text, 0, nr_text + 1ul);
 	s->nr_funcs = nr_funcs;
 	s->nr_nodes = nr_nodes;
 	s->nr_text = nr_text;

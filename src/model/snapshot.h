@@ -264,8 +264,8 @@ struct snapshot {
 };
 
 /*
- * An empty snapshot with room for so many functions, nodes and bytes of text,
- * all counts set, contents zeroed, in one block. NULL: no memory.
+ * An empty snapshot with room for so many functions, nodes and bytes of text, all counts
+ * set, in one block. The text is zeros, functions and nodes are megabytes, and the caller's to fill. NULL: no memory.
  */
 struct snapshot *snapshot_new(uint32_t nr_funcs, uint32_t nr_nodes, uint32_t nr_text);
 /* The last of those who hold it frees it. NULL. */
