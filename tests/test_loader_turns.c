@@ -95,6 +95,18 @@ static void add(struct loader_client *client, uint32_t module, unsigned int ms, 
 	assert_int_equal(loader_add_module(client, module, fd), 0);
 }
 
+/* The same of a large file: so many MB of it are on the disk. */
+static void want_large(struct loader_client *client, uint32_t module, unsigned int ms, off_t mb)
+{
+	int fd = memfd_create("file", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, ms), 0);
+	assert_int_equal(fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, mb << 20), 0);
+	assert_int_equal(loader_add_module(client, module, fd), 0);
+	assert_int_equal(loader_request_table(client, module), 0);
+}
+
 /* Its table is wanted. */
 static void want(struct loader_client *client, uint32_t module, unsigned int ms, bool is_others)
 {
@@ -141,6 +153,26 @@ static void what_takes_long_waits_behind_all_others(void **state)
 	assert_int_equal(stats.late, 0);
 	assert_int_equal(stats.queued, 0);
 	assert_int_equal(stats.restarts, 0);
+}
+
+/* Compilers' libraries need more than others at first, and have it. But not for ever, however large they are. */
+static void large_files_have_more_time(void **state)
+{
+	struct loader_client *client = *state;
+	struct loader_stats stats;
+
+	want_large(client, FIRST_SLOW, 400, 100);
+	want(client, FIRST_GOOD, 5, false);
+	assert_int_equal(next(client).module, FIRST_SLOW);
+	assert_int_equal(next(client).module, FIRST_GOOD);
+	loader_stats(client, &stats);
+	assert_int_equal(stats.put_back, 0);
+	want_large(client, FIRST_SLOW + 1, 700, 100);
+	want_large(client, FIRST_SLOW + 2, 60000, 100);
+	want(client, FIRST_GOOD + 1, 5, false);
+	assert_int_equal(next(client).module, FIRST_GOOD + 1);
+	assert_int_equal(next(client).module, FIRST_SLOW + 1);
+	assert_int_equal(next(client).status, LOADER_TIMED_OUT);
 }
 
 static void what_takes_for_ever_is_bad(void **state)
@@ -317,6 +349,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_new, fixture_free)
 	const struct CMUnitTest tests[] = {
 		TEST(what_takes_long_waits_behind_all_others),
+		TEST(large_files_have_more_time),
 		TEST(what_takes_for_ever_is_bad),
 		TEST(owners_share_the_time),
 		TEST(what_is_looked_at_goes_first),

@@ -21,6 +21,7 @@ struct request {
 	bool is_dropped;	   /* its module went away while the loader worked on it */
 	uint32_t owner;		   /* of its file: a number of the client's */
 	uint64_t cpu_max_ns;	   /* that the loader may take for it; 0: without a bound */
+	bool was_late;		   /* it has taken that once, and waits for all others */
 	uint64_t cpu_ns;	   /* that it has taken so far */
 	int memory;		   /* with the code to list, its own; -1: that is in a file */
 	uint32_t nr_offs;

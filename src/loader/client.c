@@ -127,9 +127,20 @@ static void answer_queued(struct loader_client *c, bool has_id, uint32_t id,
 
 /* --- modules --- */
 
+/* Holes do not count: they cost whoever makes a file nothing. */
+static uint64_t cpu_first_ns(int fd)
+{
+	struct stat st;
+	uint64_t bytes = fstat(fd, &st) < 0 ? 0 : (uint64_t)MAX(st.st_blocks, 0) * 512;
+
+	bytes = MIN(bytes, LOADER_CPU_LARGE_NS / LOADER_CPU_BYTE_NS);
+	return MAX(bytes * LOADER_CPU_BYTE_NS, LOADER_CPU_FIRST_NS);
+}
+
 int loader_add_module(struct loader_client *c, uint32_t id, int fd)
 {
 	AUTO_CLOSE int owned = fd;
+	const uint64_t first_ns = cpu_first_ns(fd);
 	struct loader_module *module;
 	int r;
 
@@ -141,6 +152,7 @@ int loader_add_module(struct loader_client *c, uint32_t id, int fd)
 	*module = (struct loader_module){
 		.id = id,
 		.owner = turns_owner_of(&c->turns, owned),
+		.cpu_first_ns = first_ns,
 		.fd = steal_fd(&owned),
 		.file_key = ++c->last_key,
 	};
@@ -259,7 +271,7 @@ static int request_put_memory(struct loader_client *c, enum loader_reply_kind ki
 	request->owner = module->owner;
 	/* What the kernel says of itself is slow to read and must come. */
 	request->cpu_max_ns =
-		id == LOADER_KERNEL && kind != LOADER_REPLY_LINES ? 0 : LOADER_CPU_FIRST_NS;
+		id == LOADER_KERNEL && kind != LOADER_REPLY_LINES ? 0 : module->cpu_first_ns;
 	c->nr_queued++;
 	if (module->bad != LOADER_OK)
 		answer_here(c, request, module->bad);
@@ -783,6 +795,7 @@ static bool reply_is_late(struct loader_client *c, const struct protocol_reply *
 {
 	struct request *request = c->outstanding;
 	struct loader_module *module;
+	bool was_last;
 
 	if (!request || request->is_dropped || message->status != LOADER_LATE ||
 	    !answer_is_sane(message, c->outstanding_kind, c->serial))
@@ -790,11 +803,15 @@ static bool reply_is_late(struct loader_client *c, const struct protocol_reply *
 	request = reply_account(c, message);
 	module = loader_modules_find(&c->modules, request->module);
 	c->stats.put_back++;
-	request->cpu_max_ns = MAX(request->cpu_max_ns, LOADER_CPU_FIRST_NS) * 2;
-	if (request->cpu_max_ns >= LOADER_DEADLINE_NS && module &&
-	    request_without_lines(module, request, LOADER_TIMED_OUT))
-		request->cpu_max_ns = LOADER_CPU_FIRST_NS;
-	if (request->cpu_max_ns < LOADER_DEADLINE_NS) {
+	was_last = request->cpu_max_ns >= LOADER_CPU_LAST_NS;
+	request->cpu_max_ns =
+		MIN(MAX(request->cpu_max_ns, LOADER_CPU_FIRST_NS) * 2, LOADER_CPU_LAST_NS);
+	request->was_late = true;
+	if (was_last && module && request_without_lines(module, request, LOADER_TIMED_OUT)) {
+		request->cpu_max_ns = module->cpu_first_ns;
+		request->was_late = was_last = false;
+	}
+	if (!was_last) {
 		queue_put(&c->waiting, request);
 		return true;
 	}

@@ -24,10 +24,14 @@
 /* A loader that wants the CPU and hardly gets it (a machine with more work than CPUs) has this long. */
 #define LOADER_PATIENCE_NS 60000000000ull
 /*
- * CPU time that a request may take at first. One that needs more waits for
- * all others and may take twice as much then, until it would be LOADER_DEADLINE_NS.
+ * CPU time that a request may take at first, and of a large file for each byte that is on the disk: compilers'
+ * libraries of 200 MB take 2 to 5 ns. One that needs more waits for
+ * all others and may take twice as much then, until it has had the last.
  */
 #define LOADER_CPU_FIRST_NS 300000000ull
+#define LOADER_CPU_BYTE_NS  5u
+#define LOADER_CPU_LARGE_NS 1000000000ull /* no file has more at first */
+#define LOADER_CPU_LAST_NS  4800000000ull
 #define LOADER_SPLITS_MAX   12u /* .dwo files with one request: so many find room in the socket */
 #define LOADER_KERNEL	    0u	/* module id of the kernel: names from kallsyms */
 

@@ -27,9 +27,8 @@
 #define GO_TABLE_ALIGN	   32
 #define PLT_BYTES_MAX	   (64u << 20)
 #define SYMBOLS_BYTES_MAX  (16u << 20)
-#define LIBRARY_BYTES_MAX \
-	(512u << 10) /* of a C library's symbols, and of their names: a sixth of it is glibc's */
-#define DATA_BYTES_MIN (64u << 10)
+#define LIBRARY_BYTES_MAX  (512u << 10) /* of a C library's symbols, or their names */
+#define DATA_BYTES_MIN	   (64u << 10)
 
 struct code_input {
 	struct cfi_input input;
@@ -60,8 +59,8 @@ static size_t lead_of(const struct cfi_segment *segment)
 }
 
 /*
- * Linkers put constants into the segment of the code, tens of megabytes of them, where they are not told to keep them apart:
- * only what lies between executable sections is searched. Too little of it is not worth believing the sections.
+ * Linkers put constants into the segment of the code, tens of megabytes of them, where they are not told to keep
+ * them apart: only what lies between executable sections is looked at. Sections that leave out little are not believed.
  */
 static void code_narrow(const struct elf_file *file, struct cfi_segment *segment)
 {

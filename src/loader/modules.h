@@ -23,6 +23,7 @@ struct loader_module {
 	int splits[LOADER_SPLITS_MAX]; /* for the next request */
 	uint32_t nr_splits;
 	uint64_t file_key;
+	uint64_t cpu_first_ns;	      /* that the loader may take for a request at first */
 	bool is_jit;		      /* a perf map */
 	uint32_t nr_kills;	      /* of loaders that had it in work */
 	enum loader_status bad;	      /* LOADER_OK, or why it is not given to a loader any more */

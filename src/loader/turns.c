@@ -72,7 +72,7 @@ struct request *queue_take(struct queue *queue, struct request **at)
 
 static enum turn turn_of(const struct request *request)
 {
-	if (request->cpu_max_ns > LOADER_CPU_FIRST_NS)
+	if (request->was_late)
 		return TURN_LATE;
 	if (!answer_is_text(request->kind) || request->kind == LOADER_REPLY_JIT_FRAMES)
 		return TURN_TABLES;
