@@ -88,6 +88,17 @@ over_a_hole()
 look 'a page that was never touched' over_a_hole && pass 'over a page that was never touched'
 kill "$pid"
 
+# Nothing of it can be proven where the bytes before that page change; but the page is there once it was read.
+start "$tmp/cut" buffer
+pid=$last_pid
+page_comes()
+{
+	profile -n 8 --call-graph dwarf,65528
+	holds '.health | .now | .user_stacks > 100 and .complete * 10 > .user_stacks * 9'
+}
+look 'a page in a buffer' page_comes && pass 'stacks with a large buffer are whole once its pages were read'
+kill "$pid"
+
 # Each sample of each CPU needs a read, for no copy reaches over a frame of a megabyte: most of them are made.
 large=()
 for _ in $(seq "$(nproc)"); do

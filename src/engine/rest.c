@@ -27,6 +27,7 @@
 #define USEFUL_PART    8u /* rounds are shorter only if one read of so many is of use */
 /* Below the first word that is missing: where its frame may have saved registers. */
 #define SAVED_BYTES 512u
+#define HOLE_MAX    (64u << 10) /* of what a copy reaches */
 /*
  * A round is short where the next one is likely to find such a sample: just after one, since a thread that is deep stays
  * so for a while, and where they are many. Rounds that are always short begin with cold caches each: a sample of clang and
@@ -144,7 +145,9 @@ bool rest_is_wanted(struct engine *engine, const struct process *process,
 	struct rests *rests = engine->rests;
 	uint64_t time_ns = now_ns();
 
-	if (!rests || process->is_dead || input->stack.bytes < BROKER_GUARD_BYTES ||
+	/* Short of a guard nothing can come of it but that the page is there, see start_of_rest(). */
+	if (!rests || process->is_dead ||
+	    (input->stack.is_cut && input->stack.bytes < BROKER_GUARD_BYTES) ||
 	    !reads_may(rests->reads, process->index, time_ns))
 		return false;
 	begin_second(rests, time_ns);
@@ -173,13 +176,24 @@ static uint64_t bytes_to_read(const struct stack_input *input, const struct unwi
 	return MIN(MAX(bytes, (uint64_t)READ_BYTES_MIN), (uint64_t)BROKER_STACK_BYTES_MAX);
 }
 
+/*
+ * From where on it is read. A frame may be larger than all copies: what callers do not need of it is not read. But where the
+ * kernel has stopped short at a page that the program has never touched, as in a large buffer, that is read as
+ * well: by that it is there, full of zeros, and the copies that come do not end at it any more.
+ */
+static uint64_t start_of_rest(const struct stack_input *input, uint64_t outside, uint64_t guard)
+{
+	bool is_hole = !input->stack.is_cut && outside - guard <= HOLE_MAX;
+
+	return !is_hole && outside > guard + SAVED_BYTES ? outside - SAVED_BYTES : guard;
+}
+
 void rest_ask(struct engine *engine, uint64_t ticket, const struct process *process,
 	      const struct stack_input *input, const struct stack_made *made)
 {
 	struct broker_stacks_request *batch = &engine->rests->batch;
 	uint64_t guard = input->stack.base + input->stack.bytes - BROKER_GUARD_BYTES;
-	/* A frame may be larger than all copies: what callers do not need of it is not read. */
-	uint64_t start = made->outside > guard + SAVED_BYTES ? made->outside - SAVED_BYTES : guard;
+	uint64_t start = start_of_rest(input, made->outside, guard);
 
 	assert(batch->nr < BROKER_BATCH_STACKS);
 	engine->rests->asked++;

@@ -3,7 +3,8 @@
  * Stacks that a copy cuts off, the inner parts of which do not tell who called. "cut steady": the same call for
  * ever. "cut closing": the same, and after SIGUSR1 nobody may look into the process any more. "cut brief": the
  * same in processes that live a fourth of a second. "cut deep LEVELS": below so many calls for ever. "cut hole":
- * below a frame of megabytes, of which most pages were never touched. "cut large": the same with a frame of a megabyte that is written all over. "cut silent": far below pages that
+ * below a frame of megabytes, of which most pages were never touched. "cut buffer": in a frame of kilobytes that is like
+ * that, and what lies before such a page changes all the time. "cut large": the same with a frame of a megabyte that is written all over. "cut silent": far below pages that
  * userfaultfd(2) waits for, and nobody brings; it ends at once where that is not allowed. "cut change USEC":
  * from by_a or by_b, as it comes, for up to USEC each time; the innermost function says which, and all between
  * is the same to the byte.
@@ -96,6 +97,17 @@ DEEP void hole(void)
 	sink += (unsigned char)room[0];
 }
 
+DEEP void buffer(void)
+{
+	volatile unsigned char room[48 << 10];
+	uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t used = page_bytes - (uintptr_t)room % page_bytes + page_bytes;
+
+	for (unsigned char n = 0; sink != 1; n++)
+		for (uintptr_t i = 0; i < used; i++)
+			room[i] = n;
+}
+
 DEEP void large(void)
 {
 	volatile char room[1 << 20];
@@ -162,6 +174,8 @@ int main(int argc, char **argv)
 		deep((int)max_ns / 1000);
 	if (argc > 1 && strcmp(argv[1], "hole") == 0)
 		hole();
+	if (argc > 1 && strcmp(argv[1], "buffer") == 0)
+		buffer();
 	if (argc > 1 && strcmp(argv[1], "large") == 0)
 		large();
 	if (argc > 1 && strcmp(argv[1], "silent") == 0)
