@@ -26,7 +26,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define RESTART_FIRST_NS  (100 * NS_PER_MSEC)
@@ -127,20 +126,9 @@ static void answer_queued(struct loader_client *c, bool has_id, uint32_t id,
 
 /* --- modules --- */
 
-/* Holes do not count: they cost whoever makes a file nothing. */
-static uint64_t cpu_first_ns(int fd)
-{
-	struct stat st;
-	uint64_t bytes = fstat(fd, &st) < 0 ? 0 : (uint64_t)MAX(st.st_blocks, 0) * 512;
-
-	bytes = MIN(bytes, LOADER_CPU_LARGE_NS / LOADER_CPU_BYTE_NS);
-	return MAX(bytes * LOADER_CPU_BYTE_NS, LOADER_CPU_FIRST_NS);
-}
-
 int loader_add_module(struct loader_client *c, uint32_t id, int fd)
 {
 	AUTO_CLOSE int owned = fd;
-	const uint64_t first_ns = cpu_first_ns(fd);
 	struct loader_module *module;
 	int r;
 
@@ -151,8 +139,8 @@ int loader_add_module(struct loader_client *c, uint32_t id, int fd)
 		return r;
 	*module = (struct loader_module){
 		.id = id,
-		.owner = turns_owner_of(&c->turns, owned),
-		.cpu_first_ns = first_ns,
+		.owner = turns_owner_of(&c->turns, fd),
+		.cpu_first_ns = turns_cpu_first_ns(fd),
 		.fd = steal_fd(&owned),
 		.file_key = ++c->last_key,
 	};
@@ -795,7 +783,6 @@ static bool reply_is_late(struct loader_client *c, const struct protocol_reply *
 {
 	struct request *request = c->outstanding;
 	struct loader_module *module;
-	bool was_last;
 
 	if (!request || request->is_dropped || message->status != LOADER_LATE ||
 	    !answer_is_sane(message, c->outstanding_kind, c->serial))
@@ -803,19 +790,15 @@ static bool reply_is_late(struct loader_client *c, const struct protocol_reply *
 	request = reply_account(c, message);
 	module = loader_modules_find(&c->modules, request->module);
 	c->stats.put_back++;
-	was_last = request->cpu_max_ns >= LOADER_CPU_LAST_NS;
-	request->cpu_max_ns =
-		MIN(MAX(request->cpu_max_ns, LOADER_CPU_FIRST_NS) * 2, LOADER_CPU_LAST_NS);
-	request->was_late = true;
-	if (was_last && module && request_without_lines(module, request, LOADER_TIMED_OUT)) {
-		request->cpu_max_ns = module->cpu_first_ns;
-		request->was_late = was_last = false;
-	}
-	if (!was_last) {
+	if (turns_put_off(request)) {
 		queue_put(&c->waiting, request);
-		return true;
+	} else if (module && request_without_lines(module, request, LOADER_TIMED_OUT)) {
+		request->cpu_max_ns = module->cpu_first_ns;
+		request->was_late = false;
+		queue_put(&c->waiting, request);
+	} else {
+		request_give_up(c, request, module, LOADER_TIMED_OUT);
 	}
-	request_give_up(c, request, module, LOADER_TIMED_OUT);
 	return true;
 }
 

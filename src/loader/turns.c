@@ -84,6 +84,26 @@ bool turns_is_late(const struct request *request)
 	return turn_of(request) == TURN_LATE;
 }
 
+/* Holes do not count: they cost whoever makes a file nothing. */
+uint64_t turns_cpu_first_ns(int fd)
+{
+	struct stat st;
+	uint64_t bytes = fstat(fd, &st) < 0 ? 0 : (uint64_t)MAX(st.st_blocks, 0) * 512;
+
+	bytes = MIN(bytes, LOADER_CPU_LARGE_NS / LOADER_CPU_BYTE_NS);
+	return MAX(bytes * LOADER_CPU_BYTE_NS, LOADER_CPU_FIRST_NS);
+}
+
+bool turns_put_off(struct request *request)
+{
+	if (request->cpu_max_ns >= LOADER_CPU_LAST_NS)
+		return false;
+	request->cpu_max_ns =
+		MIN(MAX(request->cpu_max_ns, LOADER_CPU_FIRST_NS) * 2, LOADER_CPU_LAST_NS);
+	request->was_late = true;
+	return true;
+}
+
 uint32_t turns_owner_of(struct turns *t, int fd)
 {
 	struct stat st;

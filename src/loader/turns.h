@@ -55,6 +55,10 @@ void turns_prefer(struct turns *turns, const uint32_t *modules, uint32_t nr);
 uint32_t turns_owner_of(struct turns *turns, int fd);
 /* The loader has used USED_NS of CPU time for OWNER. Old use counts less and less. */
 void turns_charge(struct turns *turns, uint32_t owner, uint64_t used_ns, uint64_t time_ns);
+/* How much of its CPU time a request about the file open as FD may take at first. */
+uint64_t turns_cpu_first_ns(int fd);
+/* REQUEST has taken all that it might: it may take twice as much after all others. False: it has had the last. */
+bool turns_put_off(struct request *request);
 /* Has it taken too long before, so that all others go first? */
 bool turns_is_late(const struct request *request);
 /* Take the next one out of QUEUE, or NULL: it is empty. */
