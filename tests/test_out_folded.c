@@ -41,8 +41,7 @@ static struct snapshot *make_snapshot(void)
 	assert_non_null(s);
 	memcpy(s->nodes, nodes, sizeof(nodes));
 	for (uint32_t i = 0; i < FUNCS; i++) {
-		s->funcs[i].name = 1 + i * 60;
-		s->funcs[i].is_kernel = i == READ;
+		s->funcs[i] = (struct snap_func){.name = 1 + i * 60, .is_kernel = i == READ};
 		snprintf(s->text + s->funcs[i].name, 60, "%s", names[i]);
 	}
 	return s;

@@ -541,7 +541,6 @@ int health_rows(struct view_scratch *w, const struct sibling *item)
 {
 	const struct snapshot *s = w->snapshot;
 	uint32_t section = item ? item->first >> LINE_BITS : 0, nr;
-	struct health_line line;
 
 	for (size_t i = 0; !item && i < ARRAY_SIZE(sections); i++)
 		if (sections[i].count(&s->health) > 0 &&
@@ -550,6 +549,7 @@ int health_rows(struct view_scratch *w, const struct sibling *item)
 	nr = item ? sections[section].count(&s->health) : 0;
 	assert(nr < LINE_MASK);
 	for (uint32_t i = 0; i < nr; i++) {
+		struct health_line line = {0};
 		uint64_t key = sections[section].line(s, i, &line);
 
 		if (add_row(w, hash_u64(item->key + key), section << LINE_BITS | (i + 1), false) <
