@@ -306,128 +306,6 @@ static void frames_of_all_forms(void **state)
 	}
 }
 
-static struct unwind_module file_module = {.state = STACK_END_JIT, .has_table = true};
-static const struct unwind_map file_maps[] = {{CODE, CODE + (64u << 20), 0, &file_module}};
-static const struct unwind_space file_space = {.maps = file_maps, .nr_maps = 1};
-
-/* A function that begins after padding and has not moved rsp has its return address there, wherever it jumps. */
-static void frameless_code_of_a_file(void **state)
-{
-	static const struct {
-		const char *what;
-		uint8_t bytes[16];
-		uint8_t at;
-		bool is_exact, is_padded, is_found;
-	} cases[] = {
-		/* mov rcx, [rdi + 32]; test eax, eax; jmp rcx */
-		{"at its end", {0x48, 0x8b, 0x4f, 32, 0x85, 0xc0, 0xff, 0xe1}, 6, true, true, true},
-		{"at its beginning", {0x48, 0x8b, 0x4f, 32, 0xff, 0xe1}, 0, true, true, true},
-		{"below a call", {0x48, 0x8b, 0x4f, 32, 0xff, 0xe1}, 4, false, true, false},
-		{"no beginning", {0x48, 0x8b, 0x4f, 32, 0xff, 0xe1}, 4, true, false, false},
-		{"no instruction begins there",
-		 {0x48, 0x8b, 0x4f, 0xff, 0xe1},
-		 3,
-		 true,
-		 true,
-		 false},
-		/* push rcx; je; jmp rcx */
-		{"push", {0x51, 0x85, 0xc0, 0xff, 0xe1}, 3, true, true, false},
-		/* and rsp, -16; jmp rcx */
-		{"and", {0x48, 0x83, 0xe4, 0xf0, 0xff, 0xe1}, 4, true, true, false},
-		/* call rcx; jmp rcx */
-		{"call", {0xff, 0xd1, 0xff, 0xe1}, 2, true, true, false},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct unwind_code *code = new_code();
-		struct code_rule rule = {0};
-		enum code_answer answer;
-
-		memset(piece, 0x06, sizeof(piece));
-		memset(piece + 4096 - 16, cases[i].is_padded ? 0xcc : 0x06, 16);
-		memcpy(piece + 4096, cases[i].bytes, sizeof(cases[0].bytes));
-		while ((answer = code_rule_at(code, &file_space, CODE + 4096 + cases[i].at,
-					      cases[i].is_exact, &rule)) == CODE_PENDING)
-			assert_true(bring(code, 2 * SEC) > 0);
-		if (answer != (cases[i].is_found ? CODE_YES : CODE_NO) ||
-		    (cases[i].is_found &&
-		     (rule.ra.base != CODE_SP || rule.ra.off[0] != 0 || rule.ra.nr_loads != 0 ||
-		      rule.fp.base != CODE_FP || rule.fp.nr_loads != 0)))
-			fail_msg("%s: %d", cases[i].what, answer);
-		unwind_code_free(code);
-	}
-}
-
-/* What comes after a call may be another function, if that call never returns. */
-static void other_functions_are_told_apart(void **state)
-{
-	static const struct {
-		const char *what;
-		uint8_t bytes[24];
-		bool is_exact;
-		enum code_answer of_file, made;
-		int32_t at_sp;
-	} cases[] = {
-		/* call; push rbx; pop rbx; ret */
-		{"at a call's end",
-		 {0xe8, 0, 0, 0, 0, 0x53, 0x5b, 0xc3},
-		 true,
-		 CODE_NO,
-		 CODE_YES,
-		 0},
-		/* push rbx; call; pop rbx; ret: at its beginning */
-		{"a beginning", {0x53, 0xe8, 0, 0, 0, 0, 0x5b, 0xc3}, true, CODE_YES, CODE_YES, 0},
-		/* ret, to which a call returns: it would have called with the stack not aligned */
-		{"after a call", {0xc3}, false, CODE_NO, CODE_YES, 0},
-		/* je later; call; ret; later: add rsp, 24; ret */
-		{"two ways",
-		 {0x74, 6, 0xe8, 0, 0, 0, 0, 0xc3, 0x48, 0x83, 0xc4, 24, 0xc3},
-		 true,
-		 CODE_YES,
-		 CODE_YES,
-		 24},
-		/* je later; call; pop rbx; push rax; push rax; pop rax; ret: not below the stack pointer */
-		{"below", {0xe8, 0, 0, 0, 0, 0x50, 0xc3}, true, CODE_NO, CODE_NO, 0},
-		/* jmp rax: as likely a switch */
-		{"a jump", {0xff, 0xe0}, true, CODE_NO, CODE_YES, 0},
-		/* add rsp, 8; jmp rax */
-		{"a last call", {0x48, 0x83, 0xc4, 8, 0xff, 0xe0}, true, CODE_YES, CODE_YES, 8},
-		/* xor edi, edi; call; hlt */
-		{"the end", {0x31, 0xff, 0xe8, 0, 0, 0, 0, 0xf4}, false, CODE_ROOT, CODE_ROOT, 0},
-		/* mov rsp, rbx; je later; call; later: call; hlt: no way returns (glibc's __start_context) */
-		{"all ways end",
-		 {0x48, 0x89, 0xdc, 0x74, 5, 0xe8, 0, 0, 0, 0, 0xe8, 0, 0, 0, 0, 0xf4},
-		 true,
-		 CODE_ROOT,
-		 CODE_ROOT,
-		 0},
-		/* je later; hlt; later: jmp rax */
-		{"one way goes on", {0x74, 1, 0xf4, 0xff, 0xe0}, false, CODE_NO, CODE_YES, 0},
-		/* je later; hlt; later: jmp to itself */
-		{"not all ways end", {0x74, 1, 0xf4, 0xeb, 0xfe}, false, CODE_NO, CODE_NO, 0},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
-		bool is_file = i % 2 == 0;
-		struct unwind_code *code = new_code();
-		struct code_rule rule = {0};
-		enum code_answer answer;
-
-		memset(piece, 0x06, sizeof(piece));
-		memcpy(piece, cases[i / 2].bytes, sizeof(cases[0].bytes));
-		while ((answer = code_rule_at(code, is_file ? &file_space : &space, CODE,
-					      cases[i / 2].is_exact, &rule)) == CODE_PENDING)
-			assert_true(bring(code, 2 * SEC) > 0);
-		if (answer != (is_file ? cases[i / 2].of_file : cases[i / 2].made) ||
-		    (answer == CODE_YES && rule.ra.off[0] != cases[i / 2].at_sp))
-			fail_msg("%s, %d: %d, %d", cases[i / 2].what, is_file, answer,
-				 rule.ra.off[0]);
-		unwind_code_free(code);
-	}
-}
-
 /* Branches everywhere: the search ends, and the next one finds no budget. */
 static void searches_end(void **state)
 {
@@ -817,8 +695,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(instructions_have_their_lengths),
 		cmocka_unit_test(frames_of_all_forms),
-		cmocka_unit_test(frameless_code_of_a_file),
-		cmocka_unit_test(other_functions_are_told_apart),
 		cmocka_unit_test(searches_end),
 		cmocka_unit_test(frames_are_where_the_code_says),
 		cmocka_unit_test(the_interpreter_tells_where_its_caller_ends),

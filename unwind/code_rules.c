@@ -18,7 +18,8 @@
  * With `mov rsp, rbp` or `leave` on the way both are found from rbp. Interpreters have code without
  * a way out, since each piece jumps to the next one through a table: if such code
  * addresses memory below rbp, its locals, or jumps as HotSpot's interpreter does, then rbp is its frame's.
- * Stubs have only a jump to another function, whose caller is theirs.
+ * Stubs have only a jump to another function, whose caller is theirs. A file's function that only loops is followed from
+ * its beginning instead.
  */
 #include "config.h"
 
@@ -29,14 +30,16 @@
 #include <string.h>
 
 #define BACK_STEP 1024u
+#define BACK_SYNC 64u	      /* bytes before them */
 #define BACK_MAX  (32u << 10) /* of a function before the place in it */
 
-#define BEGINNING_MAX 19u   /* bytes */
-#define LEAF_MAX      1024u /* the same, before the place in it */
-#define FUNC_ALIGN    16u
-#define PADDING_MIN   2u
-#define INT3	      0xcc
-#define PUSH_IMM8     0x6a
+#define BEGINNING_MAX  19u   /* bytes */
+#define LEAF_MAX       1024u /* the same, before the place in it */
+#define FUNC_ALIGN     16u
+#define PADDING_MIN    2u
+#define PROLOGUE_INSNS 6u
+#define INT3	       0xcc
+#define PUSH_IMM8      0x6a
 
 enum { BX = 3, SP = 4, FP = 5, R10 = 10 };
 
@@ -59,7 +62,10 @@ struct search {
 	bool is_trace;		 /* LuaJIT's */
 	bool has_tail;
 	struct code_rule tail; /* where it may leave for another function */
-	uint32_t nr_left;      /* instructions */
+	uint64_t until;	       /* the ways end there */
+	bool has_arrived;
+	struct way arrived;
+	uint32_t nr_left; /* instructions */
 	struct way branches[FOLLOW_BRANCHES];
 	uint32_t nr_branches;
 	struct code_budget *budget;
@@ -365,6 +371,14 @@ static const struct code_rule rule_of_trace = {
 	.is_trace = true,
 };
 
+/* What stands before functions, and before the heads of loops. */
+static bool is_padding(const struct insn *insn)
+{
+	return insn->map == INSN_MAP_0F
+		       ? insn->op == 0x1f
+		       : insn->map == INSN_MAP_1 && (insn->op == 0x90 || insn->op == INT3);
+}
+
 /* A way ends, and tells nothing: false. */
 static bool is_lost(struct search *s)
 {
@@ -375,13 +389,20 @@ static bool is_lost(struct search *s)
 /* Follow one way to its end. True: it has come to a return that says where things are. */
 static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 {
-	struct insn insn;
+	struct insn insn = {0};
 
 	while (!follow_has_been_at(s->budget, way->pc)) {
+		bool is_after_call = insn.map == INSN_MAP_1 && insn.op == 0xe8;
 		uint64_t target;
 		enum then then;
 
-		if (s->nr_left == 0 || !next_insn(s, way->pc, &insn))
+		if (way->pc == s->until) {
+			s->has_arrived = true;
+			s->arrived = *way;
+			return false;
+		}
+		if (s->nr_left == 0 || !next_insn(s, way->pc, &insn) ||
+		    (s->until && is_after_call && is_padding(&insn)))
 			return is_lost(s);
 		s->nr_left--;
 		way->pc += insn.bytes;
@@ -436,16 +457,18 @@ static bool is_sure(const struct search *s, const struct code_rule *rule)
 	       rule->ra.off[0] > 0;
 }
 
-/* Could the return address be there? Compilers of files keep the stack aligned to 16 bytes at calls. */
+/* Is rsp AT_CALL, counted from the return address, as at calls? Compilers of files keep it aligned to 16 bytes there. */
+static bool is_aligned(const struct value *at_call)
+{
+	return at_call->base == SP && at_call->nr_loads == 0 && (at_call->off[0] - 8) % 16 == 0;
+}
+
+/* Could the return address be there? */
 static bool is_believable(const struct search *s, const struct code_rule *rule)
 {
-	const struct value *at_call = &s->sp_at_call;
-
 	if (is_sure(s, rule))
 		return rule->ra.base != CODE_SP || rule->ra.nr_loads > 0 || rule->ra.off[0] >= 0;
-	return rule->ra.off[0] == 0 &&
-	       (!s->is_file ||
-		(at_call->base == SP && at_call->nr_loads == 0 && (at_call->off[0] - 8) % 16 == 0));
+	return rule->ra.off[0] == 0 && (!s->is_file || is_aligned(&s->sp_at_call));
 }
 
 /* Follow WAY and what branches off it to a return. */
@@ -558,11 +581,198 @@ static bool is_frameless(struct search *s, uint64_t pc)
 	return at == pc;
 }
 
+static bool is_branch(const struct insn *insn)
+{
+	uint8_t op = insn->op;
+
+	return insn->map == INSN_MAP_0F ? op >= 0x80 && op <= 0x8f
+					: insn->map == INSN_MAP_1 && ((op >= 0x70 && op <= 0x7f) ||
+								      (op >= 0xe0 && op <= 0xe3));
+}
+
+/* Is it a return, a jump, a call, which may never return, or what nothing comes after? */
+static bool is_way_out(const struct insn *insn)
+{
+	uint8_t op = insn->op, ext = insn->reg & 7;
+
+	return insn->map == INSN_MAP_0F
+		       ? op == 0x0b
+		       : insn->map == INSN_MAP_1 &&
+				 (op == 0xc2 || op == 0xc3 || op == 0xe8 || op == 0xe9 ||
+				  op == 0xeb || op == 0xf4 || (op == 0xff && ext >= 2 && ext <= 5));
+}
+
+/*
+ * Where functions may begin in TEXT, of BYTES, from SKIP on, bit n for the place n times FUNC_ALIGN after it: behind a way out
+ * and perhaps padding. The heads of loops are padded as well, but are come to from above. What is before SKIP brings the
+ * decoder to where instructions begin.
+ */
+static uint64_t places_of_beginnings(struct search *s, const uint8_t *text, size_t bytes,
+				     size_t skip)
+{
+	bool is_out = skip == 0;
+	uint64_t ret = 0;
+	struct insn insn;
+
+	for (size_t at = 0; at < MIN(bytes, skip + BACK_STEP) && s->nr_left > 0; s->nr_left--) {
+		if (is_out && at >= skip && (at - skip) % FUNC_ALIGN == 0)
+			ret |= 1ull << (at - skip) / FUNC_ALIGN;
+		if (!insn_decode(text + at, bytes - at, &insn)) {
+			is_out = false;
+			at++;
+			continue;
+		}
+		if (!is_padding(&insn))
+			is_out = is_way_out(&insn);
+		at += insn.bytes;
+	}
+	return ret;
+}
+
+/* Does the code at PC make a frame, by `push reg` or `sub rsp, n`, before it does anything else with the stack? */
+static bool is_prologue(struct search *s, uint64_t pc)
+{
+	struct insn insn;
+
+	for (unsigned int n = 0; n < PROLOGUE_INSNS && s->nr_left > 0 && next_insn(s, pc, &insn);
+	     n++) {
+		bool is_sub = insn.map == INSN_MAP_1 && (insn.op == 0x81 || insn.op == 0x83) &&
+			      insn.is_wide && insn.mod == 3 && (insn.reg & 7) == 5 && insn.rm == SP;
+
+		s->nr_left--;
+		if (is_sub || (insn.map == INSN_MAP_1 && insn.op >= 0x50 && insn.op <= 0x57))
+			return true;
+		if (moves_sp(&insn) || is_branch(&insn) || is_way_out(&insn) ||
+		    (insn.has_modrm && insn.mod != 3 && insn.base == SP))
+			return false;
+		pc += insn.bytes;
+	}
+	return false;
+}
+
+/* Follow the code at BEGINNING to PC; false: it does not come there. */
+static bool follow_beginning(struct search *s, uint64_t beginning, uint64_t pc)
+{
+	struct way way = {.pc = beginning, .sp = {.base = SP}, .fp = {.base = FP}};
+	struct code_rule ignored;
+
+	s->until = pc;
+	s->has_arrived = s->has_called = false;
+	s->sp_at_call = (struct value){.base = SP};
+	s->nr_branches = 0;
+	follow_begin(s->budget);
+	for (;;) {
+		follow_way(s, &way, &ignored);
+		if (s->has_arrived || s->nr_branches == 0)
+			return s->has_arrived;
+		way = s->branches[--s->nr_branches];
+	}
+}
+
+/* What the way that has arrived says of the frame; false: nothing, or it is not as compilers make them. */
+static bool rule_from_beginning(const struct search *s, bool is_exact, struct code_rule *ret)
+{
+	const struct way *way = &s->arrived;
+	const struct value *from = way->sp.base == SP ? &way->sp : &way->fp;
+	enum code_base base = from == &way->sp ? CODE_SP : CODE_FP;
+
+	if ((s->has_called && !is_aligned(&s->sp_at_call)) ||
+	    (!is_exact && !is_aligned(&way->sp)) || from->base != SP || from->nr_loads > 0 ||
+	    from->off[0] > 0)
+		return false;
+	*ret = (struct code_rule){.ra = {.base = (uint8_t)base, .off = {-from->off[0]}}};
+	if (is_first_fp(&way->fp))
+		ret->fp = (struct code_place){.base = CODE_FP};
+	else if (is_first_fp(&way->saved) && way->saved_at.base == SP &&
+		 way->saved_at.nr_loads == 0)
+		ret->fp = (struct code_place){.base = (uint8_t)base,
+					      .nr_loads = 1,
+					      .off = {way->saved_at.off[0] - from->off[0]}};
+	else
+		ret->is_fp_lost = true;
+	return true;
+}
+
+/*
+ * The way from the beginning of a file's function to PC, for one that never returns, as many a `main` does: it begins
+ * aligned after the end of another one. The nearest place from which a way leads to PC that compilers would make is it.
+ */
+static bool find_way_from_beginning(struct search *s, uint64_t pc, bool is_exact,
+				    struct code_rule *ret)
+{
+	const struct unwind_map *map = unwind_map_of(s->code.space, pc - !is_exact);
+	uint8_t text[BACK_SYNC + BACK_STEP + INSN_BYTES_MAX];
+	uint64_t end = (pc & ~(FUNC_ALIGN - 1ull)) + FUNC_ALIGN, from;
+
+	for (uint32_t n = 0; n < BACK_MAX / BACK_STEP && map && end > map->start; n++, end = from) {
+		size_t skip, bytes;
+		uint64_t places;
+
+		from = end - MIN(end - map->start, (uint64_t)BACK_STEP);
+		skip = MIN(from - map->start, (uint64_t)BACK_SYNC);
+		bytes = code_fetch(s->code.code, s->code.space, from - skip, text, sizeof(text),
+				   &s->code.is_pending);
+		if (bytes < skip + (MIN(pc, end) - from))
+			return false;
+		places = places_of_beginnings(s, text, bytes, skip);
+		for (unsigned int i = (unsigned int)(end - from) / FUNC_ALIGN; i-- > 0;) {
+			uint64_t place = from + i * FUNC_ALIGN;
+
+			if (places >> i & 1 && place <= pc && is_prologue(s, place) &&
+			    follow_beginning(s, place, pc))
+				return rule_from_beginning(s, is_exact, ret);
+		}
+	}
+	return false;
+}
+
+static enum code_answer find_rule(struct search *s, uint64_t pc, bool is_exact,
+				  struct code_rule *ret)
+{
+	struct way way = {.pc = pc, .sp = {.base = SP}, .fp = {.base = FP}};
+	bool uses_fp;
+
+	way.has_table = is_exact && is_after_table(s, pc);
+	follow_begin(s->budget);
+	if (find_return(s, way, ret))
+		return CODE_YES;
+	if (is_exact && s->is_file && is_frameless(s, pc)) {
+		*ret = (struct code_rule){.ra = {.base = CODE_SP}, .fp = {.base = CODE_FP}};
+		return CODE_YES;
+	}
+	if (s->has_halted && !s->is_lost)
+		return CODE_ROOT;
+	if (s->is_trace) {
+		*ret = rule_of_trace;
+		return CODE_YES;
+	}
+	if (s->code.is_pending)
+		return CODE_PENDING;
+	uses_fp = s->uses_fp;
+	/* In a file it is as likely a `switch`, unless its frame has been given up. */
+	if (s->has_tail && (is_exact || !uses_fp) && (!s->is_file || s->tail.ra.off[0] > 0)) {
+		*ret = s->tail;
+		return CODE_YES;
+	}
+	if (!uses_fp && ((s->is_file && find_way_from_beginning(s, pc, is_exact, ret)) ||
+			 find_beginning(s, pc, ret)))
+		return CODE_YES;
+	if (s->code.is_pending)
+		return CODE_PENDING;
+	if (!uses_fp)
+		return CODE_NO;
+	*ret = (struct code_rule){
+		.ra = {.base = CODE_FP, .off = {8}},
+		.fp = {.base = CODE_FP, .nr_loads = 1},
+		.is_open = true,
+	};
+	return CODE_YES;
+}
+
 enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_space *space,
 				uint64_t pc, bool is_exact, struct code_rule *ret)
 {
-	uint32_t *insns_left = &code->budget->insns_left;
-	uint32_t nr_max = MIN(*insns_left, FOLLOW_INSNS_MAX);
+	uint32_t nr_max = MIN(code->budget->insns_left, FOLLOW_INSNS_MAX);
 	struct search s = {
 		.code = {.code = code, .space = space},
 		.budget = code->budget,
@@ -571,40 +781,8 @@ enum code_answer code_find_rule(struct unwind_code *code, const struct unwind_sp
 		.sp_at_call = {.base = SP},
 		.nr_left = nr_max,
 	};
-	struct way way = {.pc = pc, .sp = {.base = SP}, .fp = {.base = FP}};
-	bool is_found;
+	enum code_answer answer = find_rule(&s, pc, is_exact, ret);
 
-	way.has_table = is_exact && is_after_table(&s, pc);
-	follow_begin(code->budget);
-	is_found = find_return(&s, way, ret);
-	if (!is_found && is_exact && s.is_file && is_frameless(&s, pc)) {
-		*ret = (struct code_rule){.ra = {.base = CODE_SP}, .fp = {.base = CODE_FP}};
-		is_found = true;
-	}
-	*insns_left -= nr_max - s.nr_left;
-	if (is_found)
-		return CODE_YES;
-	if (s.has_halted && !s.is_lost)
-		return CODE_ROOT;
-	if (s.is_trace) {
-		*ret = rule_of_trace;
-		return CODE_YES;
-	}
-	if (s.code.is_pending)
-		return CODE_PENDING;
-	/* In a file it is as likely a `switch`, unless its frame has been given up. */
-	if (s.has_tail && (is_exact || !s.uses_fp) && (!s.is_file || s.tail.ra.off[0] > 0)) {
-		*ret = s.tail;
-		return CODE_YES;
-	}
-	if (!s.uses_fp && find_beginning(&s, pc, ret))
-		return CODE_YES;
-	if (!s.uses_fp)
-		return s.code.is_pending ? CODE_PENDING : CODE_NO;
-	*ret = (struct code_rule){
-		.ra = {.base = CODE_FP, .off = {8}},
-		.fp = {.base = CODE_FP, .nr_loads = 1},
-		.is_open = true,
-	};
-	return CODE_YES;
+	code->budget->insns_left -= nr_max - s.nr_left;
+	return answer;
 }

@@ -159,6 +159,12 @@ tests_test_unwind_code_aarch64_SOURCES = tests/test_unwind_code_aarch64.c tests/
 tests_test_unwind_code_aarch64_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_code_aarch64_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
+UNIT_TESTS += tests/test_unwind_code_of_files
+tests_test_unwind_code_of_files_SOURCES = tests/test_unwind_code_of_files.c tests/code_fixture.c \
+	tests/code_fixture.h
+tests_test_unwind_code_of_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_unwind_code_of_files_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/test_unwind_code_told
 tests_test_unwind_code_told_SOURCES = tests/test_unwind_code_told.c tests/code_fixture.c \
 	tests/code_fixture.h

@@ -121,6 +121,15 @@ static int check_made_code(struct walk *w, const struct unwind_module *module, u
 	}
 }
 
+/* Signal handlers return to where nobody calls: a trampoline, which its CFI tells. */
+static bool is_trampoline(const struct unwind_module *module, uint64_t off)
+{
+	const struct table_rule *rule =
+		module->has_table ? table_rule_at(&module->table, off - 1) : NULL;
+
+	return rule && rule->cfa_op == RULE_CFA_SIGNAL;
+}
+
 /* Does the word that GUESS found in the stack look like a return address? */
 static int check_guess(struct walk *w, const struct step_guess *guess)
 {
@@ -145,9 +154,9 @@ static int check_guess(struct walk *w, const struct step_guess *guess)
 	off = guess->pc - map->start + map->file_off;
 	if (!cursor_work(&w->cursor, return_addrs_work(&module->return_addrs, off)))
 		return (int)STACK_END_EXPENSIVE;
-	if (!return_addrs_has(&module->return_addrs, off))
-		return (int)STACK_END_NO_CFI;
-	return WALK_ON;
+	return return_addrs_has(&module->return_addrs, off) || is_trampoline(module, off)
+		       ? WALK_ON
+		       : (int)STACK_END_NO_CFI;
 }
 
 static bool is_gap(const struct table *table, uint64_t off)

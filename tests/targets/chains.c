@@ -50,6 +50,17 @@ static NOINLINE void calls(void)
 	KEEP;
 }
 
+/* It never returns, and keeps values in registers that its caller's are saved from. */
+static NOINLINE void endless(void)
+{
+	for (volatile unsigned long n = 1;; n += n) {
+		unsigned long a = n, b = n + 1;
+
+		calls();
+		n = a ^ b;
+	}
+}
+
 /* A frame whose size only the run knows: CFA by rbp. */
 static NOINLINE void with_alloca(void)
 {
@@ -232,6 +243,7 @@ static NOINLINE void clones(void)
 		pause();
 }
 
+#ifdef __GLIBC__ /* musl has none */
 static ucontext_t caller_context, own_context;
 
 static void coroutine(void)
@@ -253,6 +265,7 @@ static NOINLINE void contexts(void)
 	swapcontext(&caller_context, &own_context);
 	KEEP;
 }
+#endif
 
 static jmp_buf back;
 
@@ -502,17 +515,40 @@ static const struct {
 	void (*run)(void);
 } scenarios[] = {
 #ifdef __x86_64__
-	{"no-cfi-fp", no_cfi_fp}, {"no-cfi", no_cfi},	      {"jit", jit},
-	{"bases", bases},	  {"jit-lost", jit_lost},     {"no-cfi-lost", no_cfi_lost},
+	{"no-cfi-fp", no_cfi_fp},
+	{"no-cfi", no_cfi},
+	{"jit", jit},
+	{"bases", bases},
+	{"jit-lost", jit_lost},
+	{"no-cfi-lost", no_cfi_lost},
 #endif
-	{"calls", calls},	  {"alloca", with_alloca},    {"realigned", realigned},
-	{"callback", callback},	  {"signal", in_signal},      {"nested", nested_signals},
-	{"altstack", altstack},	  {"noreturn", ends_in_call}, {"plt", plt_calls},
-	{"vdso", vdso_calls},	  {"syscall", system_calls},  {"thread", in_thread},
-	{"longjmp", long_jumps},  {"deep", deep_100},	      {"vfork", vforks},
-	{"plugins", plugins},	  {"fork", forked},	      {"memfd", memfd},
-	{"trap", trapped},	  {"threads", new_threads},   {"vfork-child", vfork_child},
-	{"clone", clones},	  {"context", contexts},      {"altstack-nested", altstack_nested},
+	{"calls", calls},
+	{"endless", endless},
+	{"alloca", with_alloca},
+	{"realigned", realigned},
+	{"callback", callback},
+	{"signal", in_signal},
+	{"nested", nested_signals},
+	{"altstack", altstack},
+	{"noreturn", ends_in_call},
+	{"plt", plt_calls},
+	{"vdso", vdso_calls},
+	{"syscall", system_calls},
+	{"thread", in_thread},
+	{"longjmp", long_jumps},
+	{"deep", deep_100},
+	{"vfork", vforks},
+	{"plugins", plugins},
+	{"fork", forked},
+	{"memfd", memfd},
+	{"trap", trapped},
+	{"threads", new_threads},
+	{"vfork-child", vfork_child},
+	{"clone", clones},
+#ifdef __GLIBC__
+	{"context", contexts},
+#endif
+	{"altstack-nested", altstack_nested},
 };
 
 int main(int argc, char **argv)
