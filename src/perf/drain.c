@@ -10,6 +10,7 @@
 
 #define PEEK_BYTES_MAX 8192	  /* of a mapping: its path has at most 4096 */
 #define AHEAD_RECORDS  3ull	  /* mostly as large as this one: where a later one may begin */
+#define SAVED_PART     2u	  /* a ring that is fuller than one of so many parts */
 #define YOUNG_NS_MAX   NS_PER_SEC /* a time that is further ahead is wrong: nothing waits for it */
 
 /* header, IDENTIFIER, IP, TID, TIME: see attr.c. */
@@ -176,6 +177,18 @@ int drain_rings_out(struct drain *drain, struct event_list *list)
 
 	drain_release(list);
 	return nr;
+}
+
+void drain_full_rings(struct drain *drain, struct event_list *list)
+{
+	for (size_t i = 0; i < list->nr_rings; i++) {
+		struct ring *ring = &list->rings[i].ring;
+
+		if (ring_head(ring) - ring->tail <= ring->data_bytes / SAVED_PART)
+			continue;
+		drain_ring(drain, &list->rings[i], list->format, 0, true);
+		ring_release(ring);
+	}
 }
 
 /* The mapping at POS, if it is one, as it would be handed over. */

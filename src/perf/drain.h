@@ -48,6 +48,8 @@ void drain_release(struct event_list *list);
  * their ring. Returns the number of records taken.
  */
 int drain_rings_out(struct drain *drain, struct event_list *list);
+/* The same of rings that are more than half full: copying all at once costs more than what it saves from. */
+void drain_full_rings(struct drain *drain, struct event_list *list);
 
 /* See source_peek(). */
 bool drain_peek(const struct drain *drain, struct event_list *list, source_match_fn matches,

@@ -72,8 +72,8 @@ static void op_save(struct source *source)
 {
 	struct live *live = live_of(source);
 
-	drain_rings_out(&live->drain, &live->sideband);
-	drain_rings_out(&live->drain, &live->samples);
+	drain_full_rings(&live->drain, &live->sideband);
+	drain_full_rings(&live->drain, &live->samples);
 }
 
 static bool op_next(struct source *source, struct record *ret)
