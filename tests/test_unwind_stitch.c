@@ -45,7 +45,8 @@ static int setup(void **state)
 	/* These threads have been seen to be what stitching takes them for. */
 	for (uint32_t tid = 0; stitch && tid < 4096; tid++)
 		for (int i = 0; i < 8; i++)
-			tails_tested(tails, &(struct tail_thread){1, tid, tid}, true);
+			tails_tested(tails, &(struct tail_thread){1, tid, tid}, NS_PER_SEC, true,
+				     true);
 	depth = 0;
 	return stitch ? 0 : -1;
 }

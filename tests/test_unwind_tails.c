@@ -25,6 +25,7 @@
 #define PROGRAM_TESTS  128 /* right ones, of all threads */
 #define READS_OF_BRIEF 4   /* of a thread that lives too short to be believed by itself */
 #define TESTS_NEEDED   8
+#define COPIES_KNOWN   2
 #define CUT_FRAMES     20 /* the sample has so many frames of the recursion */
 
 static struct tails *tails;
@@ -46,7 +47,7 @@ static int teardown(void **state)
 /* Of another program for each thread. */
 static bool read_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t outer)
 {
-	const struct tail tail = {{1, tid, tid}, time_ns, inner, outer, time_ns};
+	const struct tail tail = {{1, tid, tid}, time_ns, inner, outer, time_ns, false};
 
 	return tails_believe_read(tails, &tail) == TAIL_BELIEVED;
 }
@@ -54,7 +55,7 @@ static bool read_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t o
 static bool read_of_program(uint32_t program, uint32_t tid, uint64_t time_ns, uint64_t inner,
 			    uint64_t outer)
 {
-	const struct tail tail = {{1, tid, program}, time_ns, inner, outer, time_ns};
+	const struct tail tail = {{1, tid, program}, time_ns, inner, outer, time_ns, false};
 
 	return tails_believe_read(tails, &tail) == TAIL_BELIEVED;
 }
@@ -62,14 +63,14 @@ static bool read_of_program(uint32_t program, uint32_t tid, uint64_t time_ns, ui
 static bool earlier_tail(uint32_t tid, uint64_t time_ns, uint64_t inner, uint64_t outer,
 			 uint64_t seen_ns)
 {
-	const struct tail tail = {{1, tid, tid}, time_ns, inner, outer, seen_ns};
+	const struct tail tail = {{1, tid, tid}, time_ns, inner, outer, seen_ns, false};
 
 	return tails_believe_earlier(tails, &tail);
 }
 
 static void test_tail(uint32_t program, uint32_t tid, bool is_right)
 {
-	tails_tested(tails, &(struct tail_thread){1, tid, program}, is_right);
+	tails_tested(tails, &(struct tail_thread){1, tid, program}, NS_PER_SEC, false, is_right);
 }
 
 /* Read the thread's first tails, which are not believed. */
@@ -213,7 +214,7 @@ static void one_bad_thread_ends_that(void **state)
 
 static enum tail_belief held_tail(uint32_t program, uint32_t tid, uint64_t time_ns)
 {
-	const struct tail tail = {{1, tid, program}, time_ns, 1, 1, time_ns};
+	const struct tail tail = {{1, tid, program}, time_ns, 1, 1, time_ns, false};
 
 	return tails_believe_held(tails, &tail);
 }
@@ -286,7 +287,7 @@ static void what_is_wrong_counts_more(void **state)
 
 static bool earlier_of_program(uint32_t program, uint32_t tid)
 {
-	const struct tail tail = {{1, tid, program}, NS_PER_SEC, 1, 1, NS_PER_SEC};
+	const struct tail tail = {{1, tid, program}, NS_PER_SEC, 1, 1, NS_PER_SEC, false};
 
 	return tails_believe_earlier(tails, &tail);
 }
@@ -323,6 +324,50 @@ static void reads_tell_of_stitching(void **state)
 	read_tail(7, ++time_ns, 1, 1);
 	read_tail(7, ++time_ns, 1, 2);
 	assert_false(earlier_tail(7, ++time_ns, 8, 8, NS_PER_SEC));
+}
+
+/* Two reads of thread TID that contradict each other. */
+static void contradict(uint32_t tid, uint64_t time_ns, uint64_t inner)
+{
+	read_tail(tid, time_ns, inner, 1);
+	read_tail(tid, time_ns + 1, inner, 2);
+}
+
+static bool earlier_that_was_read(uint32_t tid, uint64_t time_ns)
+{
+	const struct tail tail = {{1, tid, tid}, time_ns, 8, 8, time_ns, true};
+
+	return tails_believe_earlier(tails, &tail);
+}
+
+/* A recursion that returns and is made again: its copies are always right, reads of it come too late. */
+static void copies_tell_more_than_reads(void **state)
+{
+	const struct tail_thread thread = {1, 7, 7};
+	uint64_t time_ns = NS_PER_SEC;
+
+	(void)state;
+	tested(7);
+	assert_true(earlier_that_was_read(7, time_ns));
+	for (int i = 0; i < COPIES_KNOWN; i++)
+		tails_tested(tails, &thread, time_ns, true, true);
+	contradict(7, time_ns, 1);
+	assert_true(earlier_tail(7, time_ns + 2, 8, 8, time_ns));
+	/* But not by what comes from a read, for half a minute. */
+	assert_false(earlier_that_was_read(7, time_ns + 2));
+	/* Copies of long ago tell nothing, ... */
+	contradict(7, time_ns + 11 * NS_PER_SEC, 2);
+	assert_false(earlier_tail(7, time_ns, 8, 8, time_ns));
+	/* ... nor do those of a thread of which one was wrong. */
+	for (int i = 0; i < 3 * TESTS_NEEDED; i++)
+		tails_tested(tails, &thread, time_ns, true, i > 0);
+	tails_tested(tails, &thread, time_ns, true, false);
+	for (int i = 0; i < TESTS_NEEDED; i++)
+		tails_tested(tails, &thread, time_ns, false, true);
+	assert_true(earlier_tail(7, time_ns, 8, 8, time_ns));
+	contradict(7, time_ns, 3);
+	contradict(7, time_ns, 4);
+	assert_false(earlier_tail(7, time_ns, 8, 8, time_ns));
 }
 
 /* --- live reads --- */
@@ -426,6 +471,7 @@ int main(void)
 		TEST(what_is_wrong_counts_more),
 		TEST(tests_speak_for_the_program_too),
 		TEST(reads_tell_of_stitching),
+		TEST(copies_tell_more_than_reads),
 		TEST(words_that_are_no_return_addresses_are_refused),
 		TEST(return_addresses_are_asked_for),
 	};

@@ -54,6 +54,7 @@ struct whole {
 		seen_ns; /* when its outermost frames were in a copy: time_ns, if it is not stitched */
 	uint32_t process, tid;
 	uint32_t nr;
+	bool was_read; /* from the process, or it was completed by one that was */
 };
 
 struct stitch {
@@ -73,6 +74,7 @@ struct sample {
 	struct unwind_frame *frames;
 	struct unwind_result *result;
 	uint64_t seen_ns; /* if it is stitched: as of the stack that completed it */
+	bool was_read;	  /* the same */
 	bool is_known;	  /* the thread's newest whole stack has nearly all of it */
 };
 
@@ -124,6 +126,7 @@ static void remember(struct stitch *stitch, const struct sample *sample, uint32_
 		.process = sample->thread.process,
 		.tid = sample->thread.tid,
 		.nr = nr,
+		.was_read = sample->was_read || sample->result->end == STACK_END_LIVE_READ,
 	};
 	*newest = stitch->nr_wholes;
 	stitch->nr_frames += nr;
@@ -237,6 +240,7 @@ static bool is_believed(const struct stitch *stitch, const struct sample *sample
 		.inner = hash_frames(&sample->frames[sample->result->nr_frames - need], need),
 		.outer = hash_frames(tail, nr),
 		.seen_ns = whole->seen_ns,
+		.was_read = whole->was_read,
 	};
 
 	return tails_believe_earlier(stitch->tails, &inferred);
@@ -256,6 +260,7 @@ static bool complete_from(const struct stitch *stitch, const struct whole *whole
 		return false;
 	assert(at <= whole->nr && is_same(&from[at - 1], &frames[result->nr_frames - 1]));
 	sample->seen_ns = whole->seen_ns;
+	sample->was_read = whole->was_read;
 	sample->is_known = sample->time_ns < whole->time_ns + NEW_NS &&
 			   has_nearly_all(from, at, frames, result->nr_frames);
 	memcpy(&frames[result->nr_frames], &from[at], nr * sizeof(*frames));
@@ -322,7 +327,7 @@ static const struct unwind_frame *find_caller(const struct stitch *stitch,
 bool stitch_return(const struct stitch *stitch, const struct stitch_return *in,
 		   struct unwind_frame *frames, struct unwind_result *result)
 {
-	struct sample sample = {in->thread, in->time_ns, frames, result, 0, false};
+	struct sample sample = {in->thread, in->time_ns, frames, result, 0, false, false};
 	const struct unwind_result failed = *result;
 	struct unwind_regs regs = *in->regs;
 	const struct unwind_frame *caller;
@@ -396,7 +401,7 @@ void stitch_test(struct stitch *stitch, const struct tail_thread *thread, uint64
 				      : 0;
 
 		if (at > 0 && !is_same_tail(from, whole->nr, at, frames, nr, cut)) {
-			tails_tested(stitch->tails, thread, false);
+			tails_tested(stitch->tails, thread, time_ns, apart_ns == 0, false);
 			return;
 		}
 		is_right |= at > 0 && time_ns >= whole->seen_ns + apart_ns;
@@ -405,20 +410,21 @@ void stitch_test(struct stitch *stitch, const struct tail_thread *thread, uint64
 		number = whole->before;
 	}
 	if (is_right)
-		tails_tested(stitch->tails, thread, true);
+		tails_tested(stitch->tails, thread, time_ns, apart_ns == 0, true);
 }
 
 void stitch_stack(struct stitch *stitch, const struct tail_thread *thread, uint64_t time_ns,
 		  struct unwind_frame *frames, struct unwind_result *result)
 {
-	struct sample sample = {*thread, time_ns, frames, result, 0, false};
+	struct sample sample = {*thread, time_ns, frames, result, 0, false, false};
 
 	if (result->end == STACK_END_TRUNCATED)
 		complete(stitch, &sample);
 	else if (result->end == STACK_END_ROOT &&
 		 (++stitch->nr_untested >= TEST_EVERY || !tails_is_known(stitch->tails, thread)))
 		stitch_test(stitch, thread, time_ns, 0, frames, result);
-	if (result->end == STACK_END_ROOT || result->end == STACK_END_STITCHED) {
+	if (result->end == STACK_END_ROOT || result->end == STACK_END_STITCHED ||
+	    result->end == STACK_END_LIVE_READ) {
 		if (!sample.is_known && !is_remembered(stitch, &sample))
 			remember(stitch, &sample, result->nr_frames);
 	} else {

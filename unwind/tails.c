@@ -23,6 +23,8 @@
 #define SCORE_MAX      20 /* either way: what was long ago counts no more */
 #define SCORE_AGAINST  8
 #define SCORE_BELIEVED 8
+#define COPIES_KNOWN   2u		 /* tests by copies, all right, that outweigh reads ... */
+#define COPIES_NS      (10 * NS_PER_SEC) /* ... if the last one is no older */
 /* The same of a program: of the tests one in a hundred may be wrong. */
 #define PROGRAM_SCORE_MAX      256
 #define PROGRAM_SCORE_AGAINST  64
@@ -47,6 +49,8 @@ struct thread {
 	uint64_t read_ns;     /* the last one that was counted */
 	uint32_t nr_reads; /* TAILS_APART_NS apart with nothing against them, up to READS_UNTRIED */
 	int score;	   /* of tails of earlier stacks */
+	uint32_t nr_right; /* tests by copies since one was wrong, up to COPIES_KNOWN ... */
+	uint64_t right_ns; /* ... and when the last one was */
 };
 
 /* What its threads are like: many live too short to be known themselves. */
@@ -111,19 +115,24 @@ static void score(struct thread *thread, struct program *program, bool is_right)
 }
 
 /* Has the inner part of TAIL stood below another one just now? That it was the same tells nothing: all come from few sights. */
-static bool contradicts(struct tails *tails, struct thread *thread, struct program *program,
-			const struct tail *tail)
+static bool contradicts(struct tails *tails, const struct thread *thread, const struct tail *tail)
 {
 	uint64_t key = hash_u64(tail->inner ^ hash_u64(thread->id)) | 1;
 	struct inner *inner = &tails->inners[(key >> 32) % INNERS];
 	const struct inner before = *inner;
 
 	*inner = (struct inner){key, tail->outer, tail->seen_ns};
-	if (before.key != key || before.outer == tail->outer ||
-	    tail->seen_ns > before.seen_ns + SEEN_NS)
-		return false;
-	score(thread, program, false);
-	return true;
+	return before.key == key && before.outer != tail->outer &&
+	       tail->seen_ns <= before.seen_ns + SEEN_NS;
+}
+
+/*
+ * Do whole stacks of THREAD that were in copies say that it comes to its inner parts in one way? Then a read that says
+ * otherwise is of a stack that has changed: a deep recursion that returns and is made again all the time.
+ */
+static bool is_known_by_copies(const struct thread *thread, uint64_t time_ns)
+{
+	return thread->nr_right == COPIES_KNOWN && time_ns < thread->right_ns + COPIES_NS;
 }
 
 static void begin_distrust(struct distrust *distrust, uint64_t time_ns)
@@ -164,7 +173,9 @@ enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail
 		thread->nr_in_sight = 0;
 	}
 	thread->nr_in_sight++;
-	if (contradicts(tails, thread, program, tail)) {
+	if (contradicts(tails, thread, tail)) {
+		if (!is_known_by_copies(thread, tail->seen_ns))
+			score(thread, program, false);
 		begin_distrust(&thread->distrust, tail->time_ns);
 		begin_distrust(&program->distrust, tail->time_ns);
 		thread->nr_reads = thread->nr_sights = program->nr_reads = 0;
@@ -201,14 +212,26 @@ bool tails_believe_earlier(struct tails *tails, const struct tail *tail)
 	struct thread *thread = thread_of(tails, &tail->thread);
 	struct program *program = program_of(tails, &tail->thread);
 
-	contradicts(tails, thread, program, tail);
+	if (tail->was_read && tail->time_ns < thread->distrust.until_ns)
+		return false;
+	if (contradicts(tails, thread, tail))
+		score(thread, program, false);
 	return thread->score >= SCORE_BELIEVED ||
 	       (thread->score >= 0 && program->score >= PROGRAM_SCORE_BELIEVED);
 }
 
-void tails_tested(struct tails *tails, const struct tail_thread *thread, bool is_right)
+void tails_tested(struct tails *tails, const struct tail_thread *of, uint64_t time_ns, bool in_copy,
+		  bool is_right)
 {
-	score(thread_of(tails, thread), program_of(tails, thread), is_right);
+	struct thread *thread = thread_of(tails, of);
+
+	score(thread, program_of(tails, of), is_right);
+	if (!is_right) {
+		thread->nr_right = 0;
+	} else if (in_copy) {
+		thread->nr_right = MIN(thread->nr_right + 1, COPIES_KNOWN);
+		thread->right_ns = time_ns;
+	}
 }
 
 bool tails_is_known(struct tails *tails, const struct tail_thread *thread)

@@ -49,6 +49,7 @@ struct tail {
 	uint64_t time_ns;
 	uint64_t inner, outer;
 	uint64_t seen_ns; /* when it was seen in full */
+	bool was_read; /* of an earlier stack: it was read from the process, or is from one that was */
 };
 
 enum tail_belief {
@@ -74,13 +75,15 @@ bool tails_is_tried(const struct tails *tails, const struct tail_thread *thread)
 
 /*
  * May a tail of an earlier stack be believed? Tests of the thread's tails have to speak for that, and much more often
- * than they, and inner parts that stood below two tails, speak against it. Of a thread that lives too short for that one
+ * than they, and inner parts that stood below two tails, speak against it; those of reads do not where copies have the thread's
+ * whole stacks and all tests of these were right for a while, but what was read is not believed then. Of a thread that lives too short for that one
  * test does, when nearly all of very many tests of its program were right.
  */
 bool tails_believe_earlier(struct tails *tails, const struct tail *tail);
 
-/* A tail of an earlier stack was compared with the real one. */
-void tails_tested(struct tails *tails, const struct tail_thread *thread, bool is_right);
+/* A tail of an earlier stack was compared with the real one of TIME_NS, which was in the copy (IN_COPY) or was read. */
+void tails_tested(struct tails *tails, const struct tail_thread *thread, uint64_t time_ns,
+		  bool in_copy, bool is_right);
 /* Is so much known of the thread that it needs few more tests? */
 bool tails_is_known(struct tails *tails, const struct tail_thread *thread);
 

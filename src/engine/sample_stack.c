@@ -389,12 +389,12 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 		return false;
 	if (ret->end == STACK_END_DEPTH)
 		return true;
+	ret->end = STACK_END_LIVE_READ;
 	/* Live reads come one soon after the other. What was held is older than what stitching knows. */
 	if (!input->is_held) {
 		stitch_test(s->stitch, &read.thread, input->time_ns, TAILS_APART_NS, s->user, ret);
 		stitch_stack(s->stitch, &read.thread, input->time_ns, s->user, ret);
 	}
-	ret->end = STACK_END_LIVE_READ;
 	return true;
 }
 
