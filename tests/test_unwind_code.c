@@ -512,7 +512,8 @@ static void compare_at(struct unwind_code *code, uint64_t pc, bool is_exact,
 	while ((answer = code_rule_at(code, &self.space, pc, is_exact, &by_code)) == CODE_PENDING)
 		assert_true(self_bring_code(&self, code, 2 * SEC) > 0);
 	sum->nr++;
-	if (answer != CODE_YES || by_code.ra.base != CODE_SP || by_code.ra.nr_loads > 0)
+	if (answer != CODE_YES || by_code.is_unsure || by_code.ra.base != CODE_SP ||
+	    by_code.ra.nr_loads > 0)
 		return;
 	if (by_code.ra.off[0] == (int32_t)rule->cfa_off - 8)
 		sum->same++;

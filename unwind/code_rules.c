@@ -29,9 +29,10 @@
 
 #include <string.h>
 
-#define BACK_STEP 1024u
-#define BACK_SYNC 64u	      /* bytes before them */
-#define BACK_MAX  (32u << 10) /* of a function before the place in it */
+#define BACK_STEP  1024u
+#define BACK_SYNC  64u	       /* bytes before them */
+#define BACK_MAX   (32u << 10) /* of a function before the place in it */
+#define FILE_STEPS 8u	       /* of a file's function: so that instructions are left to look at */
 
 #define BEGINNING_MAX  19u   /* bytes */
 #define LEAF_MAX       1024u /* the same, before the place in it */
@@ -62,7 +63,9 @@ struct search {
 	bool is_trace;		 /* LuaJIT's */
 	bool has_tail;
 	struct code_rule tail; /* where it may leave for another function */
-	uint64_t until;	       /* the ways end there */
+	bool has_unsure;
+	struct code_rule unsure; /* a return that is not believable */
+	uint64_t until;		 /* the ways end there */
 	bool has_arrived;
 	struct way arrived;
 	uint32_t nr_left; /* instructions */
@@ -471,6 +474,20 @@ static bool is_believable(const struct search *s, const struct code_rule *rule)
 	return rule->ra.off[0] == 0 && (!s->is_file || is_aligned(&s->sp_at_call));
 }
 
+/*
+ * With the return address on top, after a call: of a function without a frame, if it calls with the stack not aligned, as gcc does where
+ * it knows the callee (-fipa-stack-alignment); or of another one, if that call never returns.
+ */
+static void note_unsure(struct search *s, const struct code_rule *rule)
+{
+	if (s->has_unsure || !s->is_file || rule->ra.base != CODE_SP || rule->ra.nr_loads > 0 ||
+	    rule->ra.off[0] != 0)
+		return;
+	s->has_unsure = true;
+	s->unsure = *rule;
+	s->unsure.is_unsure = true;
+}
+
 /* Follow WAY and what branches off it to a return. */
 static bool find_return(struct search *s, struct way way, struct code_rule *ret)
 {
@@ -478,11 +495,16 @@ static bool find_return(struct search *s, struct way way, struct code_rule *ret)
 	bool is_found = false;
 
 	for (;;) {
-		if (follow_way(s, &way, &rule) && (is_believable(s, &rule) || is_lost(s))) {
+		bool is_return = follow_way(s, &way, &rule);
+
+		if (is_return && is_believable(s, &rule)) {
 			is_found = true;
 			*ret = rule;
 			if (is_sure(s, &rule))
 				return true;
+		} else if (is_return) {
+			s->is_lost = true;
+			note_unsure(s, &rule);
 		}
 		if (s->nr_branches == 0)
 			return is_found;
@@ -614,7 +636,7 @@ static uint64_t places_of_beginnings(struct search *s, const uint8_t *text, size
 	uint64_t ret = 0;
 	struct insn insn;
 
-	for (size_t at = 0; at < MIN(bytes, skip + BACK_STEP) && s->nr_left > 0; s->nr_left--) {
+	for (size_t at = 0; at < MIN(bytes, skip + BACK_STEP) && s->nr_left > 0;) {
 		if (is_out && at >= skip && (at - skip) % FUNC_ALIGN == 0)
 			ret |= 1ull << (at - skip) / FUNC_ALIGN;
 		if (!insn_decode(text + at, bytes - at, &insn)) {
@@ -622,6 +644,7 @@ static uint64_t places_of_beginnings(struct search *s, const uint8_t *text, size
 			at++;
 			continue;
 		}
+		s->nr_left--;
 		if (!is_padding(&insn))
 			is_out = is_way_out(&insn);
 		at += insn.bytes;
@@ -669,18 +692,20 @@ static bool follow_beginning(struct search *s, uint64_t beginning, uint64_t pc)
 	}
 }
 
-/* What the way that has arrived says of the frame; false: nothing, or it is not as compilers make them. */
+/* What the way that has arrived says of the frame; false: nothing. Compilers call with the stack aligned, or know the callee. */
 static bool rule_from_beginning(const struct search *s, bool is_exact, struct code_rule *ret)
 {
 	const struct way *way = &s->arrived;
 	const struct value *from = way->sp.base == SP ? &way->sp : &way->fp;
 	enum code_base base = from == &way->sp ? CODE_SP : CODE_FP;
 
-	if ((s->has_called && !is_aligned(&s->sp_at_call)) ||
-	    (!is_exact && !is_aligned(&way->sp)) || from->base != SP || from->nr_loads > 0 ||
-	    from->off[0] > 0)
+	if (from->base != SP || from->nr_loads > 0 || from->off[0] > 0)
 		return false;
-	*ret = (struct code_rule){.ra = {.base = (uint8_t)base, .off = {-from->off[0]}}};
+	*ret = (struct code_rule){
+		.ra = {.base = (uint8_t)base, .off = {-from->off[0]}},
+		.is_unsure = (s->has_called && !is_aligned(&s->sp_at_call)) ||
+			     (!is_exact && !is_aligned(&way->sp)),
+	};
 	if (is_first_fp(&way->fp))
 		ret->fp = (struct code_place){.base = CODE_FP};
 	else if (is_first_fp(&way->saved) && way->saved_at.base == SP &&
@@ -694,17 +719,17 @@ static bool rule_from_beginning(const struct search *s, bool is_exact, struct co
 }
 
 /*
- * The way from the beginning of a file's function to PC, for one that never returns, as many a `main` does: it begins
- * aligned after the end of another one. The nearest place from which a way leads to PC that compilers would make is it.
+ * Does a way lead to PC from the beginning of its function in a file, in the last STEPS times BACK_STEP bytes? Compilers align
+ * that after the end of another one, and mostly there is a PROLOGUE. The nearest such place from which a way leads to PC is taken for it.
  */
-static bool find_way_from_beginning(struct search *s, uint64_t pc, bool is_exact,
-				    struct code_rule *ret)
+static bool comes_from_beginning(struct search *s, uint64_t pc, bool is_exact, uint32_t steps,
+				 bool has_prologue)
 {
 	const struct unwind_map *map = unwind_map_of(s->code.space, pc - !is_exact);
 	uint8_t text[BACK_SYNC + BACK_STEP + INSN_BYTES_MAX];
 	uint64_t end = (pc & ~(FUNC_ALIGN - 1ull)) + FUNC_ALIGN, from;
 
-	for (uint32_t n = 0; n < BACK_MAX / BACK_STEP && map && end > map->start; n++, end = from) {
+	for (uint32_t n = 0; n < steps && map && end > map->start; n++, end = from) {
 		size_t skip, bytes;
 		uint64_t places;
 
@@ -718,12 +743,29 @@ static bool find_way_from_beginning(struct search *s, uint64_t pc, bool is_exact
 		for (unsigned int i = (unsigned int)(end - from) / FUNC_ALIGN; i-- > 0;) {
 			uint64_t place = from + i * FUNC_ALIGN;
 
-			if (places >> i & 1 && place <= pc && is_prologue(s, place) &&
+			if (places >> i & 1 && place <= pc &&
+			    (!has_prologue || is_prologue(s, place)) &&
 			    follow_beginning(s, place, pc))
-				return rule_from_beginning(s, is_exact, ret);
+				return true;
 		}
 	}
 	return false;
+}
+
+/*
+ * By the way from the function's beginning: one with a prologue says where the return address is. One without is looked for near by, and
+ * may agree with a return that is not sure.
+ */
+static bool find_from_beginning(struct search *s, uint64_t pc, bool is_exact, struct code_rule *ret)
+{
+	if (comes_from_beginning(s, pc, is_exact, FILE_STEPS, true))
+		return rule_from_beginning(s, is_exact, ret);
+	if (!s->has_unsure || !comes_from_beginning(s, pc, is_exact, 1, false) ||
+	    !value_is_first(&s->arrived.sp, SP))
+		return false;
+	*ret = s->unsure;
+	ret->is_unsure = false;
+	return true;
 }
 
 static enum code_answer find_rule(struct search *s, uint64_t pc, bool is_exact,
@@ -754,13 +796,15 @@ static enum code_answer find_rule(struct search *s, uint64_t pc, bool is_exact,
 		*ret = s->tail;
 		return CODE_YES;
 	}
-	if (!uses_fp && ((s->is_file && find_way_from_beginning(s, pc, is_exact, ret)) ||
+	if (!uses_fp && ((s->is_file && find_from_beginning(s, pc, is_exact, ret)) ||
 			 find_beginning(s, pc, ret)))
 		return CODE_YES;
 	if (s->code.is_pending)
 		return CODE_PENDING;
-	if (!uses_fp)
-		return CODE_NO;
+	if (!uses_fp) {
+		*ret = s->unsure;
+		return s->has_unsure ? CODE_YES : CODE_NO;
+	}
 	*ret = (struct code_rule){
 		.ra = {.base = CODE_FP, .off = {8}},
 		.fp = {.base = CODE_FP, .nr_loads = 1},

@@ -21,6 +21,9 @@
 /* A frame in code that nothing describes is not larger: its pointer is none. */
 #define CODE_FRAME_MAX (1u << 20)
 
+/* From a function's beginning to a place in it. */
+#define CALLEE_BYTES_MAX (64u << 10)
+
 /* Of LuaJIT (lj_frame.h, lj_asm_x86.h: up to 256 spill slots of 4 bytes). */
 #define TRACE_SPILLS_MAX   64
 #define TRACE_PREVIOUS	   0x28
@@ -349,6 +352,22 @@ static int guess_by_code(struct walk *w, const struct unwind_module *module,
 	return WALK_ON;
 }
 
+/* Does the call that returns to RA lead to code just before PC, which is then in the function that it calls? */
+static int check_callee(struct walk *w, const struct unwind_module *module, uint64_t ra,
+			uint64_t pc)
+{
+	uint64_t target;
+
+	switch (code_call_target(w->space->code, w->space, ra, &target)) {
+	case CODE_YES:
+		return pc - target < CALLEE_BYTES_MAX ? WALK_ON : (int)STACK_END_NO_CFI;
+	case CODE_PENDING:
+		return end_at(w, STACK_END_PENDING, module);
+	default:
+		return (int)STACK_END_NO_CFI;
+	}
+}
+
 /* To the caller by RULE, if that leads to a word after a call; else NO_CFI or JIT, or another end. */
 static int step_by_code(struct walk *w, const struct unwind_module *module,
 			const struct code_rule *rule)
@@ -360,6 +379,8 @@ static int step_by_code(struct walk *w, const struct unwind_module *module,
 
 	if (r == WALK_ON)
 		r = check_guess(w, &guess);
+	if (r == WALK_ON && rule->is_unsure)
+		r = check_callee(w, module, guess.pc, c->regs[w->arch->pc_reg]);
 	if (r != WALK_ON)
 		return r;
 	take_guess(w, &guess);
