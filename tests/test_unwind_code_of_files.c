@@ -76,6 +76,13 @@ static bool is_place(const struct code_place *a, const struct code_place *b)
 	       memcmp(a->off, b->off, sizeof(a->off)) == 0;
 }
 
+/* ret; nops; push r15; push rbx; sub rsp, 24; nop; loop: call; jmp loop */
+#define LOOP                                                                                       \
+	{                                                                                          \
+		0xc3, 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0,      \
+			0x41, 0x57, 0x53, 0x48, 0x83, 0xec, 24, 0x90, 0xe8, 0, 0, 0, 0, 0xeb, 0xf9 \
+	}
+
 /* A return address that counts only below a call of code just before. */
 #define UNSURE 100
 
@@ -98,31 +105,9 @@ static void functions_from_their_beginning(void **state)
 		int answer; /* enum code_answer, or UNSURE */
 		struct code_rule rule;
 	} cases[] = {
-		/* ret; nops; push r15; push rbx; sub rsp, 24; nop; loop: call; jmp loop */
-		{"after a call",
-		 {[0] = 0xc3, 0x66, 0x66, 0x2e, 0x0f, 0x1f,	   0x84, 0,    0,    0,	   0,
-		  0,	      0x0f, 0x1f, 0x40, 0,    [16] = 0x41, 0x57, 0x53, 0x48, 0x83, 0xec,
-		  24,	      0x90, 0xe8, 0,	0,    0,	   0,	 0xeb, 0xf9},
-		 29,
-		 false,
-		 CODE_YES,
-		 {.ra = AT_SP(40), .fp = FP_KEPT}},
-		{"before it",
-		 {[0] = 0xc3, 0x66, 0x66, 0x2e, 0x0f, 0x1f,	   0x84, 0,    0,    0,	   0,
-		  0,	      0x0f, 0x1f, 0x40, 0,    [16] = 0x41, 0x57, 0x53, 0x48, 0x83, 0xec,
-		  24,	      0x90, 0xe8, 0,	0,    0,	   0,	 0xeb, 0xf9},
-		 24,
-		 true,
-		 CODE_YES,
-		 {.ra = AT_SP(40), .fp = FP_KEPT}},
-		{"in the prologue",
-		 {[0] = 0xc3, 0x66, 0x66, 0x2e, 0x0f, 0x1f,	   0x84, 0,    0,    0,	   0,
-		  0,	      0x0f, 0x1f, 0x40, 0,    [16] = 0x41, 0x57, 0x53, 0x48, 0x83, 0xec,
-		  24,	      0x90, 0xe8, 0,	0,    0,	   0,	 0xeb, 0xf9},
-		 18,
-		 true,
-		 CODE_YES,
-		 {.ra = AT_SP(8), .fp = FP_KEPT}},
+		{"after a call", LOOP, 29, false, CODE_YES, {.ra = AT_SP(40), .fp = FP_KEPT}},
+		{"before it", LOOP, 24, true, CODE_YES, {.ra = AT_SP(40), .fp = FP_KEPT}},
+		{"in the prologue", LOOP, 18, true, CODE_YES, {.ra = AT_SP(8), .fp = FP_KEPT}},
 		/* jmp to itself; int3; push rbp; push rbx; push rax; xor ebp, ebp; call; nop; a loop's head at 32: call; jmp */
 		{"a loop that is aligned",
 		 {[0] = 0xeb,

@@ -126,7 +126,7 @@ struct code_rule {
 	bool is_fp_lost, is_sp_lost;
 	bool is_trace; /* LuaJIT's: RA is where it is if nothing is spilled, else so many times 16 bytes above */
 	bool is_open;	/* no way out of it was seen: it uses fp as a frame's */
-	bool is_unsure; /* it may be of the next function: it counts if the call that it leads to is of code just before the place */
+	bool is_unsure; /* perhaps another function's: it counts if the call that it leads to is of code just before the place */
 	uint16_t pops;	/* bytes that it takes off besides its return address */
 };
 

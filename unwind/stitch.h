@@ -26,7 +26,8 @@ void stitch_clear(struct stitch *stitch);
 
 /*
  * FRAMES and RESULT come from unwind_dwarf for a sample of THREAD
- * at TIME_NS (0: not known). A stack that reached its root is remembered. One
+ * at TIME_NS (0: not known). A stack that reached its root, by its copy or a
+ * read, is remembered. One
  * that is TRUNCATED is compared with the last one of the thread: if the outer
  * half of its frames (at most 16) stand there in a row, at the same stack
  * addresses with the same return addresses, what follows there is appended and

@@ -48,7 +48,7 @@ void drain_release(struct event_list *list);
  * their ring. Returns the number of records taken.
  */
 int drain_rings_out(struct drain *drain, struct event_list *list);
-/* The same of rings that are more than half full: copying all at once costs more than what it saves from. */
+/* The same of those rings alone that are more than half full: the others have room, and copies cost memory and time. */
 void drain_full_rings(struct drain *drain, struct event_list *list);
 
 /* See source_peek(). */

@@ -254,8 +254,8 @@ void reorder_begin(struct reorder *reorder)
 	}
 	if (left_in_place == 0)
 		reorder->nr_in_place = 0;
-	/* Not for little room: what came while nothing could be worked on is much, and all of it is left. */
-	if (left_bytes > from->used / 2)
+	/* Nothing was handed out: what came while nothing could be worked on is much, and no move brings room. */
+	if (left_bytes == from->used)
 		return;
 	/* Without memory for a move everything stays where it is; the arena is bounded. */
 	if (arena_grow(to, left_bytes) < 0)
