@@ -94,6 +94,40 @@ static void a_few_cut_stacks_do_not(void **state)
 	assert_int_equal(p.nr_changes, 0);
 }
 
+/* A program that goes on to something deeper would lose the stacks of a second. */
+static void most_stacks_cut_are_urgent(void **state)
+{
+	struct play p = begin(8192);
+
+	(void)state;
+	stacks(&p, 900, 3000);
+	stacks(&p, 31, 20000);
+	assert_false(copy_size_is_urgent(&p.c));
+	stacks(&p, 1, 20000);
+	assert_true(copy_size_is_urgent(&p.c));
+	end_second(&p);
+	assert_int_equal(p.bytes, LARGEST);
+	assert_false(copy_size_is_urgent(&p.c));
+	stacks(&p, 40,
+	       70000); /* larger than all copies: once it was asked there is nothing to be done */
+	assert_true(copy_size_is_urgent(&p.c));
+	end_second(&p);
+	stacks(&p, 40, 70000);
+	assert_false(copy_size_is_urgent(&p.c));
+	assert_int_equal(p.nr_changes, 1);
+}
+
+/* So many in one moment of a large machine are not. */
+static void few_of_many_are_not_urgent(void **state)
+{
+	struct play p = begin(8192);
+
+	(void)state;
+	stacks(&p, 100000, 3000);
+	stacks(&p, 60, 20000);
+	assert_false(copy_size_is_urgent(&p.c));
+}
+
 static void shallow_stacks_lower_it_once(void **state)
 {
 	struct play p = begin(LARGEST);
@@ -234,6 +268,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cut_stacks_raise_it_in_a_second),
 		cmocka_unit_test(a_few_cut_stacks_do_not),
+		cmocka_unit_test(most_stacks_cut_are_urgent),
+		cmocka_unit_test(few_of_many_are_not_urgent),
 		cmocka_unit_test(shallow_stacks_lower_it_once),
 		cmocka_unit_test(what_was_raised_comes_down_late),
 		cmocka_unit_test(a_quiet_machine_says_nothing),

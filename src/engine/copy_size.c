@@ -20,6 +20,7 @@ static const uint32_t levels[COPY_SIZE_LEVELS] = {COPY_SIZE_MIN, 8192,	16384, 24
 
 #define CUT_PER_MILLE	5   /* of the stacks of a second: it is too small */
 #define CUT_MIN		3   /* one or two may be anything */
+#define CUT_URGENT	32  /* of the last 64 */
 #define SPILL_PER_MILLE 1   /* of the stacks of ten seconds may need more than a smaller size */
 #define STACKS_MIN	300 /* in ten seconds, to say that less is enough */
 #define START_SECONDS	2   /* are enough to correct the size of the start, which is a guess */
@@ -76,6 +77,8 @@ void copy_size_begin(struct copy_size *c, uint64_t time_ns, uint64_t lost)
 	c->hold_ns = MAX(c->hold_ns, HOLD_NS);
 	c->ceiling_ns = MAX(c->ceiling_ns, CEILING_NS);
 	c->changed_ns = time_ns;
+	c->recent = 0;
+	c->is_largest = false;
 	c->lost = lost;
 }
 
@@ -86,6 +89,7 @@ void copy_size_note(struct copy_size *c, uint32_t need)
 	while (level < COPY_SIZE_LEVELS && need > levels[level])
 		level++;
 	c->seconds[c->now].nr[need == UINT32_MAX ? COPY_SIZE_LEVELS : level]++;
+	c->recent = c->recent << 1 | (need == UINT32_MAX);
 }
 
 static uint64_t sum_of(const struct copy_size_seen *seen)
@@ -112,6 +116,12 @@ static bool is_too_small(const struct copy_size_seen *seen)
 	uint32_t nr_cut = seen->nr[COPY_SIZE_LEVELS];
 
 	return nr_cut >= CUT_MIN && nr_cut * 1000ull > sum_of(seen) * CUT_PER_MILLE;
+}
+
+bool copy_size_is_urgent(const struct copy_size *c)
+{
+	return !c->is_largest && __builtin_popcountll(c->recent) >= CUT_URGENT &&
+	       is_too_small(&c->seconds[c->now]);
 }
 
 /* The smallest size that is enough for nearly all stacks of the last seconds; BYTES: not known. */
@@ -174,6 +184,7 @@ uint32_t copy_size_decide(struct copy_size *c, const struct copy_size_load *load
 		c->ceiling_bytes = 0;
 	if (c->ceiling_bytes)
 		most = MIN(most, c->ceiling_bytes);
+	c->is_largest = load->bytes >= most;
 	if (has_lost || load->fill_pct >= FILL_MAX_PCT) {
 		*ret_reason = COPY_SIZE_LOST;
 		return lower(c, load);

@@ -3,12 +3,13 @@
  * How much of a stack the kernel is asked to copy, found from what was seen of
  * the stacks and of the rings. Knows numbers only: no source, no clock.
  *
- *	stacks are cut                the largest size that the rings can hold, within a second
+ *	stacks are cut                the largest size that the rings can hold, within a second; at once
+ *	                              if most are, as when a program goes on to something else
  *	stacks would fit in half      that much, after a time that grows each time it was wrong; the
  *	                              size of the start, a guess, after two seconds
  *	samples were lost             half as much, and for some time no more
  *
- * Used on the engine thread, in automatic mode once a second.
+ * Used on the engine thread, in automatic mode once a second and when it is urgent.
  */
 #ifndef ST_ENGINE_COPY_SIZE_H
 #define ST_ENGINE_COPY_SIZE_H
@@ -34,6 +35,8 @@ struct copy_size {
 	uint64_t hold_ns;	/* at least so long before it goes down again */
 	uint64_t changed_ns;	/* when the size was set */
 	bool was_lowered;	/* because stacks were smaller: if it was wrong, wait longer */
+	uint64_t recent;	/* the last 64 stacks, a bit each: cut */
+	bool is_largest;	/* it could not grow when that was last decided */
 	uint64_t lost;		/* as of the last second */
 	uint32_t ceiling_bytes; /* 0: none. After a loss no more than this ... */
 	uint64_t ceiling_until_ns, ceiling_ns; /* ... until then; how long the next one holds */
@@ -64,7 +67,10 @@ uint32_t copy_size_start(uint64_t rate_hz, uint32_t nr_cpus, uint64_t rings_max_
 /* One stack needed NEED bytes of its copy; UINT32_MAX: more than there were. */
 void copy_size_note(struct copy_size *c, uint32_t need);
 
-/* A second has passed. The size to change to, and why; 0: none. */
+/* Are most of the last stacks cut, so that it should be decided now? */
+bool copy_size_is_urgent(const struct copy_size *c);
+
+/* A second has passed, or it is urgent. The size to change to, and why; 0: none. */
 uint32_t copy_size_decide(struct copy_size *c, const struct copy_size_load *load,
 			  enum copy_size_reason *ret_reason);
 

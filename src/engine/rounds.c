@@ -268,6 +268,8 @@ static void round_once(struct engine *engine, uint64_t time_ns)
 		take_records(engine);
 	}
 	rests_send(engine);
+	if (copy_size_is_urgent(&engine->copy_size))
+		find_copy_size(engine, time_ns);
 }
 
 /* --- the loop --- */
