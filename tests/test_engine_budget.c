@@ -53,7 +53,7 @@ static uint64_t cost_ns(const struct play *p)
 	uint64_t nr = CPUS * p->rate_hz / p->b.limits.rate_divisor;
 	uint64_t bytes = MIN(p->need_bytes, copy_bytes(p));
 
-	return nr * (p->sample_ns / p->b.limits.thinning + bytes);
+	return nr * (p->sample_ns / p->b.limits.thinning + bytes * 3 / 10);
 }
 
 static void second(struct play *p)
@@ -124,7 +124,7 @@ static void what_the_start_costs_is_no_reason(void **state)
 
 static void large_copies_go_first(void **state)
 {
-	struct play p = begin(5, 999);
+	struct play p = begin(5, 1500);
 
 	(void)state;
 	p.need_bytes = 60000;
@@ -145,6 +145,20 @@ static void then_the_rate(void **state)
 	assert_true(p.b.limits.copy_bytes > 0 && p.b.limits.copy_bytes < 2 * BUDGET_COPY_MIN);
 	assert_true(p.b.limits.rate_divisor > 1);
 	assert_true(cost_ns(&p) < CPUS * NS_PER_SEC / 100);
+}
+
+/* What they take is little beside the frames in them: smaller ones would lose callers, and have more read live. */
+static void copies_that_cost_little_stay(void **state)
+{
+	struct play p = begin(5, 999);
+
+	(void)state;
+	p.need_bytes = 40000;
+	p.sample_ns = 60000;
+	seconds(&p, 30);
+	assert_int_equal(p.b.limits.copy_bytes, 0);
+	assert_int_equal(p.b.limits.rate_divisor, 2);
+	assert_true(cost_ns(&p) < CPUS * NS_PER_SEC / 20);
 }
 
 /* Few samples, each of which takes very long. */
@@ -298,6 +312,7 @@ int main(void)
 		cmocka_unit_test(what_the_start_costs_is_no_reason),
 		cmocka_unit_test(large_copies_go_first),
 		cmocka_unit_test(then_the_rate),
+		cmocka_unit_test(copies_that_cost_little_stay),
 		cmocka_unit_test(at_last_samples_are_left_out),
 		cmocka_unit_test(without_a_budget_cost_does_not_matter),
 		cmocka_unit_test(what_is_lost_lowers_the_rate_without_a_budget),

@@ -17,6 +17,7 @@
 #define ROOM_PCT	85 /* at most so much, after a step up */
 #define OTHER_SHARE	8  /* what is no sampling takes at most one part in so many from it */
 #define LARGE_SHARE	2  /* of the copy's size that stacks need, so that a smaller one saves */
+#define SAVED_SHARE	10 /* of the cost, at least, that it saves */
 #define STEPS_MAX	6  /* factors of two at once */
 #define LOSSY_SHARE	20 /* one sample in so many is lost: too fast */
 #define LOSSY_SECONDS	2
@@ -76,12 +77,20 @@ void budget_init(struct budget *b, uint32_t percent, uint64_t rate_hz)
 
 /* --- less --- */
 
+/* CPU time per time that the bytes of the copies take. */
+static double cost_of_copies(const struct budget_seen *now, const struct rates *r)
+{
+	return r->hz * now->nr_cpus * r->stack_bytes * COPY_BYTE_NS / (double)NS_PER_SEC;
+}
+
+/* Where the bytes are a small part of the cost, less of them would lose callers for nothing. */
 static bool halve_copy(struct budget_limits *l, const struct budget_seen *now,
 		       const struct rates *r)
 {
 	uint32_t half = (uint32_t)align_up(now->copy_bytes, 4096) / 2;
 
-	if (half < BUDGET_COPY_MIN || r->stack_bytes * LARGE_SHARE < now->copy_bytes)
+	if (half < BUDGET_COPY_MIN || r->stack_bytes * LARGE_SHARE < now->copy_bytes ||
+	    cost_of_copies(now, r) / 2 * SAVED_SHARE < r->sampling)
 		return false;
 	l->copy_bytes = half;
 	return true;
@@ -144,10 +153,9 @@ static bool raise(struct budget *b, const struct budget_seen *now)
 /* What sampling would take after that: all steps double something, of a copy its bytes at most. */
 static double one_back(const struct budget *b, const struct budget_seen *now, const struct rates *r)
 {
-	double copies = r->hz * now->nr_cpus * r->stack_bytes * COPY_BYTE_NS / (double)NS_PER_SEC;
-
-	return r->sampling +
-	       (b->limits.rate_divisor * b->limits.thinning > 1 ? r->sampling : copies);
+	return r->sampling + (b->limits.rate_divisor * b->limits.thinning > 1
+				      ? r->sampling
+				      : cost_of_copies(now, r));
 }
 
 /* --- decisions --- */

@@ -3,7 +3,8 @@
  * What sampling may cost, and what is given up so that it stays below it. Knows numbers only: no
  * source, no clock.
  *
- *	too dear, and stacks are large     half the stack copy, down to 16 KB
+ *	too dear, and copying large stacks half the stack copy, down to 16 KB
+ *	  is much of it
  *	too dear                           a half, a quarter ... of the rate
  *	too dear, and the rate is low      one sample of two, of four ..., with that weight
  *	samples are lost                   the rate, whatever it costs
