@@ -38,5 +38,5 @@ enum tail_belief live_read_accept(struct tails *tails, const struct live_read *r
 		return TAIL_UNKNOWN;
 	if (!is_good)
 		return TAIL_REFUSED;
-	return read->is_held ? tails_believe_held(tails, &tail) : tails_believe_read(tails, &tail);
+	return tails_believe_read(tails, &tail);
 }

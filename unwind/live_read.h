@@ -18,7 +18,6 @@ struct live_read {
 	struct tail_thread thread;
 	uint64_t time_ns; /* of the sample */
 	uint64_t read_ns; /* when the rest was read */
-	bool is_held;	  /* it was UNTRIED when it was asked about before */
 	uint64_t cut;	  /* the address after the last byte that the sample has */
 	uint64_t bytes;	  /* of the guard, which ends there */
 	const uint8_t *guard;

@@ -189,22 +189,15 @@ enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail
 	return was_tried ? TAIL_BELIEVED : TAIL_UNTRIED;
 }
 
-bool tails_is_tried(const struct tails *tails, const struct tail_thread *of)
+enum tail_belief tails_believe_held(const struct tails *tails, const struct tail_thread *of,
+				    uint64_t time_ns)
 {
 	const struct thread *thread = &tails->threads[of->tid % THREADS];
 	const struct program *program = &tails->programs[of->program % PROGRAMS];
 
-	return thread->id == thread_id(of) && program->id == of->program &&
-	       is_tried(thread, program);
-}
-
-enum tail_belief tails_believe_held(const struct tails *tails, const struct tail *tail)
-{
-	const struct thread *thread = &tails->threads[tail->thread.tid % THREADS];
-
-	if (!tails_is_tried(tails, &tail->thread))
+	if (thread->id != thread_id(of) || program->id != of->program || !is_tried(thread, program))
 		return TAIL_UNTRIED;
-	return tail->time_ns < thread->distrust.until_ns ? TAIL_REFUSED : TAIL_BELIEVED;
+	return time_ns < thread->distrust.until_ns ? TAIL_REFUSED : TAIL_BELIEVED;
 }
 
 bool tails_believe_earlier(struct tails *tails, const struct tail *tail)

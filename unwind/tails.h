@@ -68,10 +68,9 @@ enum tail_belief {
  */
 enum tail_belief tails_believe_read(struct tails *tails, const struct tail *tail);
 
-/* What is a tail believed to be that was UNTRIED when it was read, now that more is known? */
-enum tail_belief tails_believe_held(const struct tails *tails, const struct tail *tail);
-/* Is that known by now of THREAD? */
-bool tails_is_tried(const struct tails *tails, const struct tail_thread *thread);
+/* What is a tail of THREAD's sample of TIME_NS believed to be that was UNTRIED when it was read, now that more is known? */
+enum tail_belief tails_believe_held(const struct tails *tails, const struct tail_thread *thread,
+				    uint64_t time_ns);
 
 /*
  * May a tail of an earlier stack be believed? Tests of the thread's tails have to speak for that, and much more often

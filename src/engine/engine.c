@@ -119,10 +119,12 @@ static int new_parts(struct engine *engine, const struct engine_config *config)
 	engine->procs = procs_new();
 	engine->profile = profile_new(engine->mode->profile);
 	engine->backlog = backlog_new(BACKLOG_BYTES);
+	engine->trials = trials_new();
 	engine->faults = faults_new();
 	engine->users = users_new("/etc/passwd");
-	if (!engine->procs || !engine->profile || !engine->backlog || !engine->faults ||
-	    !engine->users || stacks_init(&engine->stacks, config->max_frames) < 0)
+	if (!engine->procs || !engine->profile || !engine->backlog || !engine->trials ||
+	    !engine->faults || !engine->users ||
+	    stacks_init(&engine->stacks, config->max_frames) < 0)
 		return -ENOMEM;
 	engine->stacks.completes = !config->no_complete;
 	if (engine->recorded)
@@ -219,6 +221,7 @@ struct engine *engine_free(struct engine *engine)
 	resolver_free(engine->resolver);
 	loader_client_free(engine->loader);
 	backlog_free(engine->backlog);
+	trials_free(engine->trials);
 	faults_free(engine->faults);
 	rests_free(engine->rests);
 	users_free(engine->users);

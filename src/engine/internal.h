@@ -15,6 +15,8 @@
  *	sample_stack.c    one sample: kernel and user part joined into one path
  *	single_samples.c  single samples, where they are asked for
  *	records.c         what is done with a record
+ *	entries.c         entries of any size in one buffer (entries.h)
+ *	trials.c          stacks that are whole if their thread can be trusted
  *	backlog.c         samples that wait for an unwind table, or for the rest of their stack
  *	rest.c            the rest of cut stacks, asked of the broker
  *	throttle.c        how CPU limits hold containers up (throttle.h)
@@ -67,6 +69,7 @@
 
 struct annotation;
 struct backlog;
+struct trials;
 struct codes;
 struct rests;
 
@@ -109,21 +112,21 @@ struct stack_input {
 	uint64_t leaf; /* the user address that a precise event means; 0: pc */
 	struct unwind_stack stack;
 	uint64_t read_ns; /* when stack.rest was read */
-	bool is_held;	  /* it was UNTRIED, and more is known of the thread now */
 };
 
 /* What came of one stack, beside the path. */
 struct stack_made {
-	uint32_t nr;		  /* frames in stacks.path, outermost first */
-	uint32_t nr_user;	  /* of those: user frames, as in stacks.user (innermost first) */
-	enum stack_end end;	  /* why the user part ended */
-	uint32_t end_module;	  /* where, or UNWIND_NO_MODULE */
-	uint32_t bytes_used;	  /* of the copy that were read */
-	bool is_joined;		  /* by the kernel's chain, from another stack */
-	bool was_cut;		  /* the copy ended before the stack did, whatever completed it */
-	uint64_t outside;	  /* of such a copy: the word that it should have had */
-	enum tail_belief rest;	  /* of what was read of it */
-	uint32_t rest_bytes_used; /* of that */
+	uint32_t nr;	       /* frames in stacks.path, outermost first */
+	uint32_t nr_user;      /* of those: user frames, as in stacks.user (innermost first) */
+	enum stack_end end;    /* why the user part ended */
+	uint32_t end_module;   /* where, or UNWIND_NO_MODULE */
+	uint32_t bytes_used;   /* of the copy that were read */
+	bool is_joined;	       /* by the kernel's chain, from another stack */
+	bool was_cut;	       /* the copy ended before the stack did, whatever completed it */
+	uint64_t outside;      /* of such a copy: the word that it should have had */
+	enum tail_belief rest; /* of what was read of it ... */
+	uint32_t nr_untried;   /* ... and of it as UNTRIED: user frames in stacks.untried */
+	enum stack_end untried_end;
 };
 
 /* What stacks are made with, and room for one. */
@@ -140,7 +143,7 @@ struct stacks {
 	bool completes;	     /* cut stacks, by live reads and by stitching */
 	uint64_t fp_ips_max; /* the kernel's limit of a callchain */
 	uint32_t max_frames; /* of the user part */
-	struct unwind_frame *user;
+	struct unwind_frame *user, *untried;
 	struct profile_frame *path; /* room for KERNEL_IPS_MAX frames more */
 	uint64_t user_ips[UNWIND_FRAMES_MAX], kernel_ips[KERNEL_IPS_MAX];
 };
@@ -189,6 +192,7 @@ struct engine {
 	bool tables_came; /* since the backlog was last tried */
 	uint64_t next_retry_ns;
 	struct backlog *backlog;
+	struct trials *trials;
 	struct rests *rests; /* NULL: cut stacks are not completed, or are a recording's */
 	struct stacks stacks;
 	struct health health;
@@ -275,6 +279,9 @@ void stack_input_of(struct stacks *stacks, const struct process *process,
 /* Unwind and join: the path, outermost first, into stacks->path. */
 void stack_path(struct stacks *stacks, const struct process *process,
 		const struct stack_input *input, struct stack_made *ret);
+/* The same of MADE's user frames, which are in stacks->user: RET->nr. Of INPUT only thread, time and kernel part are used. */
+void stack_path_again(struct stacks *stacks, const struct process *process,
+		      const struct stack_input *input, struct stack_made *made);
 
 /* --- records.c --- */
 
@@ -307,6 +314,24 @@ void engine_prefer_visible(struct engine *engine, struct channel *channel);
 bool engine_handle(struct engine *engine, struct channel *channel, const struct command *command,
 		   uint64_t time_ns);
 
+/* --- trials.c --- */
+
+/* NULL: no memory. */
+struct trials *trials_new(void);
+struct trials *trials_free(struct trials *trials);
+size_t trials_bytes(const struct trials *trials);
+/* When the oldest sample that waits was taken. UINT64_MAX: none waits. */
+uint64_t trials_oldest_ns(const struct trials *trials);
+/*
+ * The PENDING sample TICKET waits for the trial of its thread, with the frames in stacks.untried and what MADE, in
+ * stacks.user, is without them: its final stack is one or the other. False: no room.
+ */
+bool trials_hold(struct engine *engine, uint64_t ticket, const struct record *record,
+		 const struct process *process, const struct stack_input *input,
+		 const struct stack_made *made);
+/* Decide what can be decided by now. */
+void trials_step(struct engine *engine);
+
 /* --- backlog.c --- */
 
 struct backlog *backlog_new(size_t max_bytes);
@@ -320,7 +345,6 @@ enum backlog_for {
 	BACKLOG_MAPS,  /* of its process, which have not been read yet */
 	BACKLOG_EXEC,  /* that may come just after the sample */
 	BACKLOG_REST,  /* of its stack */
-	BACKLOG_TRIAL, /* of its thread, with that rest */
 };
 
 /*

@@ -9,6 +9,7 @@ libengine_a_SOURCES = \
 	src/engine/containers.c \
 	src/engine/copy_size.c src/engine/copy_size.h \
 	src/engine/engine.c src/engine/engine.h \
+	src/engine/entries.c src/engine/entries.h \
 	src/engine/faults.c src/engine/faults.h \
 	src/engine/own_pids.c src/engine/own_pids.h \
 	src/engine/fp_counts.c src/engine/fp_counts.h \
@@ -27,6 +28,7 @@ libengine_a_SOURCES = \
 	src/engine/snapshots.c \
 	src/engine/source_lines.c src/engine/source_lines.h \
 	src/engine/targets.c \
+	src/engine/trials.c \
 	src/engine/throttle.c src/engine/throttle.h \
 	src/engine/user_chain.c src/engine/user_chain.h \
 	src/engine/users.c src/engine/users.h \
@@ -46,6 +48,11 @@ UNIT_TESTS += tests/test_engine_budget
 tests_test_engine_budget_SOURCES = tests/test_engine_budget.c
 tests_test_engine_budget_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_engine_budget_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_engine_entries
+tests_test_engine_entries_SOURCES = tests/test_engine_entries.c
+tests_test_engine_entries_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_engine_entries_LDADD = $(LINK_ENGINE) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_engine_user_chain
 tests_test_engine_user_chain_SOURCES = tests/test_engine_user_chain.c

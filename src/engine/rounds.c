@@ -281,6 +281,7 @@ static void retry_backlog(struct engine *engine, uint64_t time_ns)
 		return;
 	backlog_retry(engine->backlog, engine,
 		      time_ns > RESOLVE_GIVE_UP_NS ? time_ns - RESOLVE_GIVE_UP_NS : 0);
+	trials_step(engine);
 	engine->tables_came = false;
 	engine->next_retry_ns = time_ns + RETRY_NS;
 }

@@ -78,6 +78,7 @@ int stacks_init(struct stacks *s, uint32_t max_frames)
 		MAX(max_frames ? max_frames : UNWIND_DEPTH_DEFAULT, (uint32_t)UNWIND_FRAMES_MAX);
 	s->completes = true;
 	s->user = calloc(s->max_frames, sizeof(*s->user));
+	s->untried = calloc(s->max_frames, sizeof(*s->untried));
 	s->path = calloc((size_t)s->max_frames + KERNEL_IPS_MAX, sizeof(*s->path));
 	s->lbr = lbr_new();
 	s->tails = tails_new();
@@ -85,7 +86,8 @@ int stacks_init(struct stacks *s, uint32_t max_frames)
 	s->fp_counts = fp_counts_new();
 	if (!s->recording && !(s->codes = codes_new()))
 		return -ENOMEM;
-	return s->user && s->path && s->lbr && s->stitch && s->fp_counts ? 0 : -ENOMEM;
+	return s->user && s->untried && s->path && s->lbr && s->stitch && s->fp_counts ? 0
+										       : -ENOMEM;
 }
 
 void stacks_done(struct stacks *s)
@@ -96,8 +98,9 @@ void stacks_done(struct stacks *s)
 	s->fp_counts = fp_counts_free(s->fp_counts);
 	s->tails = tails_free(s->tails);
 	free(s->user);
+	free(s->untried);
 	free(s->path);
-	s->user = NULL;
+	s->user = s->untried = NULL;
 	s->path = NULL;
 }
 
@@ -275,7 +278,6 @@ void stack_input_of(struct stacks *s, const struct process *process, const struc
 	ret->nr_user_ips = (uint32_t)MIN(user.nr, (uint64_t)UNWIND_FRAMES_MAX);
 	ret->stack = (struct unwind_stack){.max_frames = s->max_frames};
 	ret->read_ns = 0;
-	ret->is_held = false;
 	if (ret->mode == STACK_MODE_LBR)
 		lbr_input_of(s, process, record, &user, ret);
 	if (ret->mode == STACK_MODE_DWARF && ret->abi != RECORD_ABI_NONE)
@@ -353,6 +355,15 @@ static struct tail_thread thread_of(const struct process *process, const struct 
 	return (struct tail_thread){process->index, input->tid, process_program(process)};
 }
 
+/* What the stack is if its thread can be trusted. */
+static void keep_untried(struct stacks *s, const struct unwind_result *result,
+			 struct stack_made *made)
+{
+	memcpy(s->untried, s->user, result->nr_frames * sizeof(*s->user));
+	made->nr_untried = result->nr_frames;
+	made->untried_end = result->end;
+}
+
 /*
  * With the rest of the stack, which was read after the sample. True: that is its end, or why it waits;
  * later stacks are stitched to it. False: the sample's own bytes are all there is, but the rest may be of use later.
@@ -367,12 +378,10 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 		.thread = thread_of(process, input),
 		.time_ns = input->time_ns,
 		.read_ns = input->read_ns,
-		.is_held = input->is_held,
 		.cut = input->stack.base + input->stack.bytes,
 		.bytes = BROKER_GUARD_BYTES,
 		.guard = input->stack.data + input->stack.bytes - BROKER_GUARD_BYTES,
 	};
-	uint64_t rest_at = input->stack.rest.base - input->stack.base;
 
 	assert(input->stack.bytes >= BROKER_GUARD_BYTES);
 	unwind_live(s, process, input, &input->stack, ret);
@@ -382,19 +391,19 @@ static bool unwind_with_rest(struct stacks *s, const struct process *process,
 		ret->end = STACK_END_DEPTH; /* more of a stack is never read */
 	space.code = codes_of(s->codes, process->index, input->time_ns);
 	made->rest = live_read_accept(s->tails, &read, s->user, ret);
-	made->rest_bytes_used = ret->bytes_used - (uint32_t)MIN(ret->bytes_used, rest_at);
 	if (made->rest == TAIL_UNKNOWN)
 		resolve_note_request(s->resolver);
+	if (ret->end == STACK_END_ROOT)
+		ret->end = STACK_END_LIVE_READ;
+	if (made->rest == TAIL_UNTRIED)
+		keep_untried(s, ret, made);
 	if (made->rest != TAIL_BELIEVED)
 		return false;
 	if (ret->end == STACK_END_DEPTH)
 		return true;
-	ret->end = STACK_END_LIVE_READ;
-	/* Live reads come one soon after the other. What was held is older than what stitching knows. */
-	if (!input->is_held) {
-		stitch_test(s->stitch, &read.thread, input->time_ns, TAILS_APART_NS, s->user, ret);
-		stitch_stack(s->stitch, &read.thread, input->time_ns, s->user, ret);
-	}
+	/* Live reads come one soon after the other. */
+	stitch_test(s->stitch, &read.thread, input->time_ns, TAILS_APART_NS, s->user, ret);
+	stitch_stack(s->stitch, &read.thread, input->time_ns, s->user, ret);
 	return true;
 }
 
@@ -557,25 +566,31 @@ static struct resolve_jit jit_of(struct stacks *s, const struct process *process
 	return jit;
 }
 
-void stack_path(struct stacks *s, const struct process *process, const struct stack_input *input,
-		struct stack_made *ret)
+void stack_path_again(struct stacks *s, const struct process *process,
+		      const struct stack_input *input, struct stack_made *made)
 {
-	struct unwind_result result;
-	struct resolve_jit jit;
+	struct resolve_jit jit = jit_of(s, process, input, made->nr_user);
 	uint32_t nr = 0;
 
-	*ret = (struct stack_made){0};
-	user_part(s, process, input, &result, ret);
-	jit = jit_of(s, process, input, result.nr_frames);
-	for (uint32_t i = result.nr_frames; i-- > 0;)
+	for (uint32_t i = made->nr_user; i-- > 0;)
 		s->path[nr++] = user_frame(&s->user[i], &jit);
 	for (uint32_t i = input->nr_kernel_ips; i-- > 0;)
 		/* all but the innermost are return addresses */
 		s->path[nr++] = kernel_frame(s, input->kernel_ips[i] - (i > 0));
 	assert(nr <= s->max_frames + KERNEL_IPS_MAX);
-	ret->nr = nr;
+	made->nr = nr;
+}
+
+void stack_path(struct stacks *s, const struct process *process, const struct stack_input *input,
+		struct stack_made *ret)
+{
+	struct unwind_result result;
+
+	*ret = (struct stack_made){0};
+	user_part(s, process, input, &result, ret);
 	ret->nr_user = result.nr_frames;
 	ret->end = result.end;
 	ret->end_module = result.end_module;
 	ret->bytes_used = result.bytes_used;
+	stack_path_again(s, process, input, ret);
 }

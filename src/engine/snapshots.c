@@ -189,7 +189,7 @@ static void fill_rooms(const struct engine *engine, const struct source_stats *s
 
 	rooms[HEALTH_ROOM_RINGS] = source_effective(engine->source)->rings_bytes;
 	rooms[HEALTH_ROOM_REORDER] = source->buffer_bytes;
-	rooms[HEALTH_ROOM_BACKLOG] = backlog_bytes(engine->backlog);
+	rooms[HEALTH_ROOM_BACKLOG] = backlog_bytes(engine->backlog) + trials_bytes(engine->trials);
 	rooms[HEALTH_ROOM_TABLES] = ret->tables_bytes;
 	rooms[HEALTH_ROOM_LOG] = profile->log_bytes;
 	rooms[HEALTH_ROOM_TREE] = profile->tree_bytes;
@@ -639,7 +639,7 @@ static uint64_t samples_before_ns(const struct engine *engine)
 	if (!engine->mode->has_window || engine->needs_all_samples ||
 	    samples_are_many(engine->samples))
 		return UINT64_MAX;
-	return backlog_oldest_ns(engine->backlog);
+	return MIN(backlog_oldest_ns(engine->backlog), trials_oldest_ns(engine->trials));
 }
 
 struct snapshot *engine_snapshot(struct engine *engine, uint64_t time_ns)

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Stacks whose outer part was read from their process before enough was known of the thread to believe it (unwind/tails.h).
+ * They are unwound: what waits here is their frames, and which of these are the sample's own. Once the thread has been
+ * tried, or when it has had its time, a stack is replaced in the profile by all of its frames or by its own.
+ */
+#include "config.h"
+
+#include "src/base/util.h"
+#include "src/engine/entries.h"
+#include "src/engine/internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BYTES   (16u << 20)
+#define WAIT_NS	    (2 * NS_PER_SEC) /* a thread is known or gone by then */
+#define YIELD_EVERY 64
+
+struct trial { /* followed by user frames, innermost first, and kernel ips */
+	struct entry entry;
+	uint64_t ticket, time_ns, period;
+	uint32_t process, pid, tid, cpu;
+	struct stack_made own, whole; /* without and with what was read */
+	uint32_t nr_kernel_ips;
+};
+
+struct trials {
+	struct entries entries;
+};
+
+struct trials *trials_new(void)
+{
+	struct trials *trials = calloc(1, sizeof(*trials));
+
+	if (trials && entries_init(&trials->entries, MAX_BYTES) < 0) {
+		free(trials);
+		return NULL;
+	}
+	return trials;
+}
+
+struct trials *trials_free(struct trials *trials)
+{
+	if (!trials)
+		return NULL;
+	entries_release(&trials->entries);
+	free(trials);
+	return NULL;
+}
+
+size_t trials_bytes(const struct trials *trials)
+{
+	return trials->entries.bytes;
+}
+
+uint64_t trials_oldest_ns(const struct trials *trials)
+{
+	const struct trial *first = (const struct trial *)entries_first(&trials->entries);
+
+	return first ? first->time_ns : UINT64_MAX;
+}
+
+static struct unwind_frame *frames_of(struct trial *trial)
+{
+	return (struct unwind_frame *)(trial + 1);
+}
+
+static uint64_t *kernel_ips_of(struct trial *trial)
+{
+	return (uint64_t *)(frames_of(trial) + trial->whole.nr_user);
+}
+
+bool trials_hold(struct engine *engine, uint64_t ticket, const struct record *record,
+		 const struct process *process, const struct stack_input *input,
+		 const struct stack_made *made)
+{
+	const struct unwind_frame *own = engine->stacks.user, *whole = engine->stacks.untried;
+	size_t kernel_bytes = input->nr_kernel_ips * sizeof(uint64_t);
+	struct trial *trial;
+
+	assert(made->nr_user <= made->nr_untried);
+	trial = (struct trial *)entries_add(&engine->trials->entries,
+					    sizeof(*trial) + made->nr_untried * sizeof(*whole) +
+						    kernel_bytes);
+	if (!trial)
+		return false;
+	*trial = (struct trial){
+		.entry = trial->entry,
+		.ticket = ticket,
+		.time_ns = record->time_ns,
+		.period = record->sample.period,
+		.process = process->index,
+		.pid = record->pid,
+		.tid = record->tid,
+		.cpu = record->cpu,
+		.own = *made,
+		.whole = *made,
+		.nr_kernel_ips = input->nr_kernel_ips,
+	};
+	trial->whole.nr_user = made->nr_untried;
+	trial->whole.end = made->untried_end;
+	memcpy(frames_of(trial), whole, made->nr_untried * sizeof(*whole));
+	memcpy(frames_of(trial), own, made->nr_user * sizeof(*own));
+	if (kernel_bytes > 0)
+		memcpy(kernel_ips_of(trial), input->kernel_ips, kernel_bytes);
+	return true;
+}
+
+/* The final stack of TRIAL is FINAL. */
+static void replace(struct engine *engine, struct trial *trial, struct stack_made *final)
+{
+	const struct process *process = procs_by_index(engine->procs, trial->process);
+	const struct record record = {.pid = trial->pid,
+				      .tid = trial->tid,
+				      .cpu = trial->cpu,
+				      .time_ns = trial->time_ns,
+				      .sample = {.period = trial->period}};
+	const struct stack_input input = {.tid = trial->tid,
+					  .time_ns = trial->time_ns,
+					  .kernel_ips = kernel_ips_of(trial),
+					  .nr_kernel_ips = trial->nr_kernel_ips};
+
+	memcpy(engine->stacks.user, frames_of(trial), final->nr_user * sizeof(struct unwind_frame));
+	stack_path_again(&engine->stacks, process, &input, final);
+	engine_replace(engine, trial->ticket, &record, process, &input, final);
+}
+
+/* False: it waits on. */
+static bool decide(struct engine *engine, struct trial *trial)
+{
+	const struct process *process = procs_by_index(engine->procs, trial->process);
+	const struct tail_thread thread = {trial->process, trial->tid, process_program(process)};
+	enum tail_belief belief = tails_believe_held(engine->stacks.tails, &thread, trial->time_ns);
+
+	if (belief == TAIL_UNTRIED && engine->drained_ns < trial->time_ns + WAIT_NS)
+		return false;
+	replace(engine, trial, belief == TAIL_BELIEVED ? &trial->whole : &trial->own);
+	return true;
+}
+
+void trials_step(struct engine *engine)
+{
+	struct entries *entries = &engine->trials->entries;
+	struct entry *next;
+	uint32_t i = 1;
+
+	for (struct entry *e = entries_first(entries); e; e = next, i++) {
+		next = entries_next(entries, e);
+		if (i % YIELD_EVERY == 0)
+			engine_yield(engine);
+		if (decide(engine, (struct trial *)e))
+			entries_end(entries, e);
+	}
+	entries_sweep(entries);
+}
