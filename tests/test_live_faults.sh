@@ -99,9 +99,10 @@ start chroot "$tmp/root" "/$id-root"
 start unshare -m bash -c "mount -t tmpfs none '$tmp/mount' && cp '$tmp/mount-source' '$tmp/mount/$id-mount' &&
 	cd / && exec '$tmp/mount/$id-mount'"
 
-# A loop in what is no ELF file, what begins like one, and what was cut short.
+# A loop in what is no ELF file, what begins like one, and what was cut short; its code does not tell the way out:
+# mov %rsp,%rax; sub $1,%rdi; jnz; mov %rax,%rsp; ret
 "$CC" -O1 -o "$tmp/mapped" "$top_srcdir/tests/targets/mapped.c"
-loop() { printf '\x48\x83\xef\x01\x75\xfa\xc3' | dd of="$tmp/$1" bs=1 seek=4096 conv=notrunc status=none; }
+loop() { printf '\x48\x89\xe0\x48\x83\xef\x01\x75\xfa\x48\x89\xc4\xc3' | dd of="$tmp/$1" bs=1 seek=4096 conv=notrunc status=none; }
 head -c 8192 /dev/urandom >"$tmp/$id-noise"
 { printf '\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0\x01\0\0\0'; head -c 8168 /dev/urandom; } >"$tmp/$id-header"
 head -c 9000 "$(command -v bash)" >"$tmp/$id-short"

@@ -123,6 +123,16 @@ named()
 }
 look 'every place has its name' named && pass "names in:$expected"
 
+# What is no ELF file tells nothing of frames: its code is followed to its caller.
+is_called()
+{
+	"$STACKTOP" --format=json -n 1 -d 1.5 >"$tmp/json" 2>"$tmp/err"
+	jq -e --arg n "raw$id" '[.functions[] | select(.name == "main" and .object == "mapped") | .total] as $main |
+		[.functions[] | select(.name == $n) | .self] as $raw | $raw[0] > 0 and $main[0] >= 0.9 * $raw[0]' \
+		"$tmp/json" >/dev/null || why="no caller: $(cat "$tmp/err") $(jq -c .health.incomplete "$tmp/json")"
+}
+[ "$(uname -m)" != x86_64 ] || { look 'code of what is no ELF file' is_called && pass "caller of raw"; }
+
 # What was split off from its unit is where the program in a chroot has it, and root's or its owner's.
 cat >"$tmp/split.c" <<-'EOC'
 	#include <unistd.h>

@@ -13,7 +13,7 @@ bool unwind_is_after_call(const struct unwind_space *space, const struct unwind_
 
 	if (!module)
 		return false;
-	if (module->state == STACK_END_JIT && space->code)
+	if (unwind_is_untold(module) && space->code)
 		return code_is_return(space->code, space, frame->pc) == CODE_YES;
 	if (module->has_return_addrs)
 		return return_addrs_has(&module->return_addrs, frame->off);

@@ -88,8 +88,7 @@ static inline bool code_is_of_file(const struct unwind_space *space, uint64_t pc
 {
 	const struct unwind_map *map = unwind_map_of(space, pc);
 
-	return map && map->module &&
-	       (map->module->has_table || map->module->state != STACK_END_JIT);
+	return map && map->module && !unwind_is_untold(map->module);
 }
 
 #endif

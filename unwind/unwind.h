@@ -126,6 +126,16 @@ struct unwind_module {
 	struct return_addrs return_addrs;
 };
 
+/*
+ * Does no file tell of its code: was it made at run time, or is the file that it was mapped from no ELF file, as the core of
+ * a Lisp or a program that Wine runs?
+ */
+static inline bool unwind_is_untold(const struct unwind_module *module)
+{
+	return !module->has_table &&
+	       (module->state == STACK_END_JIT || module->state == STACK_END_BAD_FILE);
+}
+
 /* One executable mapping of a process. */
 struct unwind_map {
 	uint64_t start, end;

@@ -106,13 +106,13 @@ static bool knows_code(const struct walk *w)
 	return w->space->code;
 }
 
-/* Code that was made at run time, of which the bytes can be had. */
-static bool is_made_code(const struct walk *w, const struct unwind_module *module)
+/* Code of which no file tells, and of which the bytes can be had. */
+static bool is_untold_code(const struct walk *w, const struct unwind_module *module)
 {
-	return module->state == STACK_END_JIT && knows_code(w);
+	return unwind_is_untold(module) && knows_code(w);
 }
 
-static int check_made_code(struct walk *w, const struct unwind_module *module, uint64_t pc)
+static int check_untold_code(struct walk *w, const struct unwind_module *module, uint64_t pc)
 {
 	switch (code_is_return(w->space->code, w->space, pc)) {
 	case CODE_YES:
@@ -142,8 +142,8 @@ static int check_guess(struct walk *w, const struct step_guess *guess)
 
 	if (!module)
 		return (int)STACK_END_NO_CFI;
-	if (is_made_code(w, module))
-		return check_made_code(w, module, guess->pc);
+	if (is_untold_code(w, module))
+		return check_untold_code(w, module, guess->pc);
 	if (!module->has_return_addrs) {
 		/* There will never be any for what is no file, or a bad one. */
 		if (!module->has_table && module->state != STACK_END_PENDING)
@@ -294,7 +294,7 @@ static bool find_trace_frame(struct walk *w, uint64_t *at)
 			return true; /* beyond the copy */
 		previous &= ~7ull;
 		map = unwind_map_of(w->space, pc - 1);
-		if (map && map->module && map->module->state != STACK_END_JIT &&
+		if (map && map->module && !unwind_is_untold(map->module) &&
 		    (previous == 0 || previous - *at < TRACE_PREVIOUS_MAX))
 			return true;
 	}
@@ -425,7 +425,7 @@ static int step_code(struct walk *w, const struct unwind_module *module, enum st
 
 	if (is_sure)
 		r = step_by_answer(w, module, answer, &rule);
-	if (leads_nowhere(r) && is_made_code(w, module))
+	if (leads_nowhere(r) && is_untold_code(w, module))
 		r = step_by_answer(w, module,
 				   code_rule_told(w->space->code, pc, c->is_exact, &told), &told);
 	if (leads_nowhere(r) && !is_sure)
@@ -608,8 +608,8 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 		return end_at(w, STACK_END_NO_MAP, NULL);
 	if (!module)
 		return end_at(w, STACK_END_JIT, NULL);
-	if (is_made_code(w, module))
-		return step_code(w, module, STACK_END_JIT);
+	if (is_untold_code(w, module))
+		return step_code(w, module, module->state);
 	if (!module->has_table) {
 		module->needs_table = true;
 		return end_at(w, module->state, module);
