@@ -279,7 +279,7 @@ void stack_input_of(struct stacks *stacks, const struct process *process,
 /* Unwind and join: the path, outermost first, into stacks->path. */
 void stack_path(struct stacks *stacks, const struct process *process,
 		const struct stack_input *input, struct stack_made *ret);
-/* The same of MADE's user frames, which are in stacks->user: RET->nr. Of INPUT only thread, time and kernel part are used. */
+/* The path of MADE's user frames, which are in stacks->user; MADE->nr is set. Of INPUT only thread, time and kernel part are used. */
 void stack_path_again(struct stacks *stacks, const struct process *process,
 		      const struct stack_input *input, struct stack_made *made);
 
@@ -324,7 +324,7 @@ size_t trials_bytes(const struct trials *trials);
 uint64_t trials_oldest_ns(const struct trials *trials);
 /*
  * The PENDING sample TICKET waits for the trial of its thread, with the frames in stacks.untried and what MADE, in
- * stacks.user, is without them: its final stack is one or the other. False: no room.
+ * stacks.user, is without them: its final stack is one or the other. False: no room, or these are not of those.
  */
 bool trials_hold(struct engine *engine, uint64_t ticket, const struct record *record,
 		 const struct process *process, const struct stack_input *input,

@@ -39,7 +39,7 @@
 #define BURST_NS	(10 * NS_PER_MSEC)
 #define MIDDLE_ROUND_NS (50 * NS_PER_MSEC)
 #define FEW_WANTED	16u /* samples in two seconds: rounds as long as without them */
-#define MANY_WANTED	60u
+#define MANY_WANTED	60u /* the same: all rounds are short */
 #define STITCHED_EVERY	4u /* stitched stacks: one of so many is read, which also tests stitching */
 
 /* What was asked for: of the process with this index, from here on. */

@@ -10,7 +10,6 @@
 #include "src/engine/entries.h"
 #include "src/engine/internal.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +71,14 @@ static uint64_t *kernel_ips_of(struct trial *trial)
 	return (uint64_t *)(frames_of(trial) + trial->whole.nr_user);
 }
 
+/* Is the outermost of the NR_OWN frames in its place in WHOLE? With more of the stack a walk may have gone another way. */
+static bool begins_with(const struct unwind_frame *whole, uint32_t nr_whole,
+			const struct unwind_frame *own, uint32_t nr_own)
+{
+	return nr_own > 0 && nr_own <= nr_whole && own[nr_own - 1].pc == whole[nr_own - 1].pc &&
+	       own[nr_own - 1].sp == whole[nr_own - 1].sp;
+}
+
 bool trials_hold(struct engine *engine, uint64_t ticket, const struct record *record,
 		 const struct process *process, const struct stack_input *input,
 		 const struct stack_made *made)
@@ -80,7 +87,8 @@ bool trials_hold(struct engine *engine, uint64_t ticket, const struct record *re
 	size_t kernel_bytes = input->nr_kernel_ips * sizeof(uint64_t);
 	struct trial *trial;
 
-	assert(made->nr_user <= made->nr_untried);
+	if (!begins_with(whole, made->nr_untried, own, made->nr_user))
+		return false;
 	trial = (struct trial *)entries_add(&engine->trials->entries,
 					    sizeof(*trial) + made->nr_untried * sizeof(*whole) +
 						    kernel_bytes);
@@ -101,6 +109,7 @@ bool trials_hold(struct engine *engine, uint64_t ticket, const struct record *re
 	};
 	trial->whole.nr_user = made->nr_untried;
 	trial->whole.end = made->untried_end;
+	trial->whole.end_module = whole[made->nr_untried - 1].module;
 	memcpy(frames_of(trial), whole, made->nr_untried * sizeof(*whole));
 	memcpy(frames_of(trial), own, made->nr_user * sizeof(*own));
 	if (kernel_bytes > 0)
