@@ -169,6 +169,13 @@ static void functions_from_their_beginning(void **state)
 		 false,
 		 CODE_YES,
 		 {.ra = AT_SP(0), .fp = FP_KEPT}},
+		/* lea rsp, [rsp - 8]; nop ...; call; ret: what a call returns to is no beginning */
+		{"after a call, aligned",
+		 {0x48, 0x8d, 0x64, 0x24, 0xf8, [5 ... 10] = 0x90, 0xe8, 0, 0, 0, 0, 0xc3},
+		 16,
+		 false,
+		 UNSURE,
+		 {.ra = AT_SP(0), .fp = FP_KEPT}},
 		/* xor eax, eax ...; push rbx; loop: call; jmp loop: nothing ends before it */
 		{"no beginning",
 		 {0x31, 0xc0, 0x31, 0xc0, 0x31,	       0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0,

@@ -125,9 +125,14 @@ struct code_rule {
 		sp; /* of aarch64: the caller's sp; of x86-64 it is just above the return address */
 	bool is_fp_lost, is_sp_lost;
 	bool is_trace; /* LuaJIT's: RA is where it is if nothing is spilled, else so many times 16 bytes above */
-	bool is_open;	/* no way out of it was seen: it uses fp as a frame's */
-	bool is_unsure; /* perhaps another function's: it counts if the call that it leads to is of code just before the place */
-	uint16_t pops;	/* bytes that it takes off besides its return address */
+	bool is_open;	  /* no way out of it was seen: it uses fp as a frame's */
+	bool is_straight; /* no call is on the way to its return */
+	/*
+	 * Perhaps another function's: it counts if the call that it leads to is of code just before the place, or if the callee is
+	 * seen to return and the way is straight.
+	 */
+	bool is_unsure;
+	uint16_t pops; /* bytes that it takes off besides its return address */
 };
 
 /*

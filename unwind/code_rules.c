@@ -50,6 +50,7 @@ struct way {
 	struct value sp, fp;
 	struct value saved_at, saved; /* where rbp was put last, and what it was */
 	bool has_table;		      /* r10 is a constant */
+	bool has_called;
 };
 
 struct search {
@@ -225,7 +226,7 @@ static bool follow_stack(struct search *s, struct way *way, const struct insn *i
 	} else if (op == 0xe8 || (op == 0xff && ext == 2)) {
 		if (!s->has_called)
 			s->sp_at_call = way->sp;
-		s->has_called = true;
+		s->has_called = way->has_called = true;
 	} else if ((op >= 0x70 && op <= 0x7f) || (op >= 0xe0 && op <= 0xe3)) {
 		*ret = THEN_BRANCH;
 	} else if (op == 0xe9 || op == 0xeb) {
@@ -307,6 +308,7 @@ static bool rule_of(const struct way *way, const struct insn *insn, struct code_
 		.ra = place_of(&way->sp),
 		.fp = place_of(&way->fp),
 		.is_fp_lost = !way->fp.base,
+		.is_straight = !way->has_called,
 		.pops = insn->op == 0xc2 ? (uint16_t)insn->imm : 0,
 	};
 	return true;
@@ -439,6 +441,7 @@ static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 			/* With all of its frame gone: what it jumps to returns to its caller. */
 			if (!s->has_tail && way->sp.base == SP && way->sp.off[0] >= 0)
 				s->has_tail = rule_of(way, &insn, &s->tail);
+			s->tail.is_straight = false;
 			return is_lost(s);
 		case THEN_END:
 			if (!is_halt(&insn))
@@ -743,7 +746,7 @@ static bool comes_from_beginning(struct search *s, uint64_t pc, bool is_exact, u
 		for (unsigned int i = (unsigned int)(end - from) / FUNC_ALIGN; i-- > 0;) {
 			uint64_t place = from + i * FUNC_ALIGN;
 
-			if (places >> i & 1 && place <= pc &&
+			if (places >> i & 1 && place <= pc - !is_exact &&
 			    (!has_prologue || is_prologue(s, place)) &&
 			    follow_beginning(s, place, pc))
 				return true;

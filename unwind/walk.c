@@ -47,6 +47,8 @@ struct walk {
 	struct unwind_frame *frames;
 	uint32_t max_frames;
 	struct unwind_result *result;
+	/* Where the function left last returns to, as its code shows; 0: that shows no return. */
+	uint64_t returned_pc;
 };
 
 /* Not an end: the walk goes on, or must be done again with more registers. */
@@ -373,16 +375,18 @@ static int step_by_code(struct walk *w, const struct unwind_module *module,
 			const struct code_rule *rule)
 {
 	struct unwind_cursor *c = &w->cursor;
+	uint64_t pc = c->regs[w->arch->pc_reg];
 	struct step_guess guess = {0};
 	bool knows_fp = false;
 	int r = guess_by_code(w, module, rule, &guess, &knows_fp);
 
 	if (r == WALK_ON)
 		r = check_guess(w, &guess);
-	if (r == WALK_ON && rule->is_unsure)
-		r = check_callee(w, module, guess.pc, c->regs[w->arch->pc_reg]);
+	if (r == WALK_ON && rule->is_unsure && !(rule->is_straight && w->returned_pc == pc))
+		r = check_callee(w, module, guess.pc, pc);
 	if (r != WALK_ON)
 		return r;
+	w->returned_pc = rule->is_straight ? guess.pc : 0;
 	take_guess(w, &guess);
 	if (!knows_fp)
 		c->known &= ~(1ull << w->arch->fp_reg);
