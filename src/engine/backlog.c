@@ -8,10 +8,8 @@
 #include "config.h"
 
 #include "src/base/util.h"
-#include "src/engine/entries.h"
 #include "src/engine/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MAPS_NS	    (3 * NS_PER_SEC)
@@ -21,58 +19,28 @@
 
 struct waiting { /* followed by kernel ips, user ips, stack bytes */
 	struct entry entry;
-	uint64_t ticket, time_ns, period;
-	uint32_t process, pid, tid, cpu;
+	struct waiting_sample sample;
 	enum backlog_for wait_for;
 	uint32_t module; /* whose table or return addresses it waits for */
 	bool has_table;	 /* it waits for the latter */
 	struct stack_input input;
 };
 
-struct backlog {
-	struct entries entries;
-};
-
-struct backlog *backlog_new(size_t max_bytes)
+static struct waiting *first_of(const struct entries *b)
 {
-	struct backlog *b = calloc(1, sizeof(*b));
-
-	if (b && entries_init(&b->entries, max_bytes) < 0) {
-		free(b);
-		return NULL;
-	}
-	return b;
+	return (struct waiting *)entries_first(b);
 }
 
-struct backlog *backlog_free(struct backlog *b)
+static struct waiting *next_of(const struct entries *b, const struct waiting *w)
 {
-	if (!b)
-		return NULL;
-	entries_release(&b->entries);
-	free(b);
-	return NULL;
+	return (struct waiting *)entries_next(b, &w->entry);
 }
 
-size_t backlog_bytes(const struct backlog *b)
-{
-	return b->entries.bytes;
-}
-
-static struct waiting *first_of(const struct backlog *b)
-{
-	return (struct waiting *)entries_first(&b->entries);
-}
-
-static struct waiting *next_of(const struct backlog *b, const struct waiting *w)
-{
-	return (struct waiting *)entries_next(&b->entries, &w->entry);
-}
-
-uint64_t backlog_oldest_ns(const struct backlog *b)
+uint64_t backlog_oldest_ns(const struct entries *b)
 {
 	const struct waiting *first = first_of(b);
 
-	return first ? first->time_ns : UINT64_MAX;
+	return first ? first->sample.time_ns : UINT64_MAX;
 }
 
 /* Let the pointers of INPUT lead into the buffer, where its parts follow W. */
@@ -85,27 +53,21 @@ static void waiting_link(struct waiting *w)
 	w->input.stack.data = (uint8_t *)(ips + w->input.nr_kernel_ips + w->input.nr_user_ips);
 }
 
-bool backlog_add(struct backlog *b, uint64_t ticket, uint32_t process, const struct record *record,
+bool backlog_add(struct entries *b, uint64_t ticket, uint32_t process, const struct record *record,
 		 const struct stack_input *input, enum backlog_for wait_for,
 		 const struct unwind_module *module)
 {
 	size_t kernel_bytes = input->nr_kernel_ips * sizeof(uint64_t);
 	size_t user_bytes = input->nr_user_ips * sizeof(uint64_t);
 	struct waiting *w = (struct waiting *)entries_add(
-		&b->entries, sizeof(*w) + kernel_bytes + user_bytes + input->stack.bytes);
+		b, sizeof(*w) + kernel_bytes + user_bytes + input->stack.bytes);
 	uint8_t *p;
 
 	if (!w)
 		return false;
 	*w = (struct waiting){
 		.entry = w->entry,
-		.ticket = ticket,
-		.time_ns = record->time_ns,
-		.period = record->sample.period,
-		.process = process,
-		.pid = record->pid,
-		.tid = record->tid,
-		.cpu = record->cpu,
+		.sample = waiting_sample_of(ticket, process, record),
 		.wait_for = wait_for,
 		.module = module ? module->id : UNWIND_NO_MODULE,
 		.has_table = module && module->has_table,
@@ -127,13 +89,13 @@ static bool must_wait(const struct waiting *w, struct engine *engine)
 	const struct unwind_module *module;
 
 	if (w->wait_for == BACKLOG_REST)
-		return engine->drained_ns < w->time_ns + REST_NS;
+		return engine->drained_ns < w->sample.time_ns + REST_NS;
 	if (w->wait_for == BACKLOG_MAPS)
-		return engine->drained_ns < w->time_ns + MAPS_NS &&
-		       process_awaits_maps(procs_by_index(engine->procs, w->process));
+		return engine->drained_ns < w->sample.time_ns + MAPS_NS &&
+		       process_awaits_maps(procs_by_index(engine->procs, w->sample.process));
 	if (w->wait_for == BACKLOG_EXEC)
-		return engine->drained_ns < w->time_ns + EXEC_NS &&
-		       !procs_by_index(engine->procs, w->process)->has_execed;
+		return engine->drained_ns < w->sample.time_ns + EXEC_NS &&
+		       !procs_by_index(engine->procs, w->sample.process)->has_execed;
 	module = &procs_module(engine->procs, w->module)->unwind;
 	/* If nobody has asked for its return addresses it waits for code of the process, which may be there by now. */
 	if (w->has_table)
@@ -161,17 +123,13 @@ static void leave_out_user_part(struct engine *engine, struct stack_made *made)
 static bool unwind_again(struct waiting *w, struct engine *engine, const struct stack_input *input,
 			 uint64_t give_up_ns, struct stack_made *ret)
 {
-	const struct process *process = procs_by_index(engine->procs, w->process);
-	const struct record record = {.pid = w->pid,
-				      .tid = w->tid,
-				      .cpu = w->cpu,
-				      .time_ns = w->time_ns,
-				      .sample = {.period = w->period}};
+	const struct process *process = procs_by_index(engine->procs, w->sample.process);
+	const struct record record = waiting_sample_record(&w->sample);
 
 	stack_path(&engine->stacks, process, input, ret);
 	if (ret->end == STACK_END_PENDING) {
 		resolve_note_request(engine->resolver);
-		if (w->time_ns >= give_up_ns) {
+		if (w->sample.time_ns >= give_up_ns) {
 			w->wait_for = BACKLOG_TABLE;
 			w->module = ret->end_module;
 			w->has_table = procs_module(engine->procs, w->module)->unwind.has_table;
@@ -180,11 +138,11 @@ static bool unwind_again(struct waiting *w, struct engine *engine, const struct 
 		ret->end = STACK_END_LATE;
 	}
 	if (ret->nr_untried > 0 && ret->end == STACK_END_TRUNCATED &&
-	    trials_hold(engine, w->ticket, &record, process, input, ret))
+	    trials_hold(engine, w->sample.ticket, &record, process, input, ret))
 		return true;
 	if (ret->end == STACK_END_NO_STACK && process->has_execed)
 		leave_out_user_part(engine, ret);
-	engine_replace(engine, w->ticket, &record, process, input, ret);
+	engine_replace(engine, w->sample.ticket, &record, process, input, ret);
 	return true;
 }
 
@@ -193,7 +151,7 @@ static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t giv
 {
 	struct stack_made made;
 
-	if (w->time_ns >= give_up_ns && must_wait(w, engine)) {
+	if (w->sample.time_ns >= give_up_ns && must_wait(w, engine)) {
 		resolve_note_request(engine->resolver);
 		return false;
 	}
@@ -201,7 +159,7 @@ static bool waiting_retry(struct waiting *w, struct engine *engine, uint64_t giv
 	return unwind_again(w, engine, &w->input, give_up_ns, &made);
 }
 
-void backlog_retry(struct backlog *b, struct engine *engine, uint64_t give_up_ns)
+void backlog_retry(struct entries *b, struct engine *engine, uint64_t give_up_ns)
 {
 	struct waiting *next;
 	uint32_t i = 1;
@@ -211,16 +169,16 @@ void backlog_retry(struct backlog *b, struct engine *engine, uint64_t give_up_ns
 		if (i % YIELD_EVERY == 0)
 			engine_yield(engine);
 		if (waiting_retry(w, engine, give_up_ns))
-			entries_end(&b->entries, &w->entry);
+			entries_end(b, &w->entry);
 	}
-	entries_sweep(&b->entries);
+	entries_sweep(b);
 }
 
-static struct waiting *find(const struct backlog *b, uint64_t ticket)
+static struct waiting *find(const struct entries *b, uint64_t ticket)
 {
 	struct waiting *w = first_of(b);
 
-	while (w && (w->ticket != ticket || w->wait_for != BACKLOG_REST))
+	while (w && (w->sample.ticket != ticket || w->wait_for != BACKLOG_REST))
 		w = next_of(b, w);
 	return w;
 }
@@ -244,7 +202,7 @@ static bool join(const struct waiting *w, const struct rest_read *read, struct s
 	return true;
 }
 
-bool backlog_take_rest(struct backlog *b, struct engine *engine, uint64_t ticket,
+bool backlog_take_rest(struct entries *b, struct engine *engine, uint64_t ticket,
 		       const struct rest_read *read)
 {
 	struct waiting *w = find(b, ticket);
@@ -255,6 +213,6 @@ bool backlog_take_rest(struct backlog *b, struct engine *engine, uint64_t ticket
 		return false;
 	waiting_link(w);
 	if (unwind_again(w, engine, join(w, read, &input) ? &input : &w->input, 0, &made))
-		entries_end(&b->entries, &w->entry);
+		entries_end(b, &w->entry);
 	return made.rest != TAIL_REFUSED;
 }

@@ -17,6 +17,7 @@
 
 #define FIRST_SCAN_NS	(300 * NS_PER_MSEC)
 #define BACKLOG_BYTES	(64u << 20)
+#define TRIALS_BYTES	(16u << 20)
 #define BROKER_LIMIT_MS 500 /* the rings hold about as much */
 
 static void name_pseudo_objects(struct profile *profile)
@@ -118,8 +119,8 @@ static int new_parts(struct engine *engine, const struct engine_config *config)
 {
 	engine->procs = procs_new();
 	engine->profile = profile_new(engine->mode->profile);
-	engine->backlog = backlog_new(BACKLOG_BYTES);
-	engine->trials = trials_new();
+	engine->backlog = entries_new(BACKLOG_BYTES);
+	engine->trials = entries_new(TRIALS_BYTES);
 	engine->faults = faults_new();
 	engine->users = users_new("/etc/passwd");
 	if (!engine->procs || !engine->profile || !engine->backlog || !engine->trials ||
@@ -220,8 +221,8 @@ struct engine *engine_free(struct engine *engine)
 	annotate_done(engine);
 	resolver_free(engine->resolver);
 	loader_client_free(engine->loader);
-	backlog_free(engine->backlog);
-	trials_free(engine->trials);
+	entries_free(engine->backlog);
+	entries_free(engine->trials);
 	faults_free(engine->faults);
 	rests_free(engine->rests);
 	users_free(engine->users);

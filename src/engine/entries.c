@@ -7,29 +7,48 @@
 #include "src/base/util.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define KEPT_BYTES (1ul << 20) /* of its memory: there are a few most of the time */
 
-int entries_init(struct entries *e, size_t max_bytes)
-{
-	/* Address space only: pages come with the entries, and most go when there is none. */
-	void *data = mmap(NULL, max_bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+struct entries {
+	uint8_t *data;
+	size_t bytes, max_bytes;
+	size_t ended_bytes;   /* of these */
+	size_t touched_bytes; /* have pages */
+};
 
-	if (data == MAP_FAILED)
-		return -ENOMEM;
-	*e = (struct entries){.data = data, .max_bytes = max_bytes};
-	return 0;
+struct entries *entries_new(size_t max_bytes)
+{
+	struct entries *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	/* Address space only: pages come with the entries, and most go when there is none. */
+	e->data = mmap(NULL, max_bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (e->data == MAP_FAILED) {
+		free(e);
+		return NULL;
+	}
+	e->max_bytes = max_bytes;
+	return e;
 }
 
-void entries_release(struct entries *e)
+struct entries *entries_free(struct entries *e)
 {
-	if (e->data)
-		munmap(e->data, e->max_bytes);
-	*e = (struct entries){0};
+	if (!e)
+		return NULL;
+	munmap(e->data, e->max_bytes);
+	free(e);
+	return NULL;
+}
+
+size_t entries_bytes(const struct entries *e)
+{
+	return e->bytes;
 }
 
 struct entry *entries_add(struct entries *e, size_t bytes)

@@ -3,12 +3,12 @@
  * Entries of any size in one bounded buffer, oldest first, that come to an end in any order. Ending one moves nothing: what
  * ended is dropped by entries_sweep(), when it is more than what is left. Knows nothing of what is in them.
  *
- *	for (struct entry *e = entries_first(&list), *next; e; e = next) {
- *		next = entries_next(&list, e);
+ *	for (struct entry *e = entries_first(list), *next; e; e = next) {
+ *		next = entries_next(list, e);
  *		if (is_over(e))
- *			entries_end(&list, e);
+ *			entries_end(list, e);
  *	}
- *	entries_sweep(&list);
+ *	entries_sweep(list);
  */
 #ifndef ST_ENGINE_ENTRIES_H
 #define ST_ENGINE_ENTRIES_H
@@ -23,16 +23,13 @@ struct entry {
 	bool has_ended;
 };
 
-struct entries {
-	uint8_t *data;
-	size_t bytes, max_bytes;
-	size_t ended_bytes;   /* of these */
-	size_t touched_bytes; /* have pages */
-};
+struct entries;
 
-/* Room for MAX_BYTES. 0 or -ENOMEM. */
-int entries_init(struct entries *entries, size_t max_bytes);
-void entries_release(struct entries *entries);
+/* Room for MAX_BYTES; NULL: no memory. */
+struct entries *entries_new(size_t max_bytes);
+struct entries *entries_free(struct entries *entries);
+/* With those that have ended and are not dropped yet. */
+size_t entries_bytes(const struct entries *entries);
 
 /* A new one of BYTES, with this header filled in. NULL: no room. Entries do not move. */
 struct entry *entries_add(struct entries *entries, size_t bytes);

@@ -42,6 +42,7 @@
 #include "src/engine/budget.h"
 #include "src/engine/copy_size.h"
 #include "src/engine/engine.h"
+#include "src/engine/entries.h"
 #include "src/engine/faults.h"
 #include "src/engine/fp_counts.h"
 #include "src/engine/own_pids.h"
@@ -68,8 +69,6 @@
 #define KERNEL_IPS_MAX 512
 
 struct annotation;
-struct backlog;
-struct trials;
 struct codes;
 struct rests;
 
@@ -113,6 +112,30 @@ struct stack_input {
 	struct unwind_stack stack;
 	uint64_t read_ns; /* when stack.rest was read */
 };
+
+/* Of a sample that waits: what is known of it beside the stack, and what the profile has it by. */
+struct waiting_sample {
+	uint64_t ticket, time_ns, period;
+	uint32_t process, pid, tid, cpu;
+};
+
+static inline struct waiting_sample waiting_sample_of(uint64_t ticket, uint32_t process,
+						      const struct record *record)
+{
+	return (struct waiting_sample){ticket,	   record->time_ns, record->sample.period,
+				       process,	   record->pid,	    record->tid,
+				       record->cpu};
+}
+
+/* Its record, as far as engine_replace() wants it. */
+static inline struct record waiting_sample_record(const struct waiting_sample *sample)
+{
+	return (struct record){.pid = sample->pid,
+			       .tid = sample->tid,
+			       .cpu = sample->cpu,
+			       .time_ns = sample->time_ns,
+			       .sample = {.period = sample->period}};
+}
 
 /* What came of one stack, beside the path. */
 struct stack_made {
@@ -191,9 +214,9 @@ struct engine {
 	struct resolver *resolver;
 	bool tables_came; /* since the backlog was last tried */
 	uint64_t next_retry_ns;
-	struct backlog *backlog;
-	struct trials *trials;
-	struct rests *rests; /* NULL: cut stacks are not completed, or are a recording's */
+	struct entries *backlog; /* of backlog.c */
+	struct entries *trials;	 /* of trials.c */
+	struct rests *rests;	 /* NULL: cut stacks are not completed, or are a recording's */
 	struct stacks stacks;
 	struct health health;
 	struct faults *faults;
@@ -316,12 +339,8 @@ bool engine_handle(struct engine *engine, struct channel *channel, const struct 
 
 /* --- trials.c --- */
 
-/* NULL: no memory. */
-struct trials *trials_new(void);
-struct trials *trials_free(struct trials *trials);
-size_t trials_bytes(const struct trials *trials);
 /* When the oldest sample that waits was taken. UINT64_MAX: none waits. */
-uint64_t trials_oldest_ns(const struct trials *trials);
+uint64_t trials_oldest_ns(const struct entries *trials);
 /*
  * The PENDING sample TICKET waits for the trial of its thread, with the frames in stacks.untried and what MADE, in
  * stacks.user, is without them: its final stack is one or the other. False: no room, or these are not of those.
@@ -334,12 +353,8 @@ void trials_step(struct engine *engine);
 
 /* --- backlog.c --- */
 
-struct backlog *backlog_new(size_t max_bytes);
-struct backlog *backlog_free(struct backlog *backlog);
-/* What waits in it takes so many. */
-size_t backlog_bytes(const struct backlog *backlog);
 /* When the oldest sample that waits was taken. UINT64_MAX: none waits. */
-uint64_t backlog_oldest_ns(const struct backlog *backlog);
+uint64_t backlog_oldest_ns(const struct entries *backlog);
 enum backlog_for {
 	BACKLOG_TABLE, /* or return addresses, of a module; or code of the process */
 	BACKLOG_MAPS,  /* of its process, which have not been read yet */
@@ -351,14 +366,14 @@ enum backlog_for {
  * Keep a copy of the PENDING sample RECORD, which waits FOR something, of MODULE or NULL. False:
  * no room, it stays as it is.
  */
-bool backlog_add(struct backlog *backlog, uint64_t ticket, uint32_t process,
+bool backlog_add(struct entries *backlog, uint64_t ticket, uint32_t process,
 		 const struct record *record, const struct stack_input *input,
 		 enum backlog_for wait_for, const struct unwind_module *module);
 /*
  * Try the waiting samples again for which something has changed; what is still PENDING goes on waiting until
  * GIVE_UP_NS, the time before which samples are given up as LATE.
  */
-void backlog_retry(struct backlog *backlog, struct engine *engine, uint64_t give_up_ns);
+void backlog_retry(struct entries *backlog, struct engine *engine, uint64_t give_up_ns);
 /* What the broker read of a stack: BROKER_GUARD_BYTES, then what begins at START. */
 struct rest_read {
 	const uint8_t *data; /* NULL: it could not be read */
@@ -371,7 +386,7 @@ struct rest_read {
  * The rest of TICKET's stack is READ, or could not be. The sample, if it still has the guard as its last bytes, has its final
  * stack then, unless that waits for a table too. True: the rest was of use.
  */
-bool backlog_take_rest(struct backlog *backlog, struct engine *engine, uint64_t ticket,
+bool backlog_take_rest(struct entries *backlog, struct engine *engine, uint64_t ticket,
 		       const struct rest_read *read);
 
 /* --- rest.c --- */

@@ -189,7 +189,7 @@ static void fill_rooms(const struct engine *engine, const struct source_stats *s
 
 	rooms[HEALTH_ROOM_RINGS] = source_effective(engine->source)->rings_bytes;
 	rooms[HEALTH_ROOM_REORDER] = source->buffer_bytes;
-	rooms[HEALTH_ROOM_BACKLOG] = backlog_bytes(engine->backlog) + trials_bytes(engine->trials);
+	rooms[HEALTH_ROOM_BACKLOG] = entries_bytes(engine->backlog) + entries_bytes(engine->trials);
 	rooms[HEALTH_ROOM_TABLES] = ret->tables_bytes;
 	rooms[HEALTH_ROOM_LOG] = profile->log_bytes;
 	rooms[HEALTH_ROOM_TREE] = profile->tree_bytes;

@@ -7,58 +7,25 @@
 #include "config.h"
 
 #include "src/base/util.h"
-#include "src/engine/entries.h"
 #include "src/engine/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define MAX_BYTES   (16u << 20)
 #define WAIT_NS	    (2 * NS_PER_SEC) /* a thread is known or gone by then */
 #define YIELD_EVERY 64
 
 struct trial { /* followed by user frames, innermost first, and kernel ips */
 	struct entry entry;
-	uint64_t ticket, time_ns, period;
-	uint32_t process, pid, tid, cpu;
+	struct waiting_sample sample;
 	struct stack_made own, whole; /* without and with what was read */
 	uint32_t nr_kernel_ips;
 };
 
-struct trials {
-	struct entries entries;
-};
-
-struct trials *trials_new(void)
+uint64_t trials_oldest_ns(const struct entries *trials)
 {
-	struct trials *trials = calloc(1, sizeof(*trials));
+	const struct trial *first = (const struct trial *)entries_first(trials);
 
-	if (trials && entries_init(&trials->entries, MAX_BYTES) < 0) {
-		free(trials);
-		return NULL;
-	}
-	return trials;
-}
-
-struct trials *trials_free(struct trials *trials)
-{
-	if (!trials)
-		return NULL;
-	entries_release(&trials->entries);
-	free(trials);
-	return NULL;
-}
-
-size_t trials_bytes(const struct trials *trials)
-{
-	return trials->entries.bytes;
-}
-
-uint64_t trials_oldest_ns(const struct trials *trials)
-{
-	const struct trial *first = (const struct trial *)entries_first(&trials->entries);
-
-	return first ? first->time_ns : UINT64_MAX;
+	return first ? first->sample.time_ns : UINT64_MAX;
 }
 
 static struct unwind_frame *frames_of(struct trial *trial)
@@ -89,20 +56,13 @@ bool trials_hold(struct engine *engine, uint64_t ticket, const struct record *re
 
 	if (!begins_with(whole, made->nr_untried, own, made->nr_user))
 		return false;
-	trial = (struct trial *)entries_add(&engine->trials->entries,
-					    sizeof(*trial) + made->nr_untried * sizeof(*whole) +
-						    kernel_bytes);
+	trial = (struct trial *)entries_add(
+		engine->trials, sizeof(*trial) + made->nr_untried * sizeof(*whole) + kernel_bytes);
 	if (!trial)
 		return false;
 	*trial = (struct trial){
 		.entry = trial->entry,
-		.ticket = ticket,
-		.time_ns = record->time_ns,
-		.period = record->sample.period,
-		.process = process->index,
-		.pid = record->pid,
-		.tid = record->tid,
-		.cpu = record->cpu,
+		.sample = waiting_sample_of(ticket, process->index, record),
 		.own = *made,
 		.whole = *made,
 		.nr_kernel_ips = input->nr_kernel_ips,
@@ -120,30 +80,28 @@ bool trials_hold(struct engine *engine, uint64_t ticket, const struct record *re
 /* The final stack of TRIAL is FINAL. */
 static void replace(struct engine *engine, struct trial *trial, struct stack_made *final)
 {
-	const struct process *process = procs_by_index(engine->procs, trial->process);
-	const struct record record = {.pid = trial->pid,
-				      .tid = trial->tid,
-				      .cpu = trial->cpu,
-				      .time_ns = trial->time_ns,
-				      .sample = {.period = trial->period}};
-	const struct stack_input input = {.tid = trial->tid,
-					  .time_ns = trial->time_ns,
+	const struct process *process = procs_by_index(engine->procs, trial->sample.process);
+	const struct record record = waiting_sample_record(&trial->sample);
+	const struct stack_input input = {.tid = trial->sample.tid,
+					  .time_ns = trial->sample.time_ns,
 					  .kernel_ips = kernel_ips_of(trial),
 					  .nr_kernel_ips = trial->nr_kernel_ips};
 
 	memcpy(engine->stacks.user, frames_of(trial), final->nr_user * sizeof(struct unwind_frame));
 	stack_path_again(&engine->stacks, process, &input, final);
-	engine_replace(engine, trial->ticket, &record, process, &input, final);
+	engine_replace(engine, trial->sample.ticket, &record, process, &input, final);
 }
 
 /* False: it waits on. */
 static bool decide(struct engine *engine, struct trial *trial)
 {
-	const struct process *process = procs_by_index(engine->procs, trial->process);
-	const struct tail_thread thread = {trial->process, trial->tid, process_program(process)};
-	enum tail_belief belief = tails_believe_held(engine->stacks.tails, &thread, trial->time_ns);
+	const struct process *process = procs_by_index(engine->procs, trial->sample.process);
+	const struct tail_thread thread = {trial->sample.process, trial->sample.tid,
+					   process_program(process)};
+	enum tail_belief belief =
+		tails_believe_held(engine->stacks.tails, &thread, trial->sample.time_ns);
 
-	if (belief == TAIL_UNTRIED && engine->drained_ns < trial->time_ns + WAIT_NS)
+	if (belief == TAIL_UNTRIED && engine->drained_ns < trial->sample.time_ns + WAIT_NS)
 		return false;
 	replace(engine, trial, belief == TAIL_BELIEVED ? &trial->whole : &trial->own);
 	return true;
@@ -151,16 +109,16 @@ static bool decide(struct engine *engine, struct trial *trial)
 
 void trials_step(struct engine *engine)
 {
-	struct entries *entries = &engine->trials->entries;
+	struct entries *trials = engine->trials;
 	struct entry *next;
 	uint32_t i = 1;
 
-	for (struct entry *e = entries_first(entries); e; e = next, i++) {
-		next = entries_next(entries, e);
+	for (struct entry *e = entries_first(trials); e; e = next, i++) {
+		next = entries_next(trials, e);
 		if (i % YIELD_EVERY == 0)
 			engine_yield(engine);
 		if (decide(engine, (struct trial *)e))
-			entries_end(entries, e);
+			entries_end(trials, e);
 	}
-	entries_sweep(entries);
+	entries_sweep(trials);
 }
