@@ -27,6 +27,7 @@
 #include "unwind/stitch.h"
 
 #include "src/base/hash.h"
+#include "src/base/huge.h"
 #include "src/base/util.h"
 
 #include <assert.h>
@@ -80,11 +81,13 @@ struct sample {
 
 struct stitch *stitch_new(uint32_t max_frames, struct tails *tails)
 {
-	struct stitch *stitch = calloc(1, sizeof(*stitch));
+	size_t bytes = sizeof(struct stitch);
+	struct stitch *stitch = huge_alloc(&bytes);
 
 	assert(max_frames <= UNWIND_DEPTH_MAX);
 	if (!stitch)
 		return NULL;
+	memset(stitch, 0, offsetof(struct stitch, frames)); /* they are written first */
 	stitch->max_frames = max_frames;
 	stitch->tails = tails;
 	return stitch;

@@ -5,6 +5,7 @@ libbase_a_SOURCES = \
 	src/base/deadline.c src/base/deadline.h \
 	src/base/err.c src/base/err.h \
 	src/base/hash.c src/base/hash.h \
+	src/base/huge.c src/base/huge.h \
 	src/base/io.c src/base/io.h \
 	src/base/progress.c src/base/progress.h \
 	src/base/reader.c src/base/reader.h \

@@ -4,6 +4,8 @@
 
 #include "src/model/snapshot.h"
 
+#include "src/base/huge.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -41,10 +43,10 @@ static struct block *block_new(size_t bytes)
 	if (block && bytes <= block->bytes && bytes >= block->bytes / 4)
 		return block;
 	free(block);
-	bytes += bytes / ROOM_PART;
-	block = malloc(sizeof(*block) + bytes);
+	bytes += bytes / ROOM_PART + sizeof(*block);
+	block = huge_alloc(&bytes);
 	if (block)
-		block->bytes = bytes;
+		block->bytes = bytes - sizeof(*block);
 	return block;
 }
 

@@ -4,45 +4,30 @@
 
 #include "src/profile/id_table.h"
 
+#include "src/base/huge.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define SLOTS_MIN	2048
-#define HUGE_PAGE_BYTES (2u << 20)
-
-/*
- * A search hits a page at random. In small pages its address is as far away as
- * the slot itself, in a virtual machine further.
- */
-static uint64_t *slots_new(size_t nr_slots)
-{
-	size_t bytes = nr_slots * sizeof(uint64_t);
-	uint64_t *slots;
-
-	if (bytes < HUGE_PAGE_BYTES)
-		return calloc(1, bytes);
-	slots = aligned_alloc(HUGE_PAGE_BYTES, bytes);
-	if (!slots)
-		return NULL;
-	(void)madvise(slots, bytes, MADV_HUGEPAGE); /* a wish */
-	return memset(slots, 0, bytes);
-}
+#define SLOTS_MIN 2048
 
 int id_table_reserve(struct id_table *table, uint32_t want)
 {
 	size_t nr_slots = table->nr_slots ? table->nr_slots : SLOTS_MIN;
 	uint64_t *slots;
+	size_t bytes;
 
 	while (nr_slots / 2 < want)
 		nr_slots *= 2;
 	if (nr_slots == table->nr_slots)
 		return 0;
-	slots = slots_new(nr_slots);
+	bytes = nr_slots * sizeof(*slots);
+	slots = huge_alloc(&bytes);
 	if (!slots)
 		return -ENOMEM;
+	memset(slots, 0, bytes);
 	free(table->slots);
 	*table = (struct id_table){.slots = slots, .nr_slots = (uint32_t)nr_slots};
 	return 1;
