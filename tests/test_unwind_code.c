@@ -652,6 +652,78 @@ static void code_that_is_used_is_read_again(void **state)
 	unwind_code_free(code);
 }
 
+/* Give what is to be read at TIME_NS: piece[] at CODE, OTHER at AT, zeros else. */
+static void bring_two(struct unwind_code *code, const uint8_t *other, uint64_t at, uint64_t time_ns)
+{
+	static const uint8_t zeros[CODE_PIECE_BYTES];
+	uint64_t addrs[8];
+	uint32_t nr = unwind_code_next(code, time_ns, addrs, ARRAY_SIZE(addrs));
+
+	for (uint32_t i = 0; i < nr; i++)
+		unwind_code_put(code, addrs[i],
+				addrs[i] == CODE ? piece
+				: addrs[i] == at ? other
+						 : zeros,
+				15);
+}
+
+/* A rule is looked for again when code that it came from changes, and not when other code does. */
+static void rules_last_as_long_as_their_code(void **state)
+{
+	const uint64_t far = CODE + 2 * CODE_PIECE_BYTES;
+	static uint8_t other[CODE_PIECE_BYTES];
+	struct unwind_code *code = new_code();
+	struct code_rule rule;
+	uint32_t before;
+
+	(void)state;
+	memset(piece, 0x90, sizeof(piece));
+	memset(other, 0x90, sizeof(other));
+	memcpy(piece + 0x100, "\x48\x83\xc4\x10\xe9\xf7\x7e\x00\x00", 9); /* add rsp, 16; jmp far */
+	other[0] = 0xc3;
+	assert_int_equal(code_rule_at(code, &space, CODE + 0x100, true, &rule), CODE_PENDING);
+	bring_two(code, other, far, SEC);
+	assert_int_equal(code_rule_at(code, &space, CODE + 0x100, true, &rule), CODE_PENDING);
+	bring_two(code, other, far, SEC);
+	assert_int_equal(code_rule_at(code, &space, CODE + 0x100, true, &rule), CODE_YES);
+	assert_int_equal(rule.ra.off[0], 16);
+
+	before = budget.insns_left;
+	assert_int_equal(code_is_return(code, &space, CODE + CODE_PIECE_BYTES + 100), CODE_PENDING);
+	bring_two(code, other, far, SEC);
+	assert_int_equal(code_is_return(code, &space, CODE + CODE_PIECE_BYTES + 100), CODE_NO);
+	assert_int_equal(code_rule_at(code, &space, CODE + 0x100, true, &rule), CODE_YES);
+	assert_int_equal(budget.insns_left, before);
+
+	memcpy(other, "\x58\xc3", 2); /* pop rax; ret */
+	bring_two(code, other, far, 4 * SEC);
+	assert_int_equal(code_rule_at(code, &space, CODE + 0x100, true, &rule), CODE_YES);
+	assert_int_equal(rule.ra.off[0], 24);
+	assert_true(budget.insns_left < before);
+	unwind_code_free(code);
+}
+
+/* Of so many places that they stand in each other's way most are looked for once. */
+static void rules_of_many_places_are_kept(void **state)
+{
+	struct unwind_code *code = new_code();
+	struct code_rule rule;
+	uint32_t before;
+
+	(void)state;
+	memset(piece, 0x90, sizeof(piece));
+	for (size_t i = 0; i < sizeof(piece); i += 8)
+		piece[i + 7] = 0xc3;
+	assert_int_equal(rule_at(code, CODE, true, &rule), CODE_YES);
+	for (uint64_t pc = CODE; pc < CODE + sizeof(piece); pc += 8)
+		assert_int_equal(code_rule_at(code, &space, pc, true, &rule), CODE_YES);
+	before = budget.insns_left;
+	for (uint64_t pc = CODE; pc < CODE + sizeof(piece); pc += 8)
+		assert_int_equal(code_rule_at(code, &space, pc, true, &rule), CODE_YES);
+	assert_in_range(before - budget.insns_left, 0, sizeof(piece) / 4); /* instructions */
+	unwind_code_free(code);
+}
+
 static void what_cannot_be_read_is_no_code(void **state)
 {
 	struct unwind_code *code = new_code();
@@ -706,6 +778,8 @@ int main(void)
 		cmocka_unit_test(return_addresses_come_after_calls),
 		cmocka_unit_test(code_that_changes),
 		cmocka_unit_test(code_that_is_used_is_read_again),
+		cmocka_unit_test(rules_last_as_long_as_their_code),
+		cmocka_unit_test(rules_of_many_places_are_kept),
 		cmocka_unit_test(what_cannot_be_read_is_no_code),
 		cmocka_unit_test(there_is_an_end_to_what_is_kept),
 	};

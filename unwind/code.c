@@ -71,18 +71,61 @@ enum code_answer code_call_target(struct unwind_code *code, const struct unwind_
 	return text[0] == CALL_DIRECT ? CODE_YES : CODE_NO;
 }
 
+/* The places in which what was found for KEY may be. */
+static struct remembered *places_of(struct unwind_code *code, uint64_t key)
+{
+	return &code->rules[hash_u64(key) % (CODE_RULES / CODE_WAYS) * CODE_WAYS];
+}
+
+/* Is what was found still so? It is if none of the pieces that it was found in has changed. */
+static bool is_current(const struct unwind_code *code, struct remembered *known)
+{
+	if (known->generation == code->generation)
+		return true;
+	if (known->generation == 0)
+		return false;
+	for (uint64_t left = known->groups; left; left &= left - 1)
+		if (code->changed[__builtin_ctzll(left)] > known->generation)
+			return false;
+	known->generation = code->generation;
+	return true;
+}
+
+static const struct remembered *find_known(struct unwind_code *code, uint64_t key)
+{
+	struct remembered *places = places_of(code, key);
+
+	for (uint32_t i = 0; i < CODE_WAYS; i++)
+		if (places[i].key == key)
+			return is_current(code, &places[i]) ? &places[i] : NULL;
+	return NULL;
+}
+
+/* In the place of what was found for it before, or of the oldest. */
+static void remember(struct unwind_code *code, const struct remembered *found)
+{
+	struct remembered *places = places_of(code, found->key);
+	uint32_t i = 0;
+
+	while (i < CODE_WAYS - 1 && places[i].key != found->key)
+		i++;
+	memmove(places + 1, places, i * sizeof(*places));
+	places[0] = *found;
+}
+
 enum code_answer code_rule_at(struct unwind_code *code, const struct unwind_space *space,
 			      uint64_t pc, bool is_exact, struct code_rule *ret)
 {
 	uint64_t key = pc << 1 | is_exact;
-	struct remembered *known = &code->rules[hash_u64(key) % CODE_RULES];
+	const struct remembered *known = find_known(code, key);
 	enum code_answer answer;
 
-	if (known->key == key && known->generation == code->generation) {
+	if (known) {
 		*ret = known->rule;
 		answer = (enum code_answer)known->answer;
 		return answer == CODE_NO ? code_doubt(code, space, pc) : answer;
 	}
+	code->groups_read = 0;
 	answer = code->machine == TABLE_MACHINE_AARCH64
 			 ? code_aarch64_find_rule(code, space, pc, is_exact, ret)
 			 : code_find_rule(code, space, pc, is_exact, ret);
@@ -92,9 +135,10 @@ enum code_answer code_rule_at(struct unwind_code *code, const struct unwind_spac
 		code->budget->nr_given_up++;
 		return CODE_NO;
 	}
-	*known = (struct remembered){.key = key,
-				     .generation = code->generation,
-				     .answer = (uint8_t)answer,
-				     .rule = *ret};
+	remember(code, &(struct remembered){.key = key,
+					    .groups = code->groups_read,
+					    .generation = code->generation,
+					    .answer = (uint8_t)answer,
+					    .rule = *ret});
 	return answer == CODE_NO ? code_doubt(code, space, pc) : answer;
 }

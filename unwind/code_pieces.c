@@ -42,6 +42,11 @@ struct unwind_code *unwind_code_new(struct code_budget *budget, enum table_machi
 	return code;
 }
 
+static uint32_t group_of(uint64_t addr)
+{
+	return (uint32_t)(addr / CODE_PIECE_BYTES % CODE_GROUPS);
+}
+
 static void forget(struct unwind_code *code)
 {
 	for (uint32_t i = 0; i < code->nr_pieces; i++) {
@@ -52,6 +57,8 @@ static void forget(struct unwind_code *code)
 	u64map_clear(&code->by_addr);
 	code->nr_pieces = code->nr_wanted = 0;
 	code->generation++;
+	for (uint32_t i = 0; i < CODE_GROUPS; i++)
+		code->changed[i] = code->generation;
 }
 
 struct unwind_code *unwind_code_free(struct unwind_code *code)
@@ -139,6 +146,7 @@ size_t code_fetch(struct unwind_code *code, const struct unwind_space *space, ui
 		uint64_t at = (addr + got) % CODE_PAGE_BYTES;
 		size_t part = MIN(bytes - got, (size_t)(CODE_PAGE_BYTES - at));
 
+		code->groups_read |= 1ull << group_of(addr + got);
 		if (!piece || !is_there(piece, addr + got)) {
 			*ret_is_pending |= piece && piece->read_ns == 0;
 			break;
@@ -210,7 +218,7 @@ void unwind_code_put(struct unwind_code *code, uint64_t addr, const uint8_t *byt
 	} else if (pages == 0 || make_room(code, piece)) {
 		piece->interval_ns = AGAIN_MIN_NS;
 		piece->pages = pages;
-		code->generation++;
+		code->changed[group_of(addr)] = ++code->generation;
 		if (pages)
 			memcpy(piece->bytes, bytes, CODE_PIECE_BYTES);
 	}

@@ -11,7 +11,9 @@
 
 #include <stddef.h>
 
-#define CODE_RULES 4096u /* remembered, by address */
+#define CODE_RULES  4096u /* remembered, by address */
+#define CODE_WAYS   4u	  /* places for each */
+#define CODE_GROUPS 64u	  /* of pieces, by address */
 
 struct piece {
 	uint8_t *bytes;		 /* NULL: never read */
@@ -26,8 +28,9 @@ struct piece {
 /* What was found at an address. */
 struct remembered {
 	uint64_t key;
-	uint32_t generation;
-	uint8_t answer; /* enum code_answer */
+	uint64_t groups;     /* of the pieces that it was found in, a bit each */
+	uint32_t generation; /* in which that was so; 0: nothing was found */
+	uint8_t answer;	     /* enum code_answer */
 	struct code_rule rule;
 };
 
@@ -44,8 +47,10 @@ struct unwind_code {
 	struct u64map by_addr; /* index of the piece */
 	struct piece pieces[CODE_PIECES_MAX];
 	uint32_t nr_pieces, nr_wanted;
-	uint32_t generation; /* of all bytes: what was found out before is not known any more */
-	uint64_t time_ns;    /* of the stack that is unwound now */
+	uint32_t generation;	       /* of all bytes: another one with each change */
+	uint32_t changed[CODE_GROUPS]; /* in which generation the last piece of a group changed */
+	uint64_t groups_read;	       /* a bit each, for whoever asks */
+	uint64_t time_ns;	       /* of the stack that is unwound now */
 	struct remembered rules[CODE_RULES];
 	bool is_told;	/* its maker tells of frames */
 	uint64_t above; /* what stands above the addresses of the stack that is unwound now */
