@@ -31,6 +31,11 @@ tests_test_base_hash_SOURCES = tests/test_base_hash.c
 tests_test_base_hash_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_base_hash_LDADD = $(LINK_BASE) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/test_base_huge
+tests_test_base_huge_SOURCES = tests/test_base_huge.c
+tests_test_base_huge_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_base_huge_LDADD = $(LINK_BASE) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/test_base_io
 tests_test_base_io_SOURCES = tests/test_base_io.c
 tests_test_base_io_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

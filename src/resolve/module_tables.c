@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "src/base/cleanup.h"
+#include "src/base/huge.h"
 #include "src/base/io.h"
 #include "src/resolve/resolver.h"
 
@@ -100,8 +101,10 @@ void resolve_take_table(struct resolver *s, struct loader_reply *reply)
 				    false);
 		return;
 	}
-	if (reply->status == LOADER_OK && memfd_map(fd, TABLE_BYTES_MAX, &blob, &len) == 0)
+	if (reply->status == LOADER_OK && memfd_map(fd, TABLE_BYTES_MAX, &blob, &len) == 0) {
+		huge_move(&blob, len);
 		r = module_ready(m, blob, len);
+	}
 	if (r < 0 && reply->status != LOADER_NO_CODE) {
 		if (blob)
 			munmap((void *)(uintptr_t)blob, len);
