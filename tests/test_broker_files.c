@@ -502,57 +502,6 @@ static pid_t start_mapper(int fd, int prot, int flags)
 }
 
 /* A mapped device is not opened. */
-/* What is mapped executable comes, page by page; nothing else does. */
-static void code_is_read_data_is_not(void **state)
-{
-	size_t page = 4096, len;
-	uint64_t *memory = mmap(NULL, 8 * BROKER_PIECE_BYTES, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint64_t at = align_up((uint64_t)(uintptr_t)memory, BROKER_PIECE_BYTES);
-	struct broker_file_request request = {
-		.kind = BROKER_CODE,
-		.pid = getpid(),
-		.nr_pieces = 2,
-		.pieces = {at, at + BROKER_PIECE_BYTES},
-	};
-	const uint32_t *masks;
-	const void *data;
-	pid_t child;
-	int fd;
-
-	(void)state;
-	assert_ptr_not_equal(memory, MAP_FAILED);
-	memset(memory, 0x5a, 8 * BROKER_PIECE_BYTES);
-	assert_int_equal(mprotect((void *)(uintptr_t)(at + page), 2 * page, PROT_READ | PROT_EXEC),
-			 0);
-	assert_int_equal(ask_file(broker, &request, &fd), -EACCES); /* one of stacktop's own */
-	child = start_sleeper();
-	request.pid = child;
-	request.start_time = start_time_of(child);
-	assert_int_equal(ask_file(broker, &request, &fd), 0);
-	assert_int_equal(memfd_map(fd, 64 << 20, &data, &len), 0);
-	assert_int_equal(len, BROKER_PIECES_BYTES(2));
-	masks = data;
-	assert_int_equal(masks[0], 2 | 4);
-	assert_int_equal(masks[1], 0);
-	for (size_t i = 0; i < 2 * BROKER_PIECE_BYTES; i++)
-		assert_int_equal(((const uint8_t *)&masks[2])[i],
-				 i >= page && i < 3 * page ? 0x5a : 0);
-	munmap((void *)(uintptr_t)data, len);
-	close(fd);
-	request.start_time++;
-	assert_int_equal(ask_file(broker, &request, &fd), -ESTALE);
-	request.start_time = 0;
-	request.pieces[1]++;
-	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
-	request.nr_pieces = 0;
-	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
-	request.nr_pieces = BROKER_PIECES_MAX + 1;
-	assert_int_equal(ask_file(broker, &request, &fd), -EINVAL);
-	end_child(child);
-	munmap(memory, 8 * BROKER_PIECE_BYTES);
-}
-
 static void device_is_refused(void **state)
 {
 	struct broker_file_request request;
@@ -858,7 +807,6 @@ static int run(void)
 		cmocka_unit_test(deleted_executable_opens),
 		cmocka_unit_test(file_of_a_gone_process_opens),
 		cmocka_unit_test(memory_file_opens),
-		cmocka_unit_test(code_is_read_data_is_not),
 		cmocka_unit_test(device_is_refused),
 		cmocka_unit_test(data_is_refused),
 		cmocka_unit_test(what_is_not_elf_is_refused),

@@ -47,7 +47,7 @@ void huge_move(const void **data, size_t bytes)
 {
 	void *copy;
 
-	if (bytes < HUGE_PAGE_BYTES || bytes > SIZE_MAX / 2)
+	if (bytes < HUGE_PAGE_BYTES)
 		return;
 	copy = map_aligned((size_t)align_up(bytes, (uint64_t)sysconf(_SC_PAGESIZE)));
 	if (!copy)

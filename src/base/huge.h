@@ -17,8 +17,8 @@ void *huge_alloc(size_t *bytes);
 
 /*
  * Bytes that were mapped from a memfd, which the kernel keeps in small pages, are looked up at random from now on:
- * where they fill huge pages, put a copy, only to be read, in the place of the mapping *DATA of BYTES. The caller
- * unmaps *DATA, whichever it is.
+ * where they fill huge pages, put a copy, only to be read, in the place of the mapping *DATA of BYTES, if there is memory
+ * for it. The caller unmaps *DATA, whichever it is.
  */
 void huge_move(const void **data, size_t bytes);
 

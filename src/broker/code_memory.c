@@ -11,6 +11,7 @@
 #include "src/base/cleanup.h"
 #include "src/base/io.h"
 #include "src/base/util.h"
+#include "src/broker/maps.h"
 #include "src/broker/pool.h"
 #include "src/broker/proc_dir.h"
 
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define PAGE_BYTES     4096u
 #define PAGES	       (BROKER_PIECE_BYTES / PAGE_BYTES)
@@ -27,6 +29,7 @@
 #define LINE_HEAD      64	   /* more than a line's addresses and permissions */
 
 #define READS_PER_SEC 128u
+#define CPU_PER_SEC   (50 * NS_PER_MSEC) /* what a read takes more is owed */
 #define AT_A_TIME     2u
 #define SLOW_NS	      (100 * NS_PER_MSEC) /* a read takes some milliseconds: this one may hang */
 #define OF_USER_MAX   2u		  /* slow ones: nothing is read of that user's */
@@ -41,6 +44,7 @@ struct code_read {
 static struct {
 	pthread_mutex_t lock;
 	uint64_t second_ns; /* the second that is counted */
+	uint64_t owed_ns;   /* CPU time that was taken, less CPU_PER_SEC for each second since */
 	uint32_t reads;
 	struct code_read all[READS_MAX];
 } running = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -66,31 +70,76 @@ static void note_mapping(const struct broker_file_request *request, uint64_t sta
 	}
 }
 
-static void note_executable(const struct broker_file_request *request, const char *text, size_t len,
-			    uint32_t *masks)
+/* By the answers of Linux 6.11: a process may have tens of thousands of mappings. */
+static int note_by_asking(int maps, const struct broker_file_request *request, uint32_t *masks)
 {
-	const char *end = text + len, *newline;
+	for (uint32_t i = 0; i < request->nr_pieces; i++) {
+		struct maps_range want = {.end = request->pieces[i] + BROKER_PIECE_BYTES};
+		struct maps_range found = {.end = request->pieces[i]};
+		int r;
 
-	for (; (newline = memchr(text, '\n', (size_t)(end - text))); text = newline + 1) {
+		do {
+			want.start = found.end;
+			r = maps_ask_code(maps, &want, &found);
+			if (r == 0)
+				note_mapping(request, found.start, found.end, masks);
+		} while (r == 0 && found.end < want.end);
+		if (r < 0 && r != -ENOENT)
+			return r;
+	}
+	return 0;
+}
+
+static int note_by_text(int maps, const struct broker_file_request *request, uint32_t *masks)
+{
+	const char *at, *end, *newline;
+	AUTO_FREE char *text = NULL;
+	size_t len;
+	int r = read_all(maps, MAPS_BYTES_MAX, &text, &len);
+
+	if (r < 0)
+		return r;
+	end = text + len;
+	for (at = text; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
 		unsigned long long from, to;
 		char head[LINE_HEAD + 1], perms[8];
-		size_t head_len = MIN((size_t)(newline - text), (size_t)LINE_HEAD);
+		size_t head_len = MIN((size_t)(newline - at), (size_t)LINE_HEAD);
 
-		memcpy(head, text, head_len);
+		memcpy(head, at, head_len);
 		head[head_len] = '\0';
 		if (sscanf(head, "%llx-%llx %4s", &from, &to, perms) == 3 && perms[2] == 'x')
 			note_mapping(request, from, to, masks);
 	}
+	return 0;
+}
+
+/* Note in MASKS which pages of the pieces are mapped executable. */
+static int note_executable(int maps, const struct broker_file_request *request, uint32_t *masks)
+{
+	int r = note_by_asking(maps, request, masks);
+
+	return r == -ENOTTY || r == -EPERM ? note_by_text(maps, request, masks) : r;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * NS_PER_SEC + (uint64_t)time.tv_nsec;
 }
 
 /* With the lock held: may another read be begun in this second? */
 static bool spend(uint64_t time_ns)
 {
-	if (time_ns >= running.second_ns + NS_PER_SEC) {
+	uint64_t seconds = (time_ns - MIN(running.second_ns, time_ns)) / NS_PER_SEC;
+
+	if (seconds > 0) {
 		running.second_ns = time_ns;
 		running.reads = 0;
+		running.owed_ns -= MIN(running.owed_ns, seconds * CPU_PER_SEC);
 	}
-	return running.reads++ < READS_PER_SEC;
+	return running.owed_ns < CPU_PER_SEC && running.reads++ < READS_PER_SEC;
 }
 
 /*
@@ -132,10 +181,11 @@ static struct code_read *begin(const struct broker_file_request *request, uint64
 	return read;
 }
 
-static void end(struct code_read *read)
+static void end(struct code_read *read, uint64_t taken_ns)
 {
 	pthread_mutex_lock(&running.lock);
 	read->since_ns = 0;
+	running.owed_ns += taken_ns;
 	pthread_mutex_unlock(&running.lock);
 }
 
@@ -174,11 +224,9 @@ static bool is_sensible(const struct broker_file_request *request)
 static int read_code(const struct broker_file_request *request)
 {
 	AUTO_CLOSE int dir = -1, mem = -1, maps = -1;
-	AUTO_FREE char *text = NULL;
 	AUTO_FREE uint8_t *answer = NULL;
 	uint32_t *masks;
 	uint8_t *pieces;
-	size_t len;
 	int r;
 
 	dir = proc_dir_open(request->pid, request->start_time);
@@ -190,15 +238,14 @@ static int read_code(const struct broker_file_request *request)
 	maps = open_in(dir, "maps");
 	if (maps < 0)
 		return maps;
-	r = read_all(maps, MAPS_BYTES_MAX, &text, &len);
-	if (r < 0)
-		return r == -ESRCH ? -ENOENT : r;
 	answer = calloc(1, BROKER_PIECES_BYTES(request->nr_pieces));
 	if (!answer)
 		return -ENOMEM;
 	masks = (uint32_t *)(void *)answer;
 	pieces = answer + request->nr_pieces * sizeof(*masks);
-	note_executable(request, text, len, masks);
+	r = note_executable(maps, request, masks);
+	if (r < 0)
+		return r == -ESRCH ? -ENOENT : r;
 	for (uint32_t i = 0; i < request->nr_pieces; i++)
 		read_piece(mem, request->pieces[i], pieces + (size_t)i * BROKER_PIECE_BYTES,
 			   &masks[i]);
@@ -207,6 +254,7 @@ static int read_code(const struct broker_file_request *request)
 
 int code_memory(const struct broker_file_request *request, uint64_t time_ns)
 {
+	uint64_t begin_ns = cpu_ns();
 	struct code_read *read;
 	int r;
 
@@ -216,6 +264,6 @@ int code_memory(const struct broker_file_request *request, uint64_t time_ns)
 	if (!read)
 		return -EBUSY;
 	r = read_code(request);
-	end(read);
+	end(read, cpu_ns() - begin_ns);
 	return r;
 }

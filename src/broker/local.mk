@@ -27,6 +27,11 @@ tests_test_broker_control_SOURCES = tests/test_broker_control.c
 tests_test_broker_control_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_broker_control_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/test_broker_code_memory
+tests_test_broker_code_memory_SOURCES = tests/test_broker_code_memory.c
+tests_test_broker_code_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_broker_code_memory_LDADD = $(LINK_BROKER) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/test_broker_files
 tests_test_broker_files_SOURCES = tests/test_broker_files.c
 tests_test_broker_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

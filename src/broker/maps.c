@@ -42,11 +42,12 @@ _Static_assert(sizeof(struct query) == 104, "as struct procmap_query");
 #define QUERY_OR_NEXT	  0x10u
 #define QUERY_FILE_BACKED 0x20u
 
-enum kind { ANY_FILE, EXEC_FILE, STACK };
+enum kind { ANY_FILE, EXEC_FILE, CODE, STACK };
 
 static const uint64_t query_flags[] = {
 	[ANY_FILE] = QUERY_OR_NEXT | QUERY_FILE_BACKED,
 	[EXEC_FILE] = QUERY_OR_NEXT | QUERY_FILE_BACKED | QUERY_EXECUTABLE,
+	[CODE] = QUERY_OR_NEXT | QUERY_EXECUTABLE,
 	[STACK] = QUERY_READABLE | QUERY_WRITABLE,
 };
 
@@ -187,6 +188,11 @@ static int find(int fd, const struct maps_range *want, enum kind kind, bool has_
 int maps_find_exec(int fd, const struct maps_range *want, bool has_query, struct maps_range *ret)
 {
 	return find(fd, want, EXEC_FILE, has_query, ret);
+}
+
+int maps_ask_code(int fd, const struct maps_range *want, struct maps_range *ret)
+{
+	return find_by_query(fd, want, CODE, ret);
 }
 
 int maps_find_stack(int fd, uint64_t addr, bool has_query, struct maps_range *ret)

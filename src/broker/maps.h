@@ -25,6 +25,12 @@ struct maps_range {
 int maps_find_exec(int fd, const struct maps_range *want, bool has_query, struct maps_range *ret);
 
 /*
+ * The first executable mapping in [WANT->start, WANT->end), of a file or not, of which the kernel answers. As
+ * maps_find_exec else; -ENOTTY or -EPERM: it does not.
+ */
+int maps_ask_code(int fd, const struct maps_range *want, struct maps_range *ret);
+
+/*
  * The mapping that holds ADDR and could be a stack: readable, writable, private and not executable. As
  * maps_find_exec else.
  */
