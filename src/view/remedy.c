@@ -52,7 +52,7 @@ static const struct remedy {
 	 "record with a larger copy: --call-graph dwarf,65528",
 	 "above the copy, and not read in time"},
 	{STACK_END_LATE, RUNTIME_NONE, "comes right by itself: busy or large files", NULL, NULL},
-	{STACK_END_NO_STACK, RUNTIME_NONE, "swapped out, or the task was ending", NULL, NULL},
+	{STACK_END_NO_STACK, RUNTIME_NONE, "page not touched yet, or swapped out", NULL, NULL},
 	{STACK_END_NO_MAP, RUNTIME_NONE, "mapped just now, or notices were lost", NULL, NULL},
 	{STACK_END_NO_FILE, RUNTIME_NONE, "as root; or it was deleted: start it again",
 	 "--symfs, or read it where it was recorded", NULL},
