@@ -7,11 +7,10 @@
 #define ST_TESTS_INSIDE_H
 
 #include "src/base/util.h"
+#include "tests/refuse_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -80,11 +79,8 @@ static inline int without_landlock(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct sock_fprog program = {.len = ARRAY_SIZE(code), .filter = code};
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -errno;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ? -errno : 0;
+	return refuse_calls(code, ARRAY_SIZE(code));
 }
 
 /* BODY in a process of its own: what it returns, or -1 when it was killed. */

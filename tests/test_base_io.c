@@ -3,18 +3,16 @@
 #include "config.h"
 
 #include "src/base/io.h"
+#include "src/base/util.h"
+#include "tests/refuse_calls.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,11 +29,8 @@ static int refuse_shared_mappings(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct sock_fprog program = {.len = sizeof(code) / sizeof(*code), .filter = code};
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
-		       ? -1
-		       : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	return refuse_calls(code, ARRAY_SIZE(code));
 }
 
 static int map_it(int fd)

@@ -3,11 +3,9 @@
 #include "config.h"
 
 #include "tests/broker_fixture.h"
+#include "tests/refuse_calls.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 #define MAPPINGS    30000	/* of a process: fewer than vm.max_map_count lets it have */
 #define ASKED	    40		/* times, one after the other */
@@ -40,11 +38,8 @@ static int refuse_queries(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct sock_fprog program = {.len = sizeof(code) / sizeof(*code), .filter = code};
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
-		       ? -1
-		       : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	return refuse_calls(code, ARRAY_SIZE(code));
 }
 
 /* What is mapped executable comes, page by page; nothing else does. */

@@ -4,9 +4,8 @@
 
 #include "src/base/deadline.h"
 
+#include "src/base/io.h"
 #include "src/base/util.h"
-
-#include <time.h>
 
 #define CALLS_PER_LOOK 1024u
 
@@ -16,17 +15,9 @@ static _Thread_local struct {
 	bool is_over;
 } deadline;
 
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
-
 void deadline_set(uint64_t cpu_ns)
 {
-	deadline.until_ns = cpu_ns ? cpu_now_ns() + cpu_ns : 0;
+	deadline.until_ns = cpu_ns ? thread_cpu_ns() + cpu_ns : 0;
 	deadline.nr_calls = 0;
 	deadline.is_over = false;
 }
@@ -34,7 +25,7 @@ void deadline_set(uint64_t cpu_ns)
 bool deadline_is_over_now(void)
 {
 	if (deadline.until_ns && !deadline.is_over)
-		deadline.is_over = cpu_now_ns() >= deadline.until_ns;
+		deadline.is_over = thread_cpu_ns() >= deadline.until_ns;
 	return deadline.is_over;
 }
 

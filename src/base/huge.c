@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Heap memory in huge pages: see huge.h. */
+/* Memory in huge pages: see huge.h. */
 #include "config.h"
 
 #include "src/base/huge.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Heap memory in huge pages. */
+/* Memory in huge pages. */
 #ifndef ST_BASE_HUGE_H
 #define ST_BASE_HUGE_H
 

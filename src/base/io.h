@@ -14,6 +14,9 @@
 /* CLOCK_MONOTONIC in nanoseconds. Not for unwind/, profile/ and view/: they take time as an argument. */
 uint64_t now_ns(void);
 
+/* CPU time of this thread. Reading it is a system call. */
+uint64_t thread_cpu_ns(void);
+
 /* Resident bytes by a /proc/PID/statm that is open at FD; 0: not known. */
 uint64_t statm_rss_bytes(int fd);
 /* Close the descriptors FIRST to LAST. May be called after a fork with threads. */

@@ -19,7 +19,7 @@ libbase_a_SOURCES = \
 	src/base/vec.c src/base/vec.h
 libbase_a_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
 
-EXTRA_DIST += tests/inside.h
+EXTRA_DIST += tests/inside.h tests/refuse_calls.h
 
 UNIT_TESTS += tests/test_base_confine
 tests_test_base_confine_SOURCES = tests/test_base_confine.c

@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PAGE_BYTES     4096u
 #define PAGES	       (BROKER_PIECE_BYTES / PAGE_BYTES)
@@ -119,14 +118,6 @@ static int note_executable(int maps, const struct broker_file_request *request, 
 	int r = note_by_asking(maps, request, masks);
 
 	return r == -ENOTTY || r == -EPERM ? note_by_text(maps, request, masks) : r;
-}
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * NS_PER_SEC + (uint64_t)time.tv_nsec;
 }
 
 /* With the lock held: may another read be begun in this second? */
@@ -254,7 +245,7 @@ static int read_code(const struct broker_file_request *request)
 
 int code_memory(const struct broker_file_request *request, uint64_t time_ns)
 {
-	uint64_t begin_ns = cpu_ns();
+	uint64_t begin_ns = thread_cpu_ns();
 	struct code_read *read;
 	int r;
 
@@ -264,6 +255,6 @@ int code_memory(const struct broker_file_request *request, uint64_t time_ns)
 	if (!read)
 		return -EBUSY;
 	r = read_code(request);
-	end(read, cpu_ns() - begin_ns);
+	end(read, thread_cpu_ns() - begin_ns);
 	return r;
 }

@@ -73,12 +73,9 @@ static void cost_others(struct engine *engine)
 static void cost_stages(struct engine *engine)
 {
 	uint64_t *passed_ns = engine->cost.stage_ns;
-	struct timespec ts = {0};
-	uint64_t thread_ns, used_ns, sum_ns = 0;
+	uint64_t thread_ns = thread_cpu_ns(), used_ns = thread_ns - engine->cost.thread_ns,
+		 sum_ns = 0;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	thread_ns = (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
-	used_ns = thread_ns - engine->cost.thread_ns;
 	engine->cost.thread_ns = thread_ns;
 	for (int stage = 0; stage < HEALTH_STAGE_COUNT; stage++)
 		sum_ns += passed_ns[stage];
