@@ -79,11 +79,13 @@ path_list()
 		($n.children[]? | walk($q)); [.tree | walk([])] | .[:4][]' "$tmp/json"
 }
 
-# ends SCENARIO REASON: its stacks end with this reason, and it alone
+# ends SCENARIO REASON [MIN%]: so many of its stacks end with this reason, and of those that do not reach the root all but few
 ends() { look "$program: $1" ended "$@" && pass "$program: $1 ends with $2"; }
 ended()
 {
 	profile "$1"
-	jq -e --arg r "$2" '.health | .samples > 20 and .incomplete[$r] >= .user_stacks * 0.8' \
-		"$tmp/json" >/dev/null || why="not $2: $(jq -c .health.incomplete "$tmp/json")"
+	jq -e --arg r "$2" --argjson least "${3:-80}" '.health | .samples > 20 and
+		.incomplete[$r] >= .user_stacks * $least / 100 and
+		([.incomplete[]] | add) - (.incomplete.pending // 0) <= .incomplete[$r] * 1.02' \
+		"$tmp/json" >/dev/null || why="not $2: $(jq -c '.health | [.user_stacks, .incomplete]' "$tmp/json")"
 }

@@ -42,7 +42,7 @@ fi
 expect syscall "$start;system_calls;getppid;__kernel_vsyscall(;.*)?\$" 70 'm32|libc|vdso'
 expect signal "$start;in_signal;__kernel_vsyscall;__kernel_sigreturn;on_usr1;spin\$" 60 'm32|vdso'
 expect nested "$start;nested_signals;.*;on_usr2;.*;on_usr1;spin\$" 30 'm32|vdso'
-ends altstack altstack
+ends altstack altstack 50
 
 # Without any CFI of its own: by frame pointers, to words of 4 bytes after a call.
 build m32-nocfi -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-exceptions &&
