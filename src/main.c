@@ -125,7 +125,7 @@ static bool choose_target(struct options *options, int *ret_status, struct err *
 	return true;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, bool *ret_runs_on)
 {
 	struct err err = {0};
 	struct options options;
@@ -156,7 +156,7 @@ static int run(int argc, char **argv)
 	} else {
 		if (choose_target(&options, &status, &err))
 			status = session_run(&options, say, isatty(STDERR_FILENO) ? show : NULL,
-					     &err);
+					     ret_runs_on, &err);
 		say_err(&err);
 	}
 	options_done(&options);
@@ -167,6 +167,12 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	bool runs_on = false;
+	int status;
+
 	open_standard_fds();
-	return run(argc, argv);
+	status = run(argc, argv, &runs_on);
+	if (runs_on)
+		_exit(status);
+	return status;
 }

@@ -759,10 +759,14 @@ static void tell_trouble(struct session *s, struct err *err)
 	}
 }
 
-static void end_session(struct session *s, struct err *err)
+/* False: as stop_engine(). */
+static bool end_session(struct session *s, struct err *err)
 {
+	bool has_ended;
+
 	report_writer_free(s->writer);
-	if (stop_engine(s)) {
+	has_ended = stop_engine(s);
+	if (has_ended) {
 		if (s->engine)
 			tell_trouble(s, err);
 		engine_free(s->engine);
@@ -783,6 +787,7 @@ static void end_session(struct session *s, struct err *err)
 	free(s->members);
 	launch_free(s->launch);
 	free(s->env);
+	return has_ended;
 }
 
 bool session_is_batch(const struct options *options)
@@ -791,7 +796,7 @@ bool session_is_batch(const struct options *options)
 }
 
 int session_run(const struct options *options, void (*say)(const char *text),
-		void (*show)(const char *text), struct err *err)
+		void (*show)(const char *text), bool *ret_runs_on, struct err *err)
 {
 	struct session s = {
 		.options = options,
@@ -840,6 +845,6 @@ int session_run(const struct options *options, void (*say)(const char *text),
 	if (bundle_close(s.bundle, err->code != 0, err) < 0 && s.status == 0)
 		s.status = 1;
 	close_output(&s, err);
-	end_session(&s, err);
+	*ret_runs_on = !end_session(&s, err);
 	return s.status;
 }

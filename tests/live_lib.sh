@@ -98,7 +98,10 @@ term_end()
 		fail "$1: it has not ended"
 		return 1
 	fi
-	[ "$(cat "$term/status")" = "$2" ] || fail "$1: status $(cat "$term/status") instead of $2"
+	if [ "$(cat "$term/status")" != "$2" ]; then
+		fail "$1: status $(cat "$term/status") instead of $2"
+		show_screen
+	fi
 	# After SIGKILL it is the guard that restores them, a moment after the shell has looked.
 	wait_for 20 term_is_restored || fail "$1: the terminal's modes are not restored"
 	[ "$2" = 137 ] || cmp -s "$term/before" "$term/after" ||
