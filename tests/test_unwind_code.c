@@ -4,9 +4,7 @@
 
 #include "src/base/util.h"
 #include "tests/code_fixture.h"
-#include "tests/unwind_self.h"
 #include "unwind/insn_x86_64.h"
-#include "unwind/table_format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -491,90 +489,6 @@ static void a_walk_waits_for_newer_code(void **state)
 	unwind_code_free(code);
 }
 
-/* --- code that has CFI as well --- */
-
-static struct self self;
-
-struct agreement {
-	uint32_t nr, same, different;
-};
-
-/* At PC, whose rule by CFI is RULE: does the code say the same of where the return address is? */
-static void compare_at(struct unwind_code *code, uint64_t pc, bool is_exact,
-		       const struct table_rule *rule, struct agreement *sum)
-{
-	struct code_rule by_code;
-	enum code_answer answer;
-
-	if (!rule || rule->cfa_op != RULE_CFA_SP)
-		return;
-	budget.insns_left = 1u << 20;
-	while ((answer = code_rule_at(code, &self.space, pc, is_exact, &by_code)) == CODE_PENDING)
-		assert_true(self_bring_code(&self, code, 2 * SEC) > 0);
-	sum->nr++;
-	if (answer != CODE_YES || by_code.is_unsure || by_code.ra.base != CODE_SP ||
-	    by_code.ra.nr_loads > 0)
-		return;
-	if (by_code.ra.off[0] == (int32_t)rule->cfa_off - 8)
-		sum->same++;
-	else
-		sum->different++;
-}
-
-/* Each return address of a function, and some of its other instructions. */
-static void compare_function(struct unwind_code *code, const struct unwind_map *map, uint64_t start,
-			     uint64_t end, struct agreement *sum)
-{
-	const struct table *table = &map->module->table;
-	bool is_return = false;
-	struct insn insn;
-
-	for (uint64_t off = start; off < end; off += insn.bytes) {
-		uint64_t pc = map->start + off - map->file_off;
-
-		if (!insn_decode((const uint8_t *)(uintptr_t)pc, end - off, &insn))
-			return;
-		if (insn.map == INSN_MAP_0F && insn.op == 0x1f) /* a nop is often padding */
-			continue;
-		if (is_return)
-			compare_at(code, pc, false, table_rule_at(table, off - 1), sum);
-		if (off / 8 % 8 == 0)
-			compare_at(code, pc, true, table_rule_at(table, off), sum);
-		is_return = insn.map == INSN_MAP_1 && insn.op == 0xe8;
-	}
-}
-
-/* Of a file that has both, the code leads where CFI does, or nowhere. */
-static void code_agrees_with_cfi(void **state)
-{
-	struct unwind_code *code = new_code();
-	struct agreement sum = {0};
-	const struct unwind_map *map;
-	uint64_t start, end, last = 0;
-
-	(void)state;
-	assert_true(self_load(&self, false));
-	map = unwind_map_of(&self.space,
-			    (uint64_t)(uintptr_t)a64l); /* of libc; no sanitizer has one */
-	assert_non_null(map);
-	assert_true(map->module->has_table);
-	if (map->module->table.machine != TABLE_MACHINE_X86_64)
-		skip();
-	for (uint64_t off = map->file_off; off < map->file_off + (map->end - map->start);
-	     off += 1024) {
-		if (!table_func_of(&map->module->table, off, &start, &end) || start == last)
-			continue;
-		compare_function(code, map, start, end, &sum);
-		last = start;
-	}
-	print_message("%u places: %u same, %u different\n", sum.nr, sum.same, sum.different);
-	assert_true(sum.nr > 1000);
-	assert_true(sum.same > sum.nr * 8 / 10);
-	assert_true(sum.different <= sum.nr / 500);
-	unwind_code_free(code);
-	self_unload(&self);
-}
-
 /* --- return addresses, and bytes that change --- */
 
 static void return_addresses_come_after_calls(void **state)
@@ -774,7 +688,6 @@ int main(void)
 		cmocka_unit_test(traces_have_their_interpreters_frame),
 		cmocka_unit_test(traces_end_in_their_interpreter),
 		cmocka_unit_test(a_walk_waits_for_newer_code),
-		cmocka_unit_test(code_agrees_with_cfi),
 		cmocka_unit_test(return_addresses_come_after_calls),
 		cmocka_unit_test(code_that_changes),
 		cmocka_unit_test(code_that_is_used_is_read_again),

@@ -59,6 +59,7 @@ struct search {
 	bool has_called;	 /* no function begins after that */
 	struct value sp_at_call; /* the first time */
 	bool uses_fp;		 /* memory below the rbp that it began with, or leaves by it */
+	bool uses_frame;	 /* memory above the rsp that it began with */
 	bool has_halted;	 /* a way has come to where nothing returns ... */
 	bool is_lost;		 /* ... and one to where nobody knows, or to a return */
 	bool is_trace;		 /* LuaJIT's */
@@ -251,6 +252,8 @@ static enum then follow(struct search *s, struct way *way, const struct insn *in
 	if (is_first_fp(&way->fp) && at.base == FP && at.off[0] < 0 && insn->base == FP &&
 	    !(insn->map == INSN_MAP_1 && insn->op == 0x8d))
 		s->uses_fp = true;
+	if (at.base == SP && at.nr_loads == 0 && at.off[0] >= 0)
+		s->uses_frame = true;
 	if (is_beginning(s, way, insn))
 		return THEN_END;
 	if (insn->map == INSN_MAP_1 && is_dispatch(way, insn))
@@ -391,7 +394,10 @@ static bool is_lost(struct search *s)
 	return false;
 }
 
-/* Follow one way to its end. True: it has come to a return that says where things are. */
+/*
+ * Follow one way to its end. True: it has come to a return that says where things are. Behind a call of a file's code and
+ * padding another function begins: the call never returns. The head of a loop may be padded as well, but others lead there.
+ */
 static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 {
 	struct insn insn = {0};
@@ -407,7 +413,7 @@ static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 			return false;
 		}
 		if (s->nr_left == 0 || !next_insn(s, way->pc, &insn) ||
-		    (s->until && is_after_call && is_padding(&insn)))
+		    (s->is_file && is_after_call && is_padding(&insn)))
 			return is_lost(s);
 		s->nr_left--;
 		way->pc += insn.bytes;
@@ -683,7 +689,7 @@ static bool follow_beginning(struct search *s, uint64_t beginning, uint64_t pc)
 	struct code_rule ignored;
 
 	s->until = pc;
-	s->has_arrived = s->has_called = false;
+	s->has_arrived = s->has_called = s->uses_frame = false;
 	s->sp_at_call = (struct value){.base = SP};
 	s->nr_branches = 0;
 	follow_begin(s->budget);
@@ -763,7 +769,7 @@ static bool find_from_beginning(struct search *s, uint64_t pc, bool is_exact, st
 {
 	if (comes_from_beginning(s, pc, is_exact, FILE_STEPS, true))
 		return rule_from_beginning(s, is_exact, ret);
-	if (!s->has_unsure || !comes_from_beginning(s, pc, is_exact, 1, false) ||
+	if (!s->has_unsure || !comes_from_beginning(s, pc, is_exact, 1, false) || s->uses_frame ||
 	    !value_is_first(&s->arrived.sp, SP))
 		return false;
 	*ret = s->unsure;
@@ -799,6 +805,9 @@ static enum code_answer find_rule(struct search *s, uint64_t pc, bool is_exact,
 		*ret = s->tail;
 		return CODE_YES;
 	}
+	/* Or with nothing in it: a last call as well, if the beginning agrees. */
+	if (s->has_tail && is_exact && !s->uses_frame)
+		note_unsure(s, &s->tail);
 	if (!uses_fp && ((s->is_file && find_from_beginning(s, pc, is_exact, ret)) ||
 			 find_beginning(s, pc, ret)))
 		return CODE_YES;

@@ -148,10 +148,9 @@ tests_test_unwind_stitch_SOURCES = tests/test_unwind_stitch.c tests/unwind_elf.c
 tests_test_unwind_stitch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_stitch_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
-tests_test_unwind_code_SOURCES = tests/test_unwind_code.c tests/code_fixture.c tests/code_fixture.h \
-	tests/unwind_elf.c tests/unwind_elf.h tests/unwind_self.c tests/unwind_self.h
-tests_test_unwind_code_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
-tests_test_unwind_code_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+tests_test_unwind_code_SOURCES = tests/test_unwind_code.c tests/code_fixture.c tests/code_fixture.h
+tests_test_unwind_code_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_unwind_code_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_unwind_code_aarch64
 tests_test_unwind_code_aarch64_SOURCES = tests/test_unwind_code_aarch64.c tests/code_fixture.c tests/code_fixture.h \
@@ -164,6 +163,11 @@ tests_test_unwind_code_of_files_SOURCES = tests/test_unwind_code_of_files.c test
 	tests/code_fixture.h
 tests_test_unwind_code_of_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_unwind_code_of_files_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_unwind_code_rows
+tests_test_unwind_code_rows_SOURCES = tests/test_unwind_code_rows.c tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_code_rows_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_code_rows_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
 UNIT_TESTS += tests/test_unwind_code_told
 tests_test_unwind_code_told_SOURCES = tests/test_unwind_code_told.c tests/code_fixture.c \
