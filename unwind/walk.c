@@ -731,6 +731,26 @@ static bool is_outermost(const struct walk *w)
 	       c->regs[w->arch->fp_reg] == 0;
 }
 
+/*
+ * What CFI says of the place of the sample leads nowhere. Hand-written code calls, pushes and pops within what is one function
+ * to CFI (LuaJIT's interpreter): then by what that code does to return, if the word there comes just after a call.
+ */
+static bool is_told_wrong(const struct walk *w, int end)
+{
+	return (end == (int)STACK_END_BAD_RA || end == (int)STACK_END_BAD_CFI) &&
+	       w->result->nr_frames == 1 && !w->frames[0].is_return && knows_code(w);
+}
+
+static int step_told_by_code(struct walk *w, const struct unwind_regs *regs, bool keep_saved,
+			     enum stack_end else_end)
+{
+	const struct unwind_map *map;
+
+	cursor_begin(w, regs, keep_saved);
+	map = map_of(w, w->frames[0].pc);
+	return step_code(w, map ? map->module : NULL, else_end);
+}
+
 static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 {
 	const struct unwind_module *module = NULL;
@@ -757,6 +777,8 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 			r = walk_frame_into_rest(w, module);
 		else
 			r = walk_frame(w, module);
+		if (unlikely(is_told_wrong(w, r)))
+			r = step_told_by_code(w, regs, keep_saved, (enum stack_end)r);
 		if (r != WALK_ON)
 			return r;
 		run_steps(w);

@@ -329,7 +329,27 @@ static NOINLINE void vforks(void)
 void asm_with_fp(void);
 void asm_without_fp(void);
 void asm_lost(void);
+void asm_interpreter(void);
 __asm__(".text\n"
+	".type asm_interpreter, @function\n"
+	"asm_interpreter:\n"
+	"	.cfi_startproc\n"
+	"	sub $72, %rsp\n"
+	"	.cfi_def_cfa_offset 80\n"
+	"	movq $0, 64(%rsp)\n"
+	"	call asm_inside\n"
+	"	add $72, %rsp\n"
+	"	ret\n"
+	".size asm_interpreter, . - asm_interpreter\n"
+	/* Called, and its CFI is that of where it is called. */
+	".type asm_inside, @function\n"
+	"asm_inside:\n"
+	"	mov $5000, %eax\n"
+	"1:	sub $1, %eax\n"
+	"	jnz 1b\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size asm_inside, . - asm_inside\n"
 	".type asm_with_fp, @function\n"
 	"asm_with_fp:\n"
 	"	push %rbp\n"
@@ -419,6 +439,12 @@ static NOINLINE void no_cfi_fp(void)
 static NOINLINE void no_cfi(void)
 {
 	asm_without_fp();
+	KEEP;
+}
+
+static NOINLINE void wrong_cfi(void)
+{
+	asm_interpreter();
 	KEEP;
 }
 
@@ -517,6 +543,7 @@ static const struct {
 #ifdef __x86_64__
 	{"no-cfi-fp", no_cfi_fp},
 	{"no-cfi", no_cfi},
+	{"wrong-cfi", wrong_cfi},
 	{"jit", jit},
 	{"bases", bases},
 	{"jit-lost", jit_lost},
