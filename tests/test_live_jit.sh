@@ -3,7 +3,7 @@
 #
 # Code that is made while a program runs, by those that make it: V8, HotSpot's
 # interpreter and second compiler with and without frame pointers, LuaJIT, PHP's opcache,
-# Ruby's YJIT, and what is said of Erlang's; and a small JIT whose frames are told in a jitdump alone. Stacks lead through it to the thread's root, and each of the
+# Ruby's YJIT, Erlang's; and a small JIT whose frames are told in a jitdump alone. Stacks lead through it to the thread's root, and each of the
 # calls that the program is known to have open is there; a stack
 # that does not get through ends as jit, in such code.
 
@@ -39,6 +39,15 @@ cat >"$tmp/t.php" <<'EOS'
 function down($n) { return $n ? down($n - 1) + 1 : spin(); }
 for (;;) down(30);
 EOS
+cat >"$tmp/t.erl" <<'EOS'
+-module(t).
+-export([main/0]).
+spin(0, X) -> X;
+spin(N, X) -> spin(N - 1, (X * 31 + N) rem 65536).
+down(0) -> spin(20000, 1);
+down(N) -> down(N - 1) + 1.
+main() -> down(30), main().
+EOS
 cat >"$tmp/t.rb" <<'EOS'
 def spin = 2000.times { |i| i * 31 }
 def down(n) = n == 0 ? spin : down(n - 1)
@@ -48,16 +57,16 @@ EOS
 # is_warm PID: it has used 0.7 s of CPU, all its threads together; by then the loops are compiled. Or it has ended.
 is_warm() { ! kill -0 "$1" 2>/dev/null || [ "$(sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 }')" -ge 70 ]; }
 
-# Of 300 samples: how many there are, complete ones with the outermost frame $1, those that end as jit in
+# Of 300 samples: how many there are, complete ones with the outermost frame $1 or any, those that end as jit in
 # made code, those that lead through made code and those of them with $2 equal return addresses in a row.
 count_stacks()
 {
 	awk -v root="$1" -v equal="$2" '
 		/^[^ \t]/ { nr++; end = $NF; made = same = most = 0; pc = ""; next }
-		NF { is_made = /\[jit\]/; made += is_made; name = $2; sub(/\+0x.*/, "", name)
+		NF { is_made = /\[jit\]|memfd:vmem/; made += is_made; name = $2; sub(/\+0x.*/, "", name)
 		     same = is_made && $1 == pc ? same + 1 : is_made
 		     pc = $1; most = same > most ? same : most; next }
-		{ complete += end == "root" && name == root; jit += end == "jit" && is_made
+		{ complete += end == "root" && (root == "" || name == root); jit += end == "jit" && is_made
 		  through += made > 0; whole += made > 0 && most == equal }
 		END { print nr + 0, complete + 0, jit + 0, through + 0, whole + 0 }' "$tmp/samples"
 }
@@ -127,18 +136,45 @@ fi
 # These keep no calls of the language on the stack.
 expect_through luajit _start 0 luajit t.lua
 expect_through php _start 0 php -d opcache.enable_cli=1 -d opcache.file_update_protection=0 -d opcache.jit_buffer_size=32M -d opcache.jit=tracing t.php
-# Erlang's code lies in a memory file, and keeps no frame pointers: what health says of it.
+# Erlang's code lies in a memory file and has a stack for each of its processes, with all calls to the process's end; a frame
+# pointer is on it or not. What is written in C has another stack, and health says so.
+has_erlang() { erl -noshell -eval 'jit = erlang:system_info(emu_flavor), halt().' >"$tmp/err" 2>&1; }
+through_erlang()
+{
+	local nr complete jit made whole elsewhere
+	"$STACKTOP" --format=samples -n 300 -p "$1" >"$tmp/samples" 2>"$tmp/err" || why=$(cat "$tmp/err")
+	read -r nr complete jit made whole < <(count_stacks "$2" 30)
+	elsewhere=$(grep -c ': altstack$' "$tmp/samples")
+	[ "$nr" = 300 ] && [ "$complete" -ge 200 ] && [ $((complete + elsewhere)) -ge 297 ] &&
+		[ "$whole" -ge $((complete * 9 / 10)) ] && return
+	why="of $nr $complete complete, $elsewhere elsewhere, $jit end as jit, $whole with all calls"
+	why="$why: $(head -n 50 "$tmp/samples")"
+}
 expect_erlang()
 {
+	local what=$1 root=$2 pid
+	shift 2
+	(cd "$tmp" && exec erl "$@" -noshell -s t main) &
+	pid=$!
+	test_pids="$test_pids $pid"
+	wait_for 60 is_warm $pid
+	look "$what" through_erlang $pid "$root" && pass "$what"
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+}
+says_where_c_is()
+{
 	"$STACKTOP" -b --format=json -n 3 -d 0.5 -p "$1" >"$tmp/out" 2>"$tmp/err"
-	tail -n 1 "$tmp/out" | jq -e '.health.faults[0] | .object == "beam.smp" and .reason == "jit" and (.remedy | contains("+JPperf"))' >/dev/null ||
+	tail -n 1 "$tmp/out" | jq -e '.health.faults[0] | .object == "beam.smp" and .reason == "altstack" and
+		(.remedy | contains("C that Erlang calls"))' >/dev/null ||
 		why=$(tail -n 1 "$tmp/out" | jq -c .health.faults; cat "$tmp/err")
 }
-has_erlang() { erl -noshell -eval 'jit = erlang:system_info(emu_flavor), halt().' >"$tmp/err" 2>&1; }
-if command -v jq >/dev/null && has_erlang; then
+if command -v jq >/dev/null && has_erlang && (cd "$tmp" && erlc t.erl); then
+	expect_erlang erlang '[unknown]'
+	expect_erlang 'erlang: with frame pointers' '' +JPperf true
 	start erl -noshell -eval 'F = fun(G) -> lists:sum(lists:seq(1, 100000)), G(G) end, F(F).'
 	wait_for 20 runs_on "$last_pid"
-	look erlang expect_erlang "$last_pid" && pass 'erlang: the remedy'
+	look 'erlang: remedy' says_where_c_is "$last_pid" && pass 'erlang: where C code is'
 	kill -KILL "$last_pid"
 else
 	echo "not tested: erlang: no jq, or no erl with a JIT"

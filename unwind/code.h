@@ -61,6 +61,9 @@ enum code_answer {
 	CODE_ROOT,    /* of a rule: this code has no caller */
 };
 
+/* The process is Erlang's virtual machine: stacks of its code are as unwind/erlang.c says. */
+void unwind_code_set_erlang(struct unwind_code *code);
+
 /* --- what its maker tells of frames (code_told.c) --- */
 
 #define CODE_TOLD_MAX 8192u /* places of one process: then all are forgotten */
@@ -109,6 +112,15 @@ enum code_answer code_call_target(struct unwind_code *code, const struct unwind_
  */
 enum code_answer code_doubt(struct unwind_code *code, const struct unwind_space *space,
 			    uint64_t pc);
+
+/* Of Erlang's machine (erlang.c): */
+bool code_is_erlang(const struct unwind_code *code);
+/* Does the code at PC go on on another stack than where it is? PENDING: bytes are missing. */
+enum code_answer code_erlang_leaves(struct unwind_code *code, const struct unwind_space *space,
+				    uint64_t pc);
+/* Is PC, which no call returns to, what is below all calls of an Erlang process? */
+enum code_answer code_erlang_is_root(struct unwind_code *code, const struct unwind_space *space,
+				     uint64_t pc);
 
 enum code_base { CODE_SP, CODE_FP, CODE_LR };
 

@@ -11,6 +11,7 @@ libunwind_st_a_SOURCES = \
 	unwind/code_follow.h unwind/code_rules.c unwind/code_rules_aarch64.c unwind/code_told.c \
 	unwind/dwarf_op.h \
 	unwind/epilogue.c \
+	unwind/erlang.c \
 	unwind/expr.c \
 	unwind/fp.c \
 	unwind/fp_compare.c unwind/fp_compare.h \
@@ -163,6 +164,11 @@ tests_test_unwind_code_of_files_SOURCES = tests/test_unwind_code_of_files.c test
 	tests/code_fixture.h
 tests_test_unwind_code_of_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_test_unwind_code_of_files_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/test_unwind_erlang
+tests_test_unwind_erlang_SOURCES = tests/test_unwind_erlang.c tests/code_fixture.c tests/code_fixture.h
+tests_test_unwind_erlang_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_test_unwind_erlang_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/test_unwind_code_rows
 tests_test_unwind_code_rows_SOURCES = tests/test_unwind_code_rows.c tests/unwind_elf.c tests/unwind_elf.h

@@ -21,6 +21,11 @@
 /* A frame in code that nothing describes is not larger: its pointer is none. */
 #define CODE_FRAME_MAX (1u << 20)
 
+/* Of Erlang's processes: what terms have set, and how far apart return addresses are at most. */
+#define ERLANG_TERM_BITS 3u
+#define ERLANG_FRAME_MAX (64u << 10)
+#define ERLANG_ROOT_WORK 64 /* as of UNWIND_WORK_MAX */
+
 /* From a function's beginning to a place in it. */
 #define CALLEE_BYTES_MAX (64u << 10)
 
@@ -441,6 +446,79 @@ static int step_code(struct walk *w, const struct unwind_module *module, enum st
 	return end_at(w, else_end, module);
 }
 
+/* Is PC, which no call returns to, below all calls of one of Erlang's processes? WALK_ON: it is not. */
+static int check_erlang_root(struct walk *w, const struct unwind_module *module, uint64_t pc)
+{
+	const struct unwind_map *map = unwind_map_of(w->space, pc);
+
+	if (!map || map->module != module)
+		return WALK_ON;
+	if (!cursor_work(&w->cursor, ERLANG_ROOT_WORK))
+		return end_at(w, STACK_END_JIT, module);
+	switch (code_erlang_is_root(w->space->code, w->space, pc)) {
+	case CODE_YES:
+		return end_at(w, STACK_END_ROOT, module);
+	case CODE_PENDING:
+		return end_at(w, STACK_END_PENDING, module);
+	default:
+		return WALK_ON;
+	}
+}
+
+/* The next return address on the stack of one of Erlang's processes, or what is below all of them (erlang.c). */
+static int find_erlang_caller(struct walk *w, const struct unwind_module *module)
+{
+	struct unwind_cursor *c = &w->cursor;
+	struct step_guess guess = {.sp = c->regs[w->arch->sp_reg]};
+	uint64_t end = guess.sp + ERLANG_FRAME_MAX;
+	int r = WALK_ON;
+
+	while (r == WALK_ON && guess.sp < end) {
+		if (!cursor_read(c, w->arch, guess.sp, &guess.pc))
+			return end_outside(w, module);
+		guess.sp += w->arch->word_bytes;
+		guess.end = guess.sp - c->base;
+		if (guess.pc & ERLANG_TERM_BITS)
+			continue;
+		if (!cursor_work(c, 1))
+			break;
+		r = check_guess(w, &guess);
+		if (r == WALK_ON) {
+			take_guess(w, &guess);
+			return r;
+		}
+		if (r == (int)STACK_END_NO_CFI)
+			r = check_erlang_root(w, module, guess.pc);
+	}
+	return r == WALK_ON ? end_at(w, STACK_END_JIT, module) : r;
+}
+
+/* In code of Erlang's: where C code has been called, or is about to be, that is on another stack than the caller. */
+static int step_erlang(struct walk *w, const struct unwind_module *module)
+{
+	struct unwind_cursor *c = &w->cursor;
+	uint64_t pc = c->regs[w->arch->pc_reg];
+	uint32_t nr = w->result->nr_frames;
+	int r = (int)STACK_END_JIT;
+	enum code_answer answer;
+	struct code_rule rule;
+
+	if (!c->is_exact && nr > 1 && w->frames[nr - 2].module != module->id)
+		return end_at(w, STACK_END_ALTSTACK, NULL);
+	if (!c->is_exact)
+		return find_erlang_caller(w, module);
+	answer = code_erlang_leaves(w->space->code, w->space, pc);
+	if (answer == CODE_YES)
+		return end_at(w, STACK_END_ALTSTACK, NULL);
+	if (answer == CODE_PENDING)
+		return end_at(w, STACK_END_PENDING, module);
+	/* A word may not be set yet here, and what fragments are called by is no term. */
+	answer = code_rule_at(w->space->code, w->space, pc, true, &rule);
+	if (answer != CODE_YES || !rule.is_open)
+		r = step_by_answer(w, module, answer, &rule);
+	return leads_nowhere(r) ? find_erlang_caller(w, module) : r;
+}
+
 /* No FDE covers the code at OFF: go on only by a step that the caller's code confirms. */
 static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 {
@@ -613,7 +691,8 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 	if (!module)
 		return end_at(w, STACK_END_JIT, NULL);
 	if (is_untold_code(w, module))
-		return step_code(w, module, module->state);
+		return code_is_erlang(w->space->code) ? step_erlang(w, module)
+						      : step_code(w, module, module->state);
 	if (!module->has_table) {
 		module->needs_table = true;
 		return end_at(w, module->state, module);

@@ -346,8 +346,11 @@ static void unwind_live(struct stacks *s, const struct process *process,
 	if (!ret->lacks_code)
 		return;
 	space.code = codes_add(s->codes, process->index, input->regs.machine, input->time_ns);
-	if (space.code)
-		unwind_dwarf(&space, &input->regs, stack, s->user, ret);
+	if (!space.code)
+		return;
+	if (process_runtime(process) == RUNTIME_ERLANG)
+		unwind_code_set_erlang(space.code);
+	unwind_dwarf(&space, &input->regs, stack, s->user, ret);
 }
 
 static struct tail_thread thread_of(const struct process *process, const struct stack_input *input)

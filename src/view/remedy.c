@@ -65,9 +65,8 @@ static const struct remedy {
 	{STACK_END_JIT, RUNTIME_NODE, "in V8's own code: nothing helps yet", NULL, NULL},
 	{STACK_END_JIT, RUNTIME_PHP, "in opcache's own code: nothing helps yet", NULL, NULL},
 	{STACK_END_JIT, RUNTIME_RUBY, "start it with --yjit-perf (ruby 3.3)", NULL, NULL},
-	/* It has a stack of its own in each of its processes, which is followed to its end by frame pointers. */
-	{STACK_END_JIT, RUNTIME_ERLANG, "+JPperf true: all calls of Erlang itself", NULL, NULL},
 	{STACK_END_JIT, RUNTIME_NONE, "let its compiler keep frame pointers", NULL, NULL},
+	{STACK_END_ALTSTACK, RUNTIME_ERLANG, "C that Erlang calls has its own stack", NULL, NULL},
 	{STACK_END_ALTSTACK, RUNTIME_NONE, "a coroutine, a handler or Go's scheduler", NULL, NULL},
 	{STACK_END_DEPTH, RUNTIME_NONE, "--max-depth=FRAMES keeps more of them", NULL, NULL},
 	{STACK_END_ARCH, RUNTIME_NONE, "only its frame pointers are followed", NULL, NULL},
