@@ -52,7 +52,7 @@ struct unwind_code {
 	uint64_t groups_read;	       /* a bit each, for whoever asks */
 	uint64_t time_ns;	       /* of the stack that is unwound now */
 	struct remembered rules[CODE_RULES];
-	bool is_erlang;
+	bool is_erlang; /* the process is Erlang's machine */
 	bool is_told;	/* its maker tells of frames */
 	uint64_t above; /* what stands above the addresses of the stack that is unwound now */
 	struct u64map told_by_key;

@@ -59,7 +59,7 @@ struct search {
 	bool has_called;	 /* no function begins after that */
 	struct value sp_at_call; /* the first time */
 	bool uses_fp;		 /* memory below the rbp that it began with, or leaves by it */
-	bool uses_frame;	 /* memory above the rsp that it began with */
+	bool uses_frame;	 /* memory at the rsp that it began with, or above */
 	bool has_halted;	 /* a way has come to where nothing returns ... */
 	bool is_lost;		 /* ... and one to where nobody knows, or to a return */
 	bool is_trace;		 /* LuaJIT's */
@@ -805,7 +805,7 @@ static enum code_answer find_rule(struct search *s, uint64_t pc, bool is_exact,
 		*ret = s->tail;
 		return CODE_YES;
 	}
-	/* Or with nothing in it: a last call as well, if the beginning agrees. */
+	/* Or with nothing on the stack: then it counts if the beginning agrees, or below a call of it. */
 	if (s->has_tail && is_exact && !s->uses_frame)
 		note_unsure(s, &s->tail);
 	if (!uses_fp && ((s->is_file && find_from_beginning(s, pc, is_exact, ret)) ||

@@ -6,7 +6,7 @@
  * What is written in C runs on the stack of its thread: made code keeps rsp in the process (r13) or in rbp meanwhile, and
  * takes that stack's from rbx.
  *
- *	words from rsp up	process "loop" in lists:map/2
+ *	words from rsp up	in a function that lists:map/2 has called
  *	0x7f0fde36fd20		returns to lists:map/2
  *	0x7f0fdc876432		a term
  *	0x7f0fde36fe4c		returns to t:loop/1
@@ -19,7 +19,7 @@
 
 #define INSNS_MAX 16u
 
-enum { SP = 4, FP = 5 };
+enum { SP = 4 };
 
 void unwind_code_set_erlang(struct unwind_code *code)
 {
