@@ -32,7 +32,7 @@ libunwind_st_a_SOURCES = \
 	unwind/tails.c unwind/tails.h \
 	unwind/table_build.c unwind/table_build.h \
 	unwind/unwind.h \
-	unwind/walk.c \
+	unwind/walk.c unwind/walk.h unwind/walk_code.c unwind/walk_guess.c \
 	unwind/x86_64.c
 
 # Those that unwind themselves, or read code, are of x86-64.

@@ -7,32 +7,12 @@
  */
 #include "config.h"
 
+#include "unwind/walk.h"
+
 #include "src/base/util.h"
-#include "unwind/arch.h"
-#include "unwind/code.h"
-#include "unwind/unwind.h"
 
 #include <assert.h>
 #include <string.h>
-
-/* A signal frame and its saved vector registers lie within this below the interrupted frame. */
-#define SIGNAL_FRAME_BYTES_MAX (64u << 10)
-
-/* A frame in code that nothing describes is not larger: its pointer is none. */
-#define CODE_FRAME_MAX (1u << 20)
-
-/* Of Erlang's processes: what terms have set, and how far apart return addresses are at most. */
-#define ERLANG_TERM_BITS 3u
-#define ERLANG_FRAME_MAX (64u << 10)
-#define ERLANG_ROOT_WORK 64 /* as of UNWIND_WORK_MAX */
-
-/* From a function's beginning to a place in it. */
-#define CALLEE_BYTES_MAX (64u << 10)
-
-/* Of LuaJIT (lj_frame.h, lj_asm_x86.h: up to 256 spill slots of 4 bytes). */
-#define TRACE_SPILLS_MAX   64
-#define TRACE_PREVIOUS	   0x28
-#define TRACE_PREVIOUS_MAX (8u << 20)
 
 #define LEAF_GAP_BYTES 32
 #define CALL_BYTES_MAX 9 /* with prefixes */
@@ -41,132 +21,12 @@
 #define GAP_WORK      8
 #define LEAF_GAP_WORK 256
 
-struct walk {
-	const struct unwind_space *space;
-	const struct unwind_stack *stack;
-	const struct unwind_arch *arch;
-	const struct unwind_map *last_map;
-	struct unwind_cursor cursor;
-	struct unwind_piece piece; /* of the stack, that is read: the copy, or ... */
-	bool is_in_rest;
-	struct unwind_frame *frames;
-	uint32_t max_frames;
-	struct unwind_result *result;
-	/* Where the function left last returns to, as its code shows; 0: that shows no return. */
-	uint64_t returned_pc;
-};
-
-/* Not an end: the walk goes on, or must be done again with more registers. */
-enum { WALK_ON = -1, WALK_AGAIN = -2 };
-
-static inline const struct unwind_map *map_of(struct walk *w, uint64_t pc)
-{
-	const struct unwind_map *map = w->last_map;
-
-	if (map && pc - map->start < map->end - map->start)
-		return map;
-	map = unwind_map_of(w->space, pc);
-	if (map)
-		w->last_map = map;
-	return map;
-}
-
-static int end_at(struct walk *w, enum stack_end end, const struct unwind_module *module)
-{
-	w->result->end_module = module ? module->id : UNWIND_NO_MODULE;
-	return (int)end;
-}
-
 /* The work of this stack is used up, at last by code of MODULE, which is to blame if it was half of it. */
 static int end_expensive(struct walk *w, struct unwind_module *module)
 {
 	assert(w->cursor.work_before <= UNWIND_WORK_MAX);
 	module->table.is_expensive |= w->cursor.work_before > UNWIND_WORK_MAX / 2;
-	return end_at(w, STACK_END_EXPENSIVE, module);
-}
-
-/* A read left the copy: was the copy too small, or does the stack go on elsewhere? */
-static int end_outside(struct walk *w, const struct unwind_module *module)
-{
-	const struct unwind_cursor *c = &w->cursor;
-	uint64_t above = c->regs[w->arch->sp_reg] - (c->base + w->piece.bytes);
-	uint64_t at = c->regs[w->arch->sp_reg] - c->base;
-
-	if (c->had_signal) {
-		bool is_near = at <= w->piece.bytes || above < SIGNAL_FRAME_BYTES_MAX;
-
-		if (!is_near || !w->stack->is_cut)
-			return end_at(w, STACK_END_ALTSTACK, module);
-	}
-	if (!c->read_above)
-		return end_at(w, STACK_END_BAD_CFI, module);
-	w->result->outside = c->outside;
-	return end_at(w, STACK_END_TRUNCATED, module);
-}
-
-/* Bytes of code can be had, and are understood. */
-static bool knows_code(const struct walk *w)
-{
-	if (!w->arch->follows_code)
-		return false;
-	w->result->lacks_code |= !w->space->code;
-	return w->space->code;
-}
-
-/* Code of which no file tells, and of which the bytes can be had. */
-static bool is_untold_code(const struct walk *w, const struct unwind_module *module)
-{
-	return unwind_is_untold(module) && knows_code(w);
-}
-
-static int check_untold_code(struct walk *w, const struct unwind_module *module, uint64_t pc)
-{
-	switch (code_is_return(w->space->code, w->space, pc)) {
-	case CODE_YES:
-		return WALK_ON;
-	case CODE_PENDING:
-		return end_at(w, STACK_END_PENDING, module);
-	default:
-		return (int)STACK_END_NO_CFI;
-	}
-}
-
-/* Signal handlers return to where nobody calls: a trampoline, which its CFI tells. */
-static bool is_trampoline(const struct unwind_module *module, uint64_t off)
-{
-	const struct table_rule *rule =
-		module->has_table ? table_rule_at(&module->table, off - 1) : NULL;
-
-	return rule && rule->cfa_op == RULE_CFA_SIGNAL;
-}
-
-/* Does the word that GUESS found in the stack look like a return address? */
-static int check_guess(struct walk *w, const struct step_guess *guess)
-{
-	const struct unwind_map *map = unwind_map_of(w->space, guess->pc - 1);
-	struct unwind_module *module = map ? map->module : NULL;
-	uint64_t off;
-
-	if (!module)
-		return (int)STACK_END_NO_CFI;
-	if (is_untold_code(w, module))
-		return check_untold_code(w, module, guess->pc);
-	if (!module->has_return_addrs) {
-		/* There will never be any for what is no file, or a bad one. */
-		if (!module->has_table && module->state != STACK_END_PENDING)
-			return end_at(w, module->state, module);
-		if (module->return_addrs_failed)
-			return (int)STACK_END_NO_CFI;
-		/* The table as well: a file is read for both, and the way goes on through it. */
-		module->needs_table = module->needs_return_addrs = true;
-		return end_at(w, STACK_END_PENDING, module);
-	}
-	off = guess->pc - map->start + map->file_off;
-	if (!cursor_work(&w->cursor, return_addrs_work(&module->return_addrs, off)))
-		return (int)STACK_END_EXPENSIVE;
-	return return_addrs_has(&module->return_addrs, off) || is_trampoline(module, off)
-		       ? WALK_ON
-		       : (int)STACK_END_NO_CFI;
+	return walk_end_at(w, STACK_END_EXPENSIVE, module);
 }
 
 static bool is_gap(const struct table *table, uint64_t off)
@@ -253,272 +113,6 @@ static bool guess_fp(const struct walk *w, struct step_guess *ret)
 	return true;
 }
 
-static void take_guess(struct walk *w, const struct step_guess *guess)
-{
-	struct unwind_cursor *c = &w->cursor;
-
-	c->regs[w->arch->fp_reg] = guess->fp;
-	c->regs[w->arch->sp_reg] = guess->sp;
-	c->regs[w->arch->pc_reg] = guess->pc;
-	c->known = arch_known_always(w->arch);
-	c->is_exact = false;
-	c->used = MAX(c->used, guess->end);
-}
-
-/* The number that PLACE means in this frame; false: it cannot be known. */
-static bool code_value(const struct walk *w, const struct code_place *place, uint64_t *ret)
-{
-	const struct unwind_cursor *c = &w->cursor;
-	unsigned int reg = place->base == CODE_FP ? w->arch->fp_reg : w->arch->sp_reg;
-
-	if (place->base == CODE_LR)
-		reg = A64_X30;
-	*ret = c->regs[reg] + (uint64_t)(int64_t)place->off[0];
-	if (!cursor_knows(c, reg))
-		return false;
-	for (unsigned int i = 1; i <= place->nr_loads; i++) {
-		if (!cursor_peek(c, w->arch, *ret, ret))
-			return false;
-		*ret += (uint64_t)(int64_t)place->off[i];
-	}
-	return true;
-}
-
-/*
- * Below the return address at *AT that LuaJIT's C function was called with lies its frame, with a pointer to the
- * one before, which is further up, or none. What its trace has spilled is below that: look for it.
- */
-static bool find_trace_frame(struct walk *w, uint64_t *at)
-{
-	struct unwind_cursor *c = &w->cursor;
-	uint64_t pc, previous;
-
-	for (unsigned int i = 0; i < TRACE_SPILLS_MAX; i++, *at += 16) {
-		const struct unwind_map *map;
-
-		if (!cursor_peek(c, w->arch, *at, &pc) ||
-		    !cursor_peek(c, w->arch, *at - TRACE_PREVIOUS, &previous))
-			return true; /* beyond the copy */
-		previous &= ~7ull;
-		map = unwind_map_of(w->space, pc - 1);
-		if (map && map->module && !unwind_is_untold(map->module) &&
-		    (previous == 0 || previous - *at < TRACE_PREVIOUS_MAX))
-			return true;
-	}
-	return false;
-}
-
-/* The caller's sp by RULE, with the return address at AT; false: it cannot be. */
-static bool code_sp(const struct walk *w, const struct code_rule *rule, uint64_t at, uint64_t *ret)
-{
-	const struct unwind_cursor *c = &w->cursor;
-	uint64_t sp = c->regs[w->arch->sp_reg], sender;
-	uint64_t least = rule->ra.base == CODE_LR ? sp : at + w->arch->word_bytes;
-
-	*ret = least + rule->pops;
-	if (w->arch->machine == TABLE_MACHINE_AARCH64 &&
-	    (rule->is_sp_lost || !code_value(w, &rule->sp, ret)))
-		*ret = align_up(
-			least,
-			w->arch->frame_align); /* below arguments, of which the caller knows */
-	/* HotSpot's interpreter notes where its caller's frame ends: between them lie arguments that it has spread. */
-	if (rule->is_open && cursor_peek(c, w->arch, at - 16, &sender) &&
-	    sender % w->arch->frame_align == 0 && sender - *ret < CODE_FRAME_MAX)
-		*ret = sender;
-	return *ret >= least && *ret % w->arch->frame_align == 0 && *ret - sp < CODE_FRAME_MAX;
-}
-
-/* Where RULE says that the caller is, into RET; WALK_ON or the end. */
-static int guess_by_code(struct walk *w, const struct unwind_module *module,
-			 const struct code_rule *rule, struct step_guess *ret, bool *ret_knows_fp)
-{
-	struct unwind_cursor *c = &w->cursor;
-	uint64_t sp = c->regs[w->arch->sp_reg], at;
-
-	if (!code_value(w, &rule->ra, &at))
-		return (int)STACK_END_JIT;
-	if (rule->ra.base == CODE_LR) {
-		ret->pc = at;
-		at = ret->end = 0;
-	} else {
-		if (at % w->arch->word_bytes || at - sp >= CODE_FRAME_MAX ||
-		    (rule->is_trace && !find_trace_frame(w, &at)))
-			return (int)STACK_END_JIT;
-		if (!cursor_read(c, w->arch, at, &ret->pc))
-			return end_outside(w, module);
-		ret->end = at + w->arch->word_bytes - c->base;
-	}
-	ret->pc = arch_strip(c, w->arch, ret->pc);
-	if (ret->pc % w->arch->insn_bytes || !code_sp(w, rule, at, &ret->sp))
-		return (int)STACK_END_JIT;
-	ret->fp = 0;
-	if (rule->is_trace)
-		*ret_knows_fp = cursor_peek(c, w->arch, at - 8, &ret->fp);
-	else
-		*ret_knows_fp = !rule->is_fp_lost && code_value(w, &rule->fp, &ret->fp);
-	return WALK_ON;
-}
-
-/* Does the call that returns to RA lead to code just before PC, which is then in the function that it calls? */
-static int check_callee(struct walk *w, const struct unwind_module *module, uint64_t ra,
-			uint64_t pc)
-{
-	uint64_t target;
-
-	switch (code_call_target(w->space->code, w->space, ra, &target)) {
-	case CODE_YES:
-		return pc - target < CALLEE_BYTES_MAX ? WALK_ON : (int)STACK_END_NO_CFI;
-	case CODE_PENDING:
-		return end_at(w, STACK_END_PENDING, module);
-	default:
-		return (int)STACK_END_NO_CFI;
-	}
-}
-
-/* To the caller by RULE, if that leads to a word after a call; else NO_CFI or JIT, or another end. */
-static int step_by_code(struct walk *w, const struct unwind_module *module,
-			const struct code_rule *rule)
-{
-	struct unwind_cursor *c = &w->cursor;
-	uint64_t pc = c->regs[w->arch->pc_reg];
-	struct step_guess guess = {0};
-	bool knows_fp = false;
-	int r = guess_by_code(w, module, rule, &guess, &knows_fp);
-
-	if (r == WALK_ON)
-		r = check_guess(w, &guess);
-	if (r == WALK_ON && rule->is_unsure && !(rule->is_straight && w->returned_pc == pc))
-		r = check_callee(w, module, guess.pc, pc);
-	if (r != WALK_ON)
-		return r;
-	w->returned_pc = rule->is_straight ? guess.pc : 0;
-	take_guess(w, &guess);
-	if (!knows_fp)
-		c->known &= ~(1ull << w->arch->fp_reg);
-	return WALK_ON;
-}
-
-static bool leads_nowhere(int r)
-{
-	return r == (int)STACK_END_NO_CFI || r == (int)STACK_END_JIT;
-}
-
-/* By what is ANSWERed: RULE, or why there is none; NO_CFI or JIT: that leads nowhere. */
-static int step_by_answer(struct walk *w, const struct unwind_module *module,
-			  enum code_answer answer, const struct code_rule *rule)
-{
-	switch (answer) {
-	case CODE_YES:
-		return step_by_code(w, module, rule);
-	case CODE_ROOT:
-		return end_at(w, STACK_END_ROOT, module);
-	case CODE_PENDING:
-		return end_at(w, STACK_END_PENDING, module);
-	default:
-		return (int)STACK_END_NO_CFI;
-	}
-}
-
-/*
- * Code of which no file tells: by what it does to return, or by what its maker tells, if that leads to a
- * word after a call. ELSE_END: nothing is known in either way.
- */
-static int step_code(struct walk *w, const struct unwind_module *module, enum stack_end else_end)
-{
-	struct unwind_cursor *c = &w->cursor;
-	uint64_t pc = c->regs[w->arch->pc_reg];
-	struct code_rule rule, told;
-	enum code_answer answer = code_rule_at(w->space->code, w->space, pc, c->is_exact, &rule);
-	bool is_sure = answer != CODE_NO && !(answer == CODE_YES && rule.is_open);
-	int r = (int)STACK_END_NO_CFI;
-
-	if (is_sure)
-		r = step_by_answer(w, module, answer, &rule);
-	if (leads_nowhere(r) && is_untold_code(w, module))
-		r = step_by_answer(w, module,
-				   code_rule_told(w->space->code, pc, c->is_exact, &told), &told);
-	if (leads_nowhere(r) && !is_sure)
-		r = step_by_answer(w, module, answer, &rule);
-	if (!leads_nowhere(r))
-		return r;
-	if (answer == CODE_YES && code_doubt(w->space->code, w->space, pc) == CODE_PENDING)
-		return end_at(w, STACK_END_PENDING, module);
-	return end_at(w, else_end, module);
-}
-
-/* Is PC, which no call returns to, below all calls of one of Erlang's processes? WALK_ON: it is not. */
-static int check_erlang_root(struct walk *w, const struct unwind_module *module, uint64_t pc)
-{
-	const struct unwind_map *map = unwind_map_of(w->space, pc);
-
-	if (!map || map->module != module)
-		return WALK_ON;
-	if (!cursor_work(&w->cursor, ERLANG_ROOT_WORK))
-		return end_at(w, STACK_END_JIT, module);
-	switch (code_erlang_is_root(w->space->code, w->space, pc)) {
-	case CODE_YES:
-		return end_at(w, STACK_END_ROOT, module);
-	case CODE_PENDING:
-		return end_at(w, STACK_END_PENDING, module);
-	default:
-		return WALK_ON;
-	}
-}
-
-/* The next return address on the stack of one of Erlang's processes, or what is below all of them (erlang.c). */
-static int find_erlang_caller(struct walk *w, const struct unwind_module *module)
-{
-	struct unwind_cursor *c = &w->cursor;
-	struct step_guess guess = {.sp = c->regs[w->arch->sp_reg]};
-	uint64_t end = guess.sp + ERLANG_FRAME_MAX;
-	int r = WALK_ON;
-
-	while (r == WALK_ON && guess.sp < end) {
-		if (!cursor_read(c, w->arch, guess.sp, &guess.pc))
-			return end_outside(w, module);
-		guess.sp += w->arch->word_bytes;
-		guess.end = guess.sp - c->base;
-		if (guess.pc & ERLANG_TERM_BITS)
-			continue;
-		if (!cursor_work(c, 1))
-			break;
-		r = check_guess(w, &guess);
-		if (r == WALK_ON) {
-			take_guess(w, &guess);
-			return r;
-		}
-		if (r == (int)STACK_END_NO_CFI)
-			r = check_erlang_root(w, module, guess.pc);
-	}
-	return r == WALK_ON ? end_at(w, STACK_END_JIT, module) : r;
-}
-
-/* In code of Erlang's: where C code has been called, or is about to be, that is on another stack than the caller. */
-static int step_erlang(struct walk *w, const struct unwind_module *module)
-{
-	struct unwind_cursor *c = &w->cursor;
-	uint64_t pc = c->regs[w->arch->pc_reg];
-	uint32_t nr = w->result->nr_frames;
-	int r = (int)STACK_END_JIT;
-	enum code_answer answer;
-	struct code_rule rule;
-
-	if (!c->is_exact && nr > 1 && w->frames[nr - 2].module != module->id)
-		return end_at(w, STACK_END_ALTSTACK, NULL);
-	if (!c->is_exact)
-		return find_erlang_caller(w, module);
-	answer = code_erlang_leaves(w->space->code, w->space, pc);
-	if (answer == CODE_YES)
-		return end_at(w, STACK_END_ALTSTACK, NULL);
-	if (answer == CODE_PENDING)
-		return end_at(w, STACK_END_PENDING, module);
-	/* A word may not be set yet here, and what fragments are called by is no term. */
-	answer = code_rule_at(w->space->code, w->space, pc, true, &rule);
-	if (answer != CODE_YES || !rule.is_open)
-		r = step_by_answer(w, module, answer, &rule);
-	return leads_nowhere(r) ? find_erlang_caller(w, module) : r;
-}
-
 /* No FDE covers the code at OFF: go on only by a step that the caller's code confirms. */
 static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 {
@@ -531,27 +125,27 @@ static int step_gap(struct walk *w, struct unwind_module *module, uint64_t off)
 		return end_expensive(w, module);
 	if (c->is_exact && is_leaf_gap(&module->table, off)) {
 		if (is_new_thread(w, &module->table, off))
-			return end_at(w, STACK_END_ROOT, module);
+			return walk_end_at(w, STACK_END_ROOT, module);
 		if (w->arch->guess_leaf(c, &guess))
-			r = check_guess(w, &guess);
+			r = walk_check_guess(w, &guess);
 		if (r == (int)STACK_END_NO_CFI && guess_in_hole(w, &module->table, off, &guess))
-			r = check_guess(w, &guess);
+			r = walk_check_guess(w, &guess);
 	}
 	if (!c->is_exact && table_is_start(&module->table, off - 1))
-		return end_at(w, STACK_END_ROOT, module);
-	if (r == (int)STACK_END_NO_CFI && knows_code(w)) {
-		r = step_code(w, module, STACK_END_NO_CFI);
+		return walk_end_at(w, STACK_END_ROOT, module);
+	if (r == (int)STACK_END_NO_CFI && walk_knows_code(w)) {
+		r = walk_step_code(w, module, STACK_END_NO_CFI);
 		if (r == WALK_ON)
 			return r;
 	}
 	/* What the code does not say is no frame pointer, but that of a caller further up, if there is room for one. */
 	if (r == (int)STACK_END_NO_CFI && guess_fp(w, &guess) &&
-	    (!knows_code(w) || c->regs[w->arch->fp_reg] == c->regs[w->arch->sp_reg]))
-		r = check_guess(w, &guess);
+	    (!walk_knows_code(w) || c->regs[w->arch->fp_reg] == c->regs[w->arch->sp_reg]))
+		r = walk_check_guess(w, &guess);
 	if (r == WALK_ON)
-		take_guess(w, &guess);
+		walk_take_guess(w, &guess);
 	else if (r == (int)STACK_END_NO_CFI)
-		end_at(w, STACK_END_NO_CFI, module);
+		walk_end_at(w, STACK_END_NO_CFI, module);
 	else if (r == (int)STACK_END_EXPENSIVE)
 		end_expensive(w, module);
 	return r;
@@ -569,17 +163,17 @@ static int step_rule(struct walk *w, struct unwind_module *module, const struct 
 		frame->is_return = false; /* it was not called: the kernel put its address there */
 		return WALK_ON;
 	case STEP_ROOT:
-		return end_at(w, STACK_END_ROOT, module);
+		return walk_end_at(w, STACK_END_ROOT, module);
 	case STEP_OUTSIDE:
-		return end_outside(w, module);
+		return walk_end_outside(w, module);
 	case STEP_ELSEWHERE:
-		return end_at(w, STACK_END_ALTSTACK, module);
+		return walk_end_at(w, STACK_END_ALTSTACK, module);
 	case STEP_NEEDS_REGS:
 		return WALK_AGAIN;
 	case STEP_EXPENSIVE:
 		return end_expensive(w, module);
 	default:
-		return end_at(w, STACK_END_BAD_CFI, module);
+		return walk_end_at(w, STACK_END_BAD_CFI, module);
 	}
 }
 
@@ -595,10 +189,10 @@ static int step_untold(struct walk *w)
 			break;
 		guess.sp += w->arch->word_bytes;
 		guess.end = guess.sp - c->base;
-		r = check_guess(w, &guess);
+		r = walk_check_guess(w, &guess);
 	}
 	if (r == WALK_ON)
-		take_guess(w, &guess);
+		walk_take_guess(w, &guess);
 	return r;
 }
 
@@ -653,13 +247,14 @@ static int end_nowhere(struct walk *w, const struct unwind_module *module)
 	enum code_answer answer = CODE_NO;
 	struct code_rule ignored;
 
-	if (last && knows_code(w) &&
+	if (last && walk_knows_code(w) &&
 	    w->cursor.regs[w->arch->sp_reg] == last->sp + w->arch->word_bytes)
 		answer = code_rule_at(w->space->code, w->space, last->pc, !last->is_return,
 				      &ignored);
 	if (answer == CODE_ROOT)
-		return end_at(w, STACK_END_ROOT, module);
-	return end_at(w, answer == CODE_PENDING ? STACK_END_PENDING : STACK_END_BAD_RA, module);
+		return walk_end_at(w, STACK_END_ROOT, module);
+	return walk_end_at(w, answer == CODE_PENDING ? STACK_END_PENDING : STACK_END_BAD_RA,
+			   module);
 }
 
 /* Deliver the frame at the cursor and step to its caller. */
@@ -668,7 +263,7 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 	struct unwind_cursor *c = &w->cursor;
 	uint64_t pc = c->regs[w->arch->pc_reg];
 	bool is_exact = c->is_exact;
-	const struct unwind_map *map = map_of(w, pc - !is_exact);
+	const struct unwind_map *map = walk_map_of(w, pc - !is_exact);
 	struct unwind_module *module = map ? map->module : NULL;
 	const struct table_rule *rule;
 	struct unwind_frame *frame;
@@ -678,7 +273,7 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 	if (!map && !is_exact)
 		return end_nowhere(w, caller_of);
 	if (w->result->nr_frames == w->max_frames)
-		return end_at(w, STACK_END_DEPTH, NULL);
+		return walk_end_at(w, STACK_END_DEPTH, NULL);
 	off = map ? pc - map->start + map->file_off : pc;
 	frame = &w->frames[w->result->nr_frames++];
 	frame->pc = pc;
@@ -687,18 +282,18 @@ static int walk_frame(struct walk *w, const struct unwind_module *caller_of)
 	frame->module = module ? module->id : UNWIND_NO_MODULE;
 	frame->is_return = !is_exact;
 	if (!map)
-		return end_at(w, STACK_END_NO_MAP, NULL);
+		return walk_end_at(w, STACK_END_NO_MAP, NULL);
 	if (!module)
-		return end_at(w, STACK_END_JIT, NULL);
-	if (is_untold_code(w, module))
-		return code_is_erlang(w->space->code) ? step_erlang(w, module)
-						      : step_code(w, module, module->state);
+		return walk_end_at(w, STACK_END_JIT, NULL);
+	if (walk_is_untold_code(w, module))
+		return code_is_erlang(w->space->code) ? walk_step_erlang(w, module)
+						      : walk_step_code(w, module, module->state);
 	if (!module->has_table) {
 		module->needs_table = true;
-		return end_at(w, module->state, module);
+		return walk_end_at(w, module->state, module);
 	}
 	if (module->table.machine != w->arch->machine)
-		return end_at(w, STACK_END_ARCH, module);
+		return walk_end_at(w, STACK_END_ARCH, module);
 	rule = table_rule_recent(&module->table, off - !is_exact);
 	if (unlikely(!rule || rule->cfa_op == RULE_CFA_GAP)) {
 		rule = is_exact ? rule_of_syscall(w, &module->table, off) : NULL;
@@ -793,7 +388,7 @@ static int undo_call(struct walk *w)
 
 	if (!w->arch->guess_leaf(c, &guess) || guess.pc - pc - 1 >= CALL_BYTES_MAX)
 		return WALK_ON;
-	r = check_guess(w, &guess);
+	r = walk_check_guess(w, &guess);
 	if (r == WALK_ON)
 		c->regs[w->arch->sp_reg] = guess.sp;
 	else if (r == (int)STACK_END_PENDING)
@@ -817,7 +412,7 @@ static bool is_outermost(const struct walk *w)
 static bool is_told_wrong(const struct walk *w, int end)
 {
 	return (end == (int)STACK_END_BAD_RA || end == (int)STACK_END_BAD_CFI) &&
-	       w->result->nr_frames == 1 && !w->frames[0].is_return && knows_code(w);
+	       w->result->nr_frames == 1 && !w->frames[0].is_return && walk_knows_code(w);
 }
 
 static int step_told_by_code(struct walk *w, const struct unwind_regs *regs, bool keep_saved,
@@ -826,8 +421,8 @@ static int step_told_by_code(struct walk *w, const struct unwind_regs *regs, boo
 	const struct unwind_map *map;
 
 	cursor_begin(w, regs, keep_saved);
-	map = map_of(w, w->frames[0].pc);
-	return step_code(w, map ? map->module : NULL, else_end);
+	map = walk_map_of(w, w->frames[0].pc);
+	return walk_step_code(w, map ? map->module : NULL, else_end);
 }
 
 static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
@@ -863,7 +458,7 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 		run_steps(w);
 		module = w->last_map ? w->last_map->module : NULL;
 		if (unlikely(is_outermost(w)))
-			return end_at(w, STACK_END_ROOT, module);
+			return walk_end_at(w, STACK_END_ROOT, module);
 	}
 }
 
