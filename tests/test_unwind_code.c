@@ -652,29 +652,78 @@ static void what_cannot_be_read_is_no_code(void **state)
 	unwind_code_free(code);
 }
 
+/* Look at NR pieces of CODE after the first ones, each of which is read. */
+static void look_at_pieces(struct unwind_code *code, const struct unwind_space *where,
+			   uint64_t first, uint64_t nr)
+{
+	uint64_t addrs[64];
+
+	for (uint64_t i = first; i < first + nr; i++) {
+		uint32_t nr_wanted;
+
+		code_is_return(code, where, CODE + i * CODE_PIECE_BYTES + 100);
+		nr_wanted = unwind_code_next(code, SEC, addrs, ARRAY_SIZE(addrs));
+		for (uint32_t k = 0; k < nr_wanted; k++)
+			unwind_code_put(code, addrs[k], piece, 15);
+	}
+}
+
+/* Pieces that were not used for long make room, of the same process only. */
 static void there_is_an_end_to_what_is_kept(void **state)
 {
-	struct unwind_code *code = new_code();
-	uint64_t addrs[64];
-	uint32_t least_left = 100;
+	struct unwind_code *code = new_code(), *other = new_code();
 
 	(void)state;
-	memset(piece, 0, sizeof(piece));
+	memset(piece, 0x90, sizeof(piece));
+	piece[95] = 0xe8;
+	memset(piece + 96, 0, 4);
 	budget.pieces_left = 100;
-	for (uint64_t i = 0; i < 2 * CODE_PIECES_MAX; i++) {
-		uint32_t nr;
-
-		code_is_return(code, &space, CODE + i * CODE_PIECE_BYTES + 100);
-		nr = unwind_code_next(code, SEC, addrs, ARRAY_SIZE(addrs));
-		for (uint32_t k = 0; k < nr; k++)
-			unwind_code_put(code, addrs[k], piece, 15);
-		assert_true(budget.pieces_left <= 100);
-		least_left = MIN(least_left, budget.pieces_left);
-	}
-	assert_int_equal(least_left, 0);
-	assert_true(budget.nr_given_up > CODE_PIECES_MAX);
+	look_at_pieces(code, &space, 0, 2 * CODE_PIECES_MAX);
+	assert_int_equal(budget.pieces_left, 0);
+	assert_int_equal(budget.nr_given_up, 0);
+	assert_int_equal(code_is_return(code, &space,
+					CODE + (2 * CODE_PIECES_MAX - 1) * CODE_PIECE_BYTES + 100),
+			 CODE_YES);
+	look_at_pieces(other, &space, 0, 10);
+	assert_int_equal(budget.nr_given_up, 10);
+	assert_int_equal(code_is_return(other, &space, CODE + 100), CODE_NO);
 	unwind_code_free(code);
 	assert_int_equal(budget.pieces_left, 100);
+	unwind_code_free(other);
+}
+
+/*
+ * The bytes of a rule make room: code of a file stays as it is, and what was found in it true; other code may change meanwhile.
+ * Another file may come to the place of the first: what leads nowhere is read again.
+ */
+static void rules_of_files_outlast_their_bytes(void **state)
+{
+	static struct unwind_module file = {.state = STACK_END_PENDING};
+	const struct unwind_map file_map = {maps[0].start, maps[0].end, 0, &file};
+	const struct unwind_space file_space = {.maps = &file_map, .nr_maps = 1};
+
+	for (int is_file = 0; is_file < 2; is_file++) {
+		const struct unwind_space *where = is_file ? &file_space : &space;
+		struct unwind_code *code = new_code();
+		struct code_rule rule;
+
+		(void)state;
+		memset(piece, 0x90, sizeof(piece));
+		memcpy(piece + 0x100, "\x58\xc3", 2); /* pop rax; ret */
+		look_at_pieces(code, where, 0, 1);
+		assert_int_equal(code_rule_at(code, where, CODE + 0x100, true, &rule), CODE_YES);
+		budget.pieces_left = 10;
+		look_at_pieces(code, where, 1, CODE_PIECES_MAX + 100);
+		assert_int_equal(code_rule_at(code, where, CODE + 0x100, true, &rule),
+				 is_file ? CODE_YES : CODE_PENDING);
+		memcpy(piece + 0x100, "\x58\x59\xc3", 3); /* pop rax; pop rcx; ret */
+		unwind_code_set_time(code, 2 * SEC);
+		assert_int_equal(code_doubt(code, where, CODE + 0x100), CODE_PENDING);
+		assert_int_equal(bring(code, 3 * SEC), 1);
+		assert_int_equal(code_rule_at(code, where, CODE + 0x100, true, &rule), CODE_YES);
+		assert_int_equal(rule.ra.off[0], 16);
+		unwind_code_free(code);
+	}
 }
 
 int main(void)
@@ -695,6 +744,7 @@ int main(void)
 		cmocka_unit_test(rules_of_many_places_are_kept),
 		cmocka_unit_test(what_cannot_be_read_is_no_code),
 		cmocka_unit_test(there_is_an_end_to_what_is_kept),
+		cmocka_unit_test(rules_of_files_outlast_their_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

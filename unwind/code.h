@@ -18,18 +18,22 @@
 #define CODE_PIECE_BYTES 16384u /* at multiples of it */
 #define CODE_PAGE_BYTES	 4096u
 #define CODE_PIECE_PAGES (CODE_PIECE_BYTES / CODE_PAGE_BYTES)
-#define CODE_PIECES_MAX	 1024u /* of one process: then all are forgotten */
+#define CODE_PIECES_MAX	 2048u	/* of one process: then those used longest ago leave */
 
 /* What the code of all processes may take together, and what became of that. */
-#define CODE_SEEN 8192u
+#define CODE_SEEN	4096u
+#define CODE_SEEN_BYTES 64u
 
 struct code_budget {
 	uint32_t insns_left;  /* to look at until somebody fills it up */
 	uint32_t pieces_left; /* to keep */
 	uint64_t nr_given_up; /* places without an answer for want of either */
-	/* scratch: the instructions of the search at hand, by its number */
+	/* scratch: the instructions of the search at hand, by its number, in so many bytes of code each */
 	uint16_t nr_searches;
-	uint64_t seen[CODE_SEEN];
+	struct {
+		uint64_t key;
+		uint64_t insns; /* bit n: one begins at byte n */
+	} seen[CODE_SEEN];
 };
 
 struct unwind_code;

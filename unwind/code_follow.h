@@ -94,15 +94,20 @@ static inline const uint8_t *follow_fetch(struct follow_code *c, uint64_t pc, si
 /* Has the search of BUDGET come to PC before? Full as the table may be, ways end where instructions run out. */
 static inline bool follow_has_been_at(struct code_budget *budget, uint64_t pc)
 {
-	uint64_t key = pc << 16 | budget->nr_searches, i = hash_u64(pc);
+	uint64_t line = pc / CODE_SEEN_BYTES, bit = 1ull << pc % CODE_SEEN_BYTES;
+	uint64_t key = line << 16 | budget->nr_searches, i = hash_u64(line);
 
 	for (unsigned int n = 0; n < FOLLOW_PROBES; n++, i++) {
-		uint64_t *at = &budget->seen[i % CODE_SEEN];
+		uint64_t *seen = &budget->seen[i % CODE_SEEN].insns, before;
 
-		if (*at == key)
-			return true;
-		if ((*at & UINT16_MAX) != budget->nr_searches) {
-			*at = key;
+		if (budget->seen[i % CODE_SEEN].key == key) {
+			before = *seen;
+			*seen |= bit;
+			return before & bit;
+		}
+		if ((budget->seen[i % CODE_SEEN].key & UINT16_MAX) != budget->nr_searches) {
+			budget->seen[i % CODE_SEEN].key = key;
+			*seen = bit;
 			return false;
 		}
 	}

@@ -16,6 +16,7 @@
 
 #include "unwind/code_pieces.h"
 
+#include "src/base/cleanup.h"
 #include "src/base/util.h"
 
 #include <assert.h>
@@ -27,6 +28,9 @@
 	(200 * NS_PER_MSEC)	      /* a piece that has disappointed is read again after this, */
 #define AGAIN_MAX_NS (8 * NS_PER_SEC) /* then later and later, while it is the same */
 #define REFRESH_NS   (2 * NS_PER_SEC) /* one that is used */
+#define FILE_REFRESH \
+	8u /* times later for one of a file: another file is mapped there, or a debugger is at work */
+#define WANTED_MAX (CODE_PIECES_MAX / 2)
 
 struct unwind_code *unwind_code_new(struct code_budget *budget, enum table_machine machine)
 {
@@ -47,25 +51,18 @@ static uint32_t group_of(uint64_t addr)
 	return (uint32_t)(addr / CODE_PIECE_BYTES % CODE_GROUPS);
 }
 
-static void forget(struct unwind_code *code)
+static void drop_bytes(struct unwind_code *code, struct piece *piece)
 {
-	for (uint32_t i = 0; i < code->nr_pieces; i++) {
-		code->budget->pieces_left += code->pieces[i].bytes != NULL;
-		free(code->pieces[i].bytes);
-		code->pieces[i] = (struct piece){0};
-	}
-	u64map_clear(&code->by_addr);
-	code->nr_pieces = code->nr_wanted = 0;
-	code->generation++;
-	for (uint32_t i = 0; i < CODE_GROUPS; i++)
-		code->changed[i] = code->generation;
+	code->budget->pieces_left += piece->bytes != NULL;
+	free(steal_ptr(piece->bytes));
 }
 
 struct unwind_code *unwind_code_free(struct unwind_code *code)
 {
 	if (!code)
 		return NULL;
-	forget(code);
+	for (uint32_t i = 0; i < code->nr_pieces; i++)
+		drop_bytes(code, &code->pieces[i]);
 	code_told_done(code);
 	u64map_done(&code->by_addr);
 	munmap(code, sizeof(*code));
@@ -88,8 +85,54 @@ static struct piece *find(struct unwind_code *code, uint64_t addr)
 
 static void want(struct unwind_code *code, struct piece *piece)
 {
-	code->nr_wanted += !piece->is_wanted && !piece->is_asked;
+	if (piece->is_wanted || piece->is_asked)
+		return;
+	code->nr_wanted++;
 	piece->is_wanted = true;
+}
+
+static void note_change(struct unwind_code *code, const struct piece *piece)
+{
+	code->changed[group_of(piece->addr)] = ++code->generation;
+}
+
+/*
+ * A piece, if FOR_BYTES one with bytes, that has not been used since the hand came by, now without them; NULL: all are in use. What was found in code of a file
+ * stays true without them, other code may change unseen from now on.
+ */
+static struct piece *drop_piece(struct unwind_code *code, bool for_bytes)
+{
+	uint32_t nr_looks = code->nr_wanted < WANTED_MAX ? 2 * code->nr_pieces : 0;
+
+	while (nr_looks-- > 0) {
+		struct piece *piece = &code->pieces[code->hand++ % code->nr_pieces];
+
+		if (piece->is_wanted || piece->is_asked || (for_bytes && !piece->bytes))
+			continue;
+		if (piece->is_used) {
+			piece->is_used = false;
+			continue;
+		}
+		if (!piece->is_of_file)
+			note_change(code, piece);
+		drop_bytes(code, piece);
+		piece->read_ns = 0;
+		return piece;
+	}
+	return NULL;
+}
+
+/* A place for another piece. */
+static struct piece *new_piece(struct unwind_code *code)
+{
+	struct piece *piece;
+
+	if (code->nr_pieces < CODE_PIECES_MAX)
+		return &code->pieces[code->nr_pieces++];
+	piece = drop_piece(code, false);
+	if (piece)
+		u64map_remove(&code->by_addr, piece->addr / CODE_PIECE_BYTES);
+	return piece;
 }
 
 /* The piece around ADDR, made if it is of code of SPACE; NULL: none, or no room. */
@@ -101,15 +144,19 @@ static struct piece *get(struct unwind_code *code, const struct unwind_space *sp
 		return piece;
 	if (!unwind_map_of(space, addr))
 		return NULL;
-	if (code->nr_pieces == CODE_PIECES_MAX) {
+	piece = new_piece(code);
+	if (!piece) {
 		code->budget->nr_given_up++;
 		return NULL;
 	}
-	if (u64map_set(&code->by_addr, addr / CODE_PIECE_BYTES, code->nr_pieces) < 0)
-		return NULL;
-	piece = &code->pieces[code->nr_pieces++];
 	*piece = (struct piece){.addr = addr & ~(uint64_t)(CODE_PIECE_BYTES - 1),
-				.interval_ns = AGAIN_MIN_NS};
+				.interval_ns = AGAIN_MIN_NS,
+				.is_of_file = code_is_of_file(space, addr)};
+	if (u64map_set(&code->by_addr, addr / CODE_PIECE_BYTES, (uint32_t)(piece - code->pieces)) <
+	    0) {
+		*piece = (struct piece){0};
+		return NULL;
+	}
 	want(code, piece);
 	return piece;
 }
@@ -126,13 +173,13 @@ enum code_answer code_doubt(struct unwind_code *code, const struct unwind_space 
 
 	if (!piece || piece->read_ns >= code->time_ns)
 		return CODE_NO;
-	if (!piece->is_wanted && !piece->is_asked) {
-		if (piece->read_ns && code->time_ns < piece->read_ns + piece->interval_ns) {
-			code->budget->nr_given_up++;
-			return CODE_NO;
-		}
-		want(code, piece);
+	if (!piece->is_wanted && !piece->is_asked && piece->read_ns &&
+	    code->time_ns < piece->read_ns + piece->interval_ns) {
+		code->budget->nr_given_up++;
+		return CODE_NO;
 	}
+	want(code, piece);
+	piece->is_doubted = true;
 	return CODE_PENDING;
 }
 
@@ -148,7 +195,10 @@ size_t code_fetch(struct unwind_code *code, const struct unwind_space *space, ui
 
 		code->groups_read |= 1ull << group_of(addr + got);
 		if (!piece || !is_there(piece, addr + got)) {
-			*ret_is_pending |= piece && piece->read_ns == 0;
+			if (piece && piece->read_ns == 0) {
+				want(code, piece);
+				*ret_is_pending = true;
+			}
 			break;
 		}
 		piece->is_used = true;
@@ -162,8 +212,6 @@ uint32_t unwind_code_next(struct unwind_code *code, uint64_t time_ns, uint64_t *
 {
 	uint32_t nr = 0;
 
-	if (code->nr_pieces == CODE_PIECES_MAX)
-		forget(code);
 	for (uint32_t i = 0; i < code->nr_pieces && nr < max; i++) {
 		struct piece *piece = &code->pieces[i];
 		bool is_old = piece->bytes && piece->is_used && time_ns >= piece->refresh_ns;
@@ -195,7 +243,7 @@ static bool make_room(struct unwind_code *code, struct piece *piece)
 {
 	if (piece->bytes)
 		return true;
-	if (code->budget->pieces_left == 0) {
+	if (code->budget->pieces_left == 0 && !drop_piece(code, true)) {
 		code->budget->nr_given_up++;
 		return false;
 	}
@@ -212,16 +260,19 @@ void unwind_code_put(struct unwind_code *code, uint64_t addr, const uint8_t *byt
 
 	if (!piece || !piece->is_asked) /* forgotten meanwhile */
 		return;
-	piece->is_asked = false;
 	if (is_same(piece, bytes, pages)) {
 		piece->interval_ns = MIN(2 * piece->interval_ns, AGAIN_MAX_NS);
 	} else if (pages == 0 || make_room(code, piece)) {
 		piece->interval_ns = AGAIN_MIN_NS;
 		piece->pages = pages;
-		code->changed[group_of(addr)] = ++code->generation;
+		/* Nothing was found in what had not been read, unless it was dropped meanwhile. */
+		if (piece->read_ns > 0 || piece->is_doubted)
+			note_change(code, piece);
 		if (pages)
 			memcpy(piece->bytes, bytes, CODE_PIECE_BYTES);
 	}
+	piece->is_asked = piece->is_doubted = false;
 	piece->read_ns = piece->asked_ns;
-	piece->refresh_ns = piece->asked_ns + MAX(REFRESH_NS, piece->interval_ns);
+	piece->refresh_ns = piece->asked_ns + MAX(REFRESH_NS, piece->interval_ns) *
+						      (piece->is_of_file ? FILE_REFRESH : 1);
 }

@@ -11,9 +11,9 @@
 
 #include <stddef.h>
 
-#define CODE_RULES  4096u /* remembered, by address */
-#define CODE_WAYS   4u	  /* places for each */
-#define CODE_GROUPS 64u	  /* of pieces, by address */
+#define CODE_RULES  16384u /* remembered, by address */
+#define CODE_WAYS   4u	   /* places for each */
+#define CODE_GROUPS 64u	   /* of pieces, by address */
 
 struct piece {
 	uint8_t *bytes;		 /* NULL: never read */
@@ -23,6 +23,8 @@ struct piece {
 	uint64_t interval_ns;
 	uint32_t pages; /* bit n: page n has bytes */
 	bool is_wanted, is_asked, is_used;
+	bool is_of_file; /* its bytes seldom change */
+	bool is_doubted; /* what was found in it before it was read has led nowhere */
 };
 
 /* What was found at an address. */
@@ -47,6 +49,7 @@ struct unwind_code {
 	struct u64map by_addr; /* index of the piece */
 	struct piece pieces[CODE_PIECES_MAX];
 	uint32_t nr_pieces, nr_wanted;
+	uint32_t hand;		       /* where a piece to make room is looked for next */
 	uint32_t generation;	       /* of all bytes: another one with each change */
 	uint32_t changed[CODE_GROUPS]; /* in which generation the last piece of a group changed */
 	uint64_t groups_read;	       /* a bit each, for whoever asks */

@@ -94,6 +94,12 @@ tests_test_unwind_cfi_SOURCES = tests/test_unwind_cfi.c tests/cfi_fixture.c test
 tests_test_unwind_cfi_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
 tests_test_unwind_cfi_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
 
+UNIT_TESTS += tests/test_unwind_code_steps
+tests_test_unwind_code_steps_SOURCES = tests/test_unwind_code_steps.c tests/cfi_fixture.c tests/cfi_fixture.h \
+	tests/unwind_elf.c tests/unwind_elf.h
+tests_test_unwind_code_steps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(LIBELF_CFLAGS)
+tests_test_unwind_code_steps_LDADD = $(LINK_UNWIND) $(CMOCKA_LIBS) $(LIBELF_LIBS)
+
 UNIT_TESTS += tests/test_unwind_work
 tests_test_unwind_work_SOURCES = tests/test_unwind_work.c tests/cfi_fixture.c tests/cfi_fixture.h \
 	tests/unwind_elf.c tests/unwind_elf.h

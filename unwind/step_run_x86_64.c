@@ -4,7 +4,7 @@
  * one of four rules; here they are one sequence of instructions, with the state
  * in registers and the rule in the word that the table remembers of it. Whatever
  * is not plain, or not as it should be, is left to the single step (step.h),
- * which says why.
+ * which says why. A word may be of code without CFI: then what it leads to must come just after a call.
  *
  * Example, from a return address in the function at 0x1100; each line is one step:
  *
@@ -27,8 +27,8 @@ struct place {
 struct code {
 	uint64_t start, bytes, to_off; /* pc + to_off is the file offset */
 	const struct unwind_map *map;
+	const struct unwind_module *module;
 	const struct table *table;
-	uint32_t module;
 };
 
 /* False: nothing is known at PC that steps could go by. */
@@ -48,8 +48,8 @@ static bool code_at(const struct unwind_space *space, const struct unwind_map *m
 		.bytes = map->end - map->start,
 		.to_off = map->file_off - map->start,
 		.map = map,
+		.module = module,
 		.table = &module->table,
-		.module = module->id,
 	};
 	return true;
 }
@@ -84,12 +84,24 @@ static inline bool step_plain(struct unwind_cursor *c, uint64_t word, struct pla
 	return true;
 }
 
+/* Does OFF come just after a call in CODE's file? As walk_check_guess, of the plain case. */
+static bool is_after_call(struct unwind_cursor *c, const struct code *code, uint64_t off)
+{
+	const struct return_addrs *return_addrs = &code->module->return_addrs;
+
+	return code->module->has_return_addrs &&
+	       cursor_work(c, return_addrs_work(return_addrs, off)) &&
+	       return_addrs_has(return_addrs, off);
+}
+
 uint32_t x86_64_step_run(struct unwind_cursor *c, const struct unwind_space *space,
 			 const struct unwind_map **map, struct unwind_frame *frames,
 			 uint32_t nr_max)
 {
 	struct place at = {c->regs[X86_RIP], c->regs[X86_RSP], c->regs[X86_RBP]};
 	struct unwind_frame *to = frames, *const end = frames + nr_max;
+	struct place unproven; /* the frame left last, if its code alone said how */
+	bool is_proven = true;
 	struct code code = {0};
 
 	for (; to < end; to++) {
@@ -102,12 +114,22 @@ uint32_t x86_64_step_run(struct unwind_cursor *c, const struct unwind_space *spa
 			.pc = at.pc,
 			.off = at.pc + code.to_off,
 			.sp = at.sp,
-			.module = code.module,
+			.module = code.module->id,
 			.is_return = true,
 		};
+		if (unlikely(!is_proven && !is_after_call(c, &code, to->off)))
+			break;
 		word = table_word(code.table, to->off - 1);
+		unproven = at;
+		is_proven = true;
 		if (unlikely(!(word & WORD_PLAIN) || !step_plain(c, word, &at)))
 			break;
+		is_proven = !word_is_of_code(word);
+	}
+	/* The single step looks at that one again. */
+	if (!is_proven) {
+		at = unproven;
+		to--;
 	}
 	if (to == frames)
 		return 0;

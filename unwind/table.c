@@ -196,6 +196,19 @@ uint64_t table_word_find(const struct table *table, uint64_t off)
 	return word;
 }
 
+void table_remember_code(const struct table *table, uint64_t off, const struct plain_step *step)
+{
+	uint64_t tag = word_tag(off), word = (uint64_t)WORD_RULE_CODE << WORD_RULE_SHIFT;
+
+	if (!table->recent || tag > WORD_TAG_MAX || (step->cfa_bytes & ~WORD_CFA_MASK) ||
+	    (step->fp_bytes & ~WORD_FP_MASK))
+		return;
+	word |= step->cfa_bytes | step->fp_bytes << WORD_FP_SHIFT | WORD_PLAIN |
+		(step->is_fp_saved ? WORD_FP_SAVED : 0u) |
+		(step->is_cfa_by_fp ? WORD_CFA_BY_FP : 0u);
+	table->recent[off & table->recent_mask] = word | tag << WORD_TAG_SHIFT;
+}
+
 void table_forget(struct table *table)
 {
 	free(table->recent);

@@ -31,7 +31,7 @@
 #define TABLE_PAGE_BYTES (1u << TABLE_PAGE_BITS)
 #define TABLE_RULE_BITS	 21
 #define TABLE_RULE_MASK	 ((1u << TABLE_RULE_BITS) - 1)
-#define TABLE_RULES_MAX	 65536
+#define TABLE_RULES_MAX	 65535 /* one index more is WORD_RULE_CODE */
 #define TABLE_SAVED_REGS 8
 #define TABLE_STARTS	 2
 
@@ -182,7 +182,15 @@ static inline const struct table_rule *table_rule_at(const struct table *table, 
 #define WORD_TAG_SHIFT	36
 #define WORD_TAG_MAX	((1u << (64 - WORD_TAG_SHIFT)) - 1)
 #define WORD_OFF_BITS	8
-_Static_assert(TABLE_RULES_MAX == WORD_RULE_MASK + 1, "an index has its place");
+#define WORD_RULE_CODE \
+	WORD_RULE_MASK /* in the place of an index: the code itself says so, no CFI does */
+_Static_assert(TABLE_RULES_MAX == WORD_RULE_CODE, "an index has its place");
+
+/* What the word says was found in the code: what it leads to has to be proven to be a return address. */
+static inline bool word_is_of_code(uint64_t word)
+{
+	return (word >> WORD_RULE_SHIFT & WORD_RULE_MASK) == WORD_RULE_CODE;
+}
 
 /* How far below the return address fp is saved; 0 if it is not. */
 static inline uint32_t word_fp_bytes(uint64_t word)
@@ -205,6 +213,17 @@ static inline uint64_t table_word(const struct table *table, uint64_t off)
 	return likely(word >> WORD_TAG_SHIFT == word_tag(off)) ? word : table_word_find(table, off);
 }
 
+/* How code that no CFI describes leaves its frame: the CFA is sp, or fp, plus CFA_BYTES, the return address just below it. */
+struct plain_step {
+	uint32_t cfa_bytes;
+	bool is_cfa_by_fp;
+	bool is_fp_saved;
+	uint32_t fp_bytes; /* below the return address */
+};
+
+/* Remember that the code at OFF does so, if a word can say it. */
+void table_remember_code(const struct table *table, uint64_t off, const struct plain_step *step);
+
 /* As table_rule_at, by what the table remembers. */
 static inline const struct table_rule *table_rule_recent(const struct table *table, uint64_t off)
 {
@@ -213,7 +232,9 @@ static inline const struct table_rule *table_rule_recent(const struct table *tab
 	if (unlikely(!table->recent))
 		return table_rule_at(table, off);
 	word = table_word(table, off);
-	return word ? &table->rules[word >> WORD_RULE_SHIFT & WORD_RULE_MASK] : NULL;
+	return word && !word_is_of_code(word)
+		       ? &table->rules[word >> WORD_RULE_SHIFT & WORD_RULE_MASK]
+		       : NULL;
 }
 
 static inline const int8_t *table_saved(const struct table *table, const struct table_rule *rule)

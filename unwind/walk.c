@@ -360,10 +360,12 @@ static void run_steps(struct walk *w)
 	struct unwind_cursor *c = &w->cursor;
 	uint32_t nr = w->result->nr_frames;
 
+	w->has_run = false;
 	if (c->is_exact || c->keep_saved || !cursor_knows(c, w->arch->fp_reg) || !w->arch->step_run)
 		return;
 	w->result->nr_frames +=
 		w->arch->step_run(c, w->space, &w->last_map, &w->frames[nr], w->max_frames - nr);
+	w->has_run = w->result->nr_frames > nr;
 }
 
 /* A frame that is known by its pc alone. */
@@ -433,6 +435,7 @@ static int walk(struct walk *w, const struct unwind_regs *regs, bool keep_saved)
 	cursor_begin(w, regs, keep_saved);
 	w->result->nr_frames = 0;
 	w->last_map = NULL;
+	w->has_run = false;
 	if (unlikely(w->stack->bytes == 0)) {
 		put_lone_frame(w);
 		return (int)STACK_END_NO_STACK;

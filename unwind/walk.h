@@ -24,6 +24,8 @@ struct walk {
 	struct unwind_result *result;
 	/* Where the function left last returns to, as its code shows; 0: that shows no return. */
 	uint64_t returned_pc;
+	/* The function left last was left by the run of plain steps: its code has to be asked for that. */
+	bool has_run;
 };
 
 /* Not an end: the walk goes on, or must be done again with more registers. */

@@ -133,6 +133,60 @@ static int check_callee(struct walk *w, const struct unwind_module *module, uint
 	}
 }
 
+/* RULE as a plain step; false: it is none. */
+static bool is_plain(const struct code_rule *rule, struct plain_step *ret)
+{
+	const struct code_place *ra = &rule->ra, *fp = &rule->fp;
+
+	if (rule->is_unsure || rule->is_open || rule->is_trace || rule->is_fp_lost || rule->pops ||
+	    ra->nr_loads > 0 || ra->off[0] < 0 || fp->nr_loads > 1)
+		return false;
+	*ret = (struct plain_step){
+		.cfa_bytes = (uint32_t)ra->off[0] + 8,
+		.is_cfa_by_fp = ra->base == CODE_FP,
+		.is_fp_saved = fp->nr_loads == 1,
+	};
+	if (!ret->is_fp_saved)
+		return fp->base == CODE_FP && fp->off[0] == 0 && !ret->is_cfa_by_fp;
+	ret->fp_bytes = (uint32_t)(ra->off[0] - fp->off[0]);
+	return fp->base == ra->base && fp->off[1] == 0 && fp->off[0] >= 0 &&
+	       fp->off[0] < ra->off[0];
+}
+
+/* The file's table remembers the step by RULE from PC, so that such frames are left by the run of plain steps (step_run). */
+static void remember_step(const struct walk *w, const struct unwind_module *module, uint64_t pc,
+			  const struct code_rule *rule)
+{
+	const struct unwind_map *map = unwind_map_of(w->space, pc - 1);
+	struct plain_step step;
+
+	if (module && module->has_table && w->arch->step_run && map && map->module == module &&
+	    is_plain(rule, &step))
+		table_remember_code(&module->table, pc - 1 - map->start + map->file_off, &step);
+}
+
+static bool is_left_by_code(const struct walk *w, const struct unwind_frame *frame)
+{
+	const struct unwind_map *map = unwind_map_of(w->space, frame->pc - 1);
+
+	return map && map->module && map->module->has_table && map->module->table.recent &&
+	       word_is_of_code(table_word(&map->module->table, frame->off - 1));
+}
+
+/* Does the callee's code, which was left to PC, show that it returns, with no other call on the way? */
+static bool is_callee_straight(const struct walk *w, uint64_t pc)
+{
+	const struct unwind_frame *callee;
+	struct code_rule rule;
+
+	if (!w->has_run)
+		return w->returned_pc == pc;
+	callee = &w->frames[w->result->nr_frames - 2];
+	return is_left_by_code(w, callee) &&
+	       code_rule_at(w->space->code, w->space, callee->pc, false, &rule) == CODE_YES &&
+	       rule.is_straight;
+}
+
 /* To the caller by RULE, if that leads to a word after a call; else NO_CFI or JIT, or another end. */
 static int step_by_code(struct walk *w, const struct unwind_module *module,
 			const struct code_rule *rule)
@@ -145,10 +199,12 @@ static int step_by_code(struct walk *w, const struct unwind_module *module,
 
 	if (r == WALK_ON)
 		r = walk_check_guess(w, &guess);
-	if (r == WALK_ON && rule->is_unsure && !(rule->is_straight && w->returned_pc == pc))
+	if (r == WALK_ON && rule->is_unsure && !(rule->is_straight && is_callee_straight(w, pc)))
 		r = check_callee(w, module, guess.pc, pc);
 	if (r != WALK_ON)
 		return r;
+	if (!c->is_exact)
+		remember_step(w, module, pc, rule);
 	w->returned_pc = rule->is_straight ? guess.pc : 0;
 	walk_take_guess(w, &guess);
 	if (!knows_fp)
