@@ -171,13 +171,20 @@ static void functions_from_their_beginning(void **state)
 		 false,
 		 CODE_YES,
 		 {.ra = AT_SP(0), .fp = FP_KEPT}},
-		/* lea rsp, [rsp - 8]; nop ...; call; ret: what a call returns to is no beginning */
+		/* and rsp, -16; nop ...; call; ret: what a call returns to is no beginning */
 		{"after a call, aligned",
-		 {0x48, 0x8d, 0x64, 0x24, 0xf8, [5 ... 10] = 0x90, 0xe8, 0, 0, 0, 0, 0xc3},
+		 {0x48, 0x83, 0xe4, 0xf0, [4 ... 10] = 0x90, 0xe8, 0, 0, 0, 0, 0xc3},
 		 16,
 		 false,
 		 UNSURE,
 		 {.ra = AT_SP(0), .fp = FP_KEPT}},
+		/* ret; zeros; lea rsp, [rsp - 24]; loop: call; jmp loop */
+		{"after zeros, by lea",
+		 {0xc3, [16] = 0x48, 0x8d, 0x64, 0x24, 0xe8, 0xe8, 0, 0, 0, 0, 0xeb, 0xf9},
+		 26,
+		 false,
+		 CODE_YES,
+		 {.ra = AT_SP(24), .fp = FP_KEPT}},
 		/* ret; nops; cmp esi, 17; jmp rdx: a switch, or a last call */
 		{"a jump without a frame",
 		 {[0] = 0xc3, [1 ... 15] = 0x90, [16] = 0x83, 0xfe, 17, 0xff, 0xe2},

@@ -277,6 +277,28 @@ static void entry_without_cfi(void **state)
 	expect_end(0x5ff, STACK_END_NO_CFI);
 }
 
+/* Free Pascal's: lea info(%rip),%r10; pop %rsi; ... xor %rbp,%rbp; call; ret, which nothing returns to. */
+static void entry_of_free_pascal(void **state)
+{
+	static const uint8_t start[] = {0x4c, 0x8d, 0x15, 1, 2, 3, 0, 0x5e, 0x41, 0x89, 0x72, 0x38};
+	size_t cie = put_cie("zR", usual, sizeof(usual));
+
+	(void)state;
+	put_fde(cie, 0x1000, 0x100, root, sizeof(root));
+	memcpy(text + 0x600, start, sizeof(start));
+	memcpy(text + 0x640, "\x48\x31\xed\xe8\0\0\0\0\xc3", 9);
+	input.entry = TEXT_VADDR + 0x600;
+	assert_int_equal(compile(), 0);
+	expect_end(0x600, STACK_END_ROOT);
+	expect_end(0x648, STACK_END_ROOT);
+	expect_end(0x649, STACK_END_NO_CFI);
+	/* Too far off to be its own. */
+	memcpy(text + 0x660, text + 0x640, 9);
+	memset(text + 0x640, 0x90, 9);
+	assert_int_equal(compile(), 0);
+	expect_end(0x600, STACK_END_NO_CFI);
+}
+
 /* Code in [START, END) has one word on the stack in [PUSH, POP); behind it nothing is known. */
 static void expect_one_word(uint64_t start, uint64_t push, uint64_t pop, uint64_t end)
 {
@@ -457,6 +479,7 @@ int main(void)
 		TEST(stubs_without_cfi),
 		TEST(sigreturn_without_cfi),
 		TEST(entry_without_cfi),
+		TEST(entry_of_free_pascal),
 		TEST(init_without_cfi),
 		TEST(fini_without_cfi),
 		TEST(leaf_in_a_small_hole),

@@ -648,6 +648,11 @@ static uint64_t places_of_beginnings(struct search *s, const uint8_t *text, size
 	for (size_t at = 0; at < MIN(bytes, skip + BACK_STEP) && s->nr_left > 0;) {
 		if (is_out && at >= skip && (at - skip) % FUNC_ALIGN == 0)
 			ret |= 1ull << (at - skip) / FUNC_ALIGN;
+		/* Free Pascal fills up with zeros. */
+		if (is_out && text[at] == 0) {
+			at++;
+			continue;
+		}
 		if (!insn_decode(text + at, bytes - at, &insn)) {
 			is_out = false;
 			at++;
@@ -661,7 +666,7 @@ static uint64_t places_of_beginnings(struct search *s, const uint8_t *text, size
 	return ret;
 }
 
-/* Does the code at PC make a frame, by `push reg` or `sub rsp, n`, before it does anything else with the stack? */
+/* Does the code at PC make a frame, by `push reg`, `sub rsp, n` or `lea rsp, [rsp - n]`, before it does anything else with the stack? */
 static bool is_prologue(struct search *s, uint64_t pc)
 {
 	struct insn insn;
@@ -670,9 +675,12 @@ static bool is_prologue(struct search *s, uint64_t pc)
 	     n++) {
 		bool is_sub = insn.map == INSN_MAP_1 && (insn.op == 0x81 || insn.op == 0x83) &&
 			      insn.is_wide && insn.mod == 3 && (insn.reg & 7) == 5 && insn.rm == SP;
+		bool is_lea = insn.map == INSN_MAP_1 && insn.op == 0x8d && insn.reg == SP &&
+			      insn.base == SP && insn.disp < 0;
 
 		s->nr_left--;
-		if (is_sub || (insn.map == INSN_MAP_1 && insn.op >= 0x50 && insn.op <= 0x57))
+		if (is_sub || is_lea ||
+		    (insn.map == INSN_MAP_1 && insn.op >= 0x50 && insn.op <= 0x57))
 			return true;
 		if (moves_sp(&insn) || is_branch(&insn) || is_way_out(&insn) ||
 		    (insn.has_modrm && insn.mod != 3 && insn.base == SP))

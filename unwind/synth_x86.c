@@ -17,7 +17,7 @@
 #define PADDING_BYTES_MAX 63
 #define EDGE_BYTES \
 	(1u << 20)     /* of a hole: what is larger is other data, or a language without CFI */
-#define ENTRY_SCAN 64  /* where the entry code makes its one call */
+#define ENTRY_SCAN 96  /* where the entry code makes its one call */
 #define INIT_SCAN  256 /* the calls of _init */
 
 static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -212,6 +212,12 @@ static size_t entry_match(const uint8_t *p, size_t left)
 	left = MIN(left, (size_t)ENTRY_SCAN);
 	if (starts_with(p, left, endbr32, ENDBR_BYTES))
 		at = ENDBR_BYTES;
+	/* Free Pascal's notes first where the arguments are: lea info(%rip),%r10; ... xor %rbp,%rbp; call */
+	if (starts_with(p, left, "\x4c\x8d\x15", 3)) {
+		while (at < left && !starts_with(p + at, left - at, "\x48\x31\xed\xe8", 4))
+			at++;
+		return at + 9 <= left ? at + 9 : 0;
+	}
 	if (!starts_with(p + at, left - at, "\x31\xed", 2) &&	  /* xor %ebp,%ebp */
 	    !starts_with(p + at, left - at, "\x48\x31\xed", 3) && /* xor %rbp,%rbp */
 	    !starts_with(p + at, left - at, "\x48\x89\xe7", 3))	  /* mov %rsp,%rdi */
