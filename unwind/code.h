@@ -18,7 +18,7 @@
 #define CODE_PIECE_BYTES 16384u /* at multiples of it */
 #define CODE_PAGE_BYTES	 4096u
 #define CODE_PIECE_PAGES (CODE_PIECE_BYTES / CODE_PAGE_BYTES)
-#define CODE_PIECES_MAX	 2048u	/* of one process: then those used longest ago leave */
+#define CODE_PIECES_MAX	 2048u /* of one process: then those used longest ago leave */
 
 /* What the code of all processes may take together, and what became of that. */
 #define CODE_SEEN	4096u
