@@ -6,7 +6,7 @@
 #	load_stop
 
 load_names="gcc clang rustc fio mariadb pg nginx redis sqlite openssl git python python400 node java java_nofp go
-	ruby ruby_yjit perl php php_jit lua luajit erlang musl rustabort"
+	ruby ruby_yjit perl php php_jit lua luajit erlang musl rustabort pypy fpc chromium"
 load_dir=
 load_pid=
 load_missing=
@@ -54,6 +54,9 @@ load_check()
 	luajit) load_needs luajit luajit ;;
 	erlang) load_needs erlang-base erlc erl ;;
 	musl) load_needs musl-tools musl-gcc ;;
+	pypy) load_needs pypy3 pypy3 ;;
+	fpc) load_needs fpc fpc ;;
+	chromium) load_needs chromium chromium ;;
 	*) load_missing="no such load"; return 77 ;;
 	esac
 }
@@ -331,6 +334,58 @@ load_rust_source()
 	EOF
 }
 load_rustc() { load_rust_source; twice rustc -O -o t ../t.rs; }
+# Its code has no CFI, and there are 225 MB of it.
+load_chromium()
+{
+	cat >t.html <<-'EOF'
+	<div id=d></div><canvas id=c width=400 height=400></canvas><script>
+	function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+	const d = document.getElementById('d'), g = document.getElementById('c').getContext('2d');
+	function turn() {
+		fib(22);
+		d.innerHTML = [...Array(2000).keys()].map(i => '<p>x' + (i * 7919 % 997)).join('');
+		d.offsetHeight;
+		for (let k = 0; k < 500; k++) { g.beginPath(); g.arc(k % 400, k * 7 % 400, 9, 0, 7); g.fill(); }
+		JSON.parse(JSON.stringify([...Array(5000).keys()].map(i => ({ k: 'x' + i })))).sort((p, q) => p.k < q.k ? -1 : 1);
+		setTimeout(turn, 0);
+	}
+	turn();
+	</script>
+	EOF
+	chromium --headless=new --no-sandbox --disable-gpu --user-data-dir="$PWD/data" "file://$PWD/t.html"
+}
+
+load_pypy()
+{
+	cat >t.py <<-'EOF'
+	def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+	while True:
+	    fib(22)
+	    h = {}
+	    for i in range(20000): h["k%d" % (i % 977)] = h.get("k%d" % (i % 97), 0) + i
+	    sorted(h, key=lambda k: (h[k], k))
+	EOF
+	pypy3 t.py & pypy3 t.py
+}
+
+load_fpc()
+{
+	cat >t.pas <<-'EOF'
+	program t; uses sysutils, classes;
+	function fib(n: integer): integer;
+	begin if n < 2 then fib := n else fib := fib(n - 1) + fib(n - 2); end;
+	var l: TStringList; i: integer;
+	begin
+	  while true do begin
+	    l := TStringList.Create;
+	    for i := 0 to 5000 do l.Add(Format('k%d', [(i * 7919) mod 5003]));
+	    l.Sort; l.Free; fib(20);
+	  end;
+	end.
+	EOF
+	fpc -O2 t.pas && { ./t & ./t; }
+}
+
 load_rustabort() { load_rust_source; rustc -O -C panic=abort -o t t.rs && { ./t & ./t; }; }
 
 source_ruby()

@@ -617,6 +617,42 @@ static void rules_last_as_long_as_their_code(void **state)
 	unwind_code_free(code);
 }
 
+/* PyPy's guards: the code goes on where a register leads to that was made a constant, and counted from there. */
+static void jumps_to_constants(void **state)
+{
+	static const struct {
+		const char *between;
+		size_t bytes;
+		enum code_answer answer;
+	} cases[] = {
+		{"\x90", 1, CODE_YES},
+		{"\x49\x89\xc3", 3, CODE_NO},	      /* mov r11, rax */
+		{"\x41\x5b\x41\x53", 4, CODE_NO},     /* pop r11; push r11 */
+		{"\xe8\x00\x00\x00\x00", 5, CODE_NO}, /* call */
+		{"\x48\x89\xc3", 3, CODE_YES},	      /* mov rbx, rax */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct unwind_code *code = new_code();
+		struct code_rule rule = {0};
+		uint64_t constant = CODE + 0x480;
+		uint8_t *at = piece + 0x100;
+
+		memset(piece, 0x06, sizeof(piece));
+		at = mempcpy(at, "\x49\xbb", 2); /* movabs r11, constant */
+		at = mempcpy(at, &constant, sizeof(constant));
+		at = mempcpy(at, "\x41\x53", 2); /* push r11 */
+		at = mempcpy(at, cases[i].between, cases[i].bytes);
+		mempcpy(at, "\x4d\x8d\x5b\x80\x41\xff\xe3", 7); /* lea r11, [r11 - 128]; jmp r11 */
+		memcpy(piece + 0x400, "\x48\x83\xc4\x18\xc3", 5); /* add rsp, 24; ret */
+		assert_int_equal(rule_at(code, CODE + 0x100, true, &rule), cases[i].answer);
+		if (cases[i].answer == CODE_YES)
+			assert_int_equal(rule.ra.off[0], 16);
+		unwind_code_free(code);
+	}
+}
+
 /* Of so many places that they stand in each other's way most are looked for once. */
 static void rules_of_many_places_are_kept(void **state)
 {
@@ -741,6 +777,7 @@ int main(void)
 		cmocka_unit_test(code_that_changes),
 		cmocka_unit_test(code_that_is_used_is_read_again),
 		cmocka_unit_test(rules_last_as_long_as_their_code),
+		cmocka_unit_test(jumps_to_constants),
 		cmocka_unit_test(rules_of_many_places_are_kept),
 		cmocka_unit_test(what_cannot_be_read_is_no_code),
 		cmocka_unit_test(there_is_an_end_to_what_is_kept),

@@ -51,6 +51,9 @@ struct way {
 	struct value saved_at, saved; /* where rbp was put last, and what it was */
 	bool has_table;		      /* r10 is a constant */
 	bool has_called;
+	bool has_constant; /* register CONSTANT_REG holds CONSTANT */
+	uint8_t constant_reg;
+	uint64_t constant;
 };
 
 struct search {
@@ -200,6 +203,12 @@ static bool is_dispatch(const struct way *way, const struct insn *insn)
 	       insn->has_sib && insn->base == R10 && insn->index == BX;
 }
 
+static bool is_call(const struct insn *insn)
+{
+	return insn->map == INSN_MAP_1 &&
+	       (insn->op == 0xe8 || (insn->op == 0xff && (insn->reg & 7) == 2));
+}
+
 /* Opcodes of the one-byte map that have a meaning of their own; *RET is it. */
 static bool follow_stack(struct search *s, struct way *way, const struct insn *insn, enum then *ret)
 {
@@ -224,7 +233,7 @@ static bool follow_stack(struct search *s, struct way *way, const struct insn *i
 		way->sp = way->fp = (struct value){0};
 	} else if (op == 0xc3 || op == 0xc2) {
 		*ret = THEN_RETURN;
-	} else if (op == 0xe8 || (op == 0xff && ext == 2)) {
+	} else if (is_call(insn)) {
 		if (!s->has_called)
 			s->sp_at_call = way->sp;
 		s->has_called = way->has_called = true;
@@ -243,6 +252,34 @@ static bool follow_stack(struct search *s, struct way *way, const struct insn *i
 	return true;
 }
 
+/* PyPy's code leaves to where a register leads: `movabs r11, address; lea r11, [r11 - n]; jmp r11`. */
+static void follow_constant(struct way *way, const struct insn *insn)
+{
+	bool is_plain = insn->map == INSN_MAP_1 && insn->is_wide;
+
+	if (is_plain && insn->op >= 0xb8 && insn->op <= 0xbf) {
+		way->has_constant = true;
+		way->constant_reg = insn->rm;
+		way->constant = (uint64_t)insn->imm;
+	} else if (is_plain && insn->op == 0x8d && way->has_constant && insn->mod != 3 &&
+		   insn->base == way->constant_reg && !insn->has_sib && !insn->is_rip_relative) {
+		way->constant_reg = insn->reg;
+		way->constant += (uint64_t)(int64_t)insn->disp;
+	} else if (is_call(insn) || insn_writes(insn, way->constant_reg)) {
+		way->has_constant = false;
+	}
+}
+
+/* Where `jmp reg` leads; false: it is not known. */
+static bool is_known_jump(const struct way *way, const struct insn *insn, uint64_t *ret_target)
+{
+	if (!way->has_constant || insn->op != 0xff || insn->mod != 3 ||
+	    insn->rm != way->constant_reg)
+		return false;
+	*ret_target = way->constant;
+	return true;
+}
+
 static enum then follow(struct search *s, struct way *way, const struct insn *insn)
 {
 	struct value at = insn->has_modrm ? address_of(way, insn) : (struct value){0};
@@ -258,6 +295,7 @@ static enum then follow(struct search *s, struct way *way, const struct insn *in
 		return THEN_END;
 	if (insn->map == INSN_MAP_1 && is_dispatch(way, insn))
 		s->uses_fp |= is_first_fp(&way->fp);
+	follow_constant(way, insn);
 	if (insn_writes(insn, R10))
 		way->has_table = insn->map == INSN_MAP_1 && insn->op == 0xba && insn->is_wide;
 	if (insn->map == INSN_MAP_1 && follow_stack(s, way, insn, &then))
@@ -448,7 +486,9 @@ static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 			if (!s->has_tail && way->sp.base == SP && way->sp.off[0] >= 0)
 				s->has_tail = rule_of(way, &insn, &s->tail);
 			s->tail.is_straight = false;
-			return is_lost(s);
+			if (!is_known_jump(way, &insn, &way->pc))
+				return is_lost(s);
+			break;
 		case THEN_END:
 			if (!is_halt(&insn))
 				return is_lost(s);
