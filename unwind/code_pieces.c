@@ -11,6 +11,8 @@
  *						the stack: wanted
  *	1.50						read at 1.50
  *	1.40	the same stack again			newer, still zeros	NO
+ *
+ * Where there is no room a hand goes over the pieces: one that was not used since it came by before makes room.
  */
 #include "config.h"
 
@@ -28,9 +30,8 @@
 	(200 * NS_PER_MSEC)	      /* a piece that has disappointed is read again after this, */
 #define AGAIN_MAX_NS (8 * NS_PER_SEC) /* then later and later, while it is the same */
 #define REFRESH_NS   (2 * NS_PER_SEC) /* one that is used */
-#define FILE_REFRESH \
-	8u /* times later for one of a file: another file is mapped there, or a debugger is at work */
-#define WANTED_MAX (CODE_PIECES_MAX / 2)
+#define FILE_REFRESH 8u		      /* times later for one of a file */
+#define WANTED_MAX   (CODE_PIECES_MAX / 2)
 
 struct unwind_code *unwind_code_new(struct code_budget *budget, enum table_machine machine)
 {
@@ -97,8 +98,8 @@ static void note_change(struct unwind_code *code, const struct piece *piece)
 }
 
 /*
- * A piece, if FOR_BYTES one with bytes, that has not been used since the hand came by, now without them; NULL: all are in use. What was found in code of a file
- * stays true without them, other code may change unseen from now on.
+ * A piece, FOR_BYTES one with bytes, that has not been used since the hand came by, now without them; NULL: all are in use.
+ * What was found in code of a file stays true without them; other code may change unseen from now on.
  */
 static struct piece *drop_piece(struct unwind_code *code, bool for_bytes)
 {
