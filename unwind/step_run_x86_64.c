@@ -99,8 +99,8 @@ uint32_t x86_64_step_run(struct unwind_cursor *c, const struct unwind_space *spa
 			 uint32_t nr_max)
 {
 	struct place at = {c->regs[X86_RIP], c->regs[X86_RSP], c->regs[X86_RBP]};
+	struct place unproven = at; /* the frame left last, if its code alone said how */
 	struct unwind_frame *to = frames, *const end = frames + nr_max;
-	struct place unproven; /* the frame left last, if its code alone said how */
 	bool is_proven = true;
 	struct code code = {0};
 
