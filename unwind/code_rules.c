@@ -49,7 +49,6 @@ struct way {
 	uint64_t pc;
 	struct value sp, fp;
 	struct value saved_at, saved; /* where rbp was put last, and what it was */
-	bool has_table;		      /* r10 is a constant */
 	bool has_called;
 	bool has_constant; /* register CONSTANT_REG holds CONSTANT */
 	uint8_t constant_reg;
@@ -184,23 +183,28 @@ static bool is_beginning(const struct search *s, const struct way *way, const st
 		(insn->op == 0x8b && insn->reg == FP && insn->rm == SP));
 }
 
-/* Has `mov r10, table` been run just before PC? */
-static bool is_after_table(struct search *s, uint64_t pc)
+/* Has `mov r10, table` been run just before WAY? */
+static void look_for_table(struct search *s, struct way *way)
 {
 	uint8_t text[10];
 	bool ignored = false;
 
-	return pc > sizeof(text) &&
-	       code_fetch(s->code.code, s->code.space, pc - sizeof(text), text, sizeof(text),
-			  &ignored) == sizeof(text) &&
-	       text[0] == 0x49 && text[1] == 0xba;
+	if (way->pc <= sizeof(text) ||
+	    code_fetch(s->code.code, s->code.space, way->pc - sizeof(text), text, sizeof(text),
+		       &ignored) < sizeof(text) ||
+	    text[0] != 0x49 || text[1] != 0xba)
+		return;
+	way->has_constant = true;
+	way->constant_reg = R10;
+	memcpy(&way->constant, text + 2, sizeof(way->constant));
 }
 
 /* HotSpot's interpreter goes to its next bytecode: `mov r10, table; jmp [r10 + rbx * 8]`. */
 static bool is_dispatch(const struct way *way, const struct insn *insn)
 {
-	return way->has_table && insn->op == 0xff && (insn->reg & 7) == 4 && insn->mod == 0 &&
-	       insn->has_sib && insn->base == R10 && insn->index == BX;
+	return way->has_constant && way->constant_reg == R10 && insn->op == 0xff &&
+	       (insn->reg & 7) == 4 && insn->mod == 0 && insn->has_sib && insn->base == R10 &&
+	       insn->index == BX;
 }
 
 static bool is_call(const struct insn *insn)
@@ -252,7 +256,7 @@ static bool follow_stack(struct search *s, struct way *way, const struct insn *i
 	return true;
 }
 
-/* PyPy's code leaves to where a register leads: `movabs r11, address; lea r11, [r11 - n]; jmp r11`. */
+/* A constant in a register: HotSpot's table, and PyPy's code leaves to where a register leads: `movabs r11, address; lea r11, [r11 - n]; jmp r11`. */
 static void follow_constant(struct way *way, const struct insn *insn)
 {
 	bool is_plain = insn->map == INSN_MAP_1 && insn->is_wide;
@@ -296,8 +300,6 @@ static enum then follow(struct search *s, struct way *way, const struct insn *in
 	if (insn->map == INSN_MAP_1 && is_dispatch(way, insn))
 		s->uses_fp |= is_first_fp(&way->fp);
 	follow_constant(way, insn);
-	if (insn_writes(insn, R10))
-		way->has_table = insn->map == INSN_MAP_1 && insn->op == 0xba && insn->is_wide;
 	if (insn->map == INSN_MAP_1 && follow_stack(s, way, insn, &then))
 		return then;
 	if (insn->map == INSN_MAP_0F && !insn->is_vex) {
@@ -486,8 +488,9 @@ static bool follow_way(struct search *s, struct way *way, struct code_rule *ret)
 			if (!s->has_tail && way->sp.base == SP && way->sp.off[0] >= 0)
 				s->has_tail = rule_of(way, &insn, &s->tail);
 			s->tail.is_straight = false;
+			is_lost(s);
 			if (!is_known_jump(way, &insn, &way->pc))
-				return is_lost(s);
+				return false;
 			break;
 		case THEN_END:
 			if (!is_halt(&insn))
@@ -831,7 +834,8 @@ static enum code_answer find_rule(struct search *s, uint64_t pc, bool is_exact,
 	struct way way = {.pc = pc, .sp = {.base = SP}, .fp = {.base = FP}};
 	bool uses_fp;
 
-	way.has_table = is_exact && is_after_table(s, pc);
+	if (is_exact)
+		look_for_table(s, &way);
 	follow_begin(s->budget);
 	if (find_return(s, way, ret))
 		return CODE_YES;

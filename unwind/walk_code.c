@@ -233,10 +233,6 @@ static int step_by_answer(struct walk *w, const struct unwind_module *module,
 	}
 }
 
-/*
- * Code of which no file tells: by what it does to return, or by what its maker tells, if that leads to a
- * word after a call. ELSE_END: nothing is known in either way.
- */
 int walk_step_code(struct walk *w, const struct unwind_module *module, enum stack_end else_end)
 {
 	struct unwind_cursor *c = &w->cursor;

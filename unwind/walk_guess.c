@@ -10,7 +10,6 @@
 /* A signal frame and its saved vector registers lie within this below the interrupted frame. */
 #define SIGNAL_FRAME_BYTES_MAX (64u << 10)
 
-/* A read left the copy: was the copy too small, or does the stack go on elsewhere? */
 int walk_end_outside(struct walk *w, const struct unwind_module *module)
 {
 	const struct unwind_cursor *c = &w->cursor;
@@ -29,7 +28,6 @@ int walk_end_outside(struct walk *w, const struct unwind_module *module)
 	return walk_end_at(w, STACK_END_TRUNCATED, module);
 }
 
-/* Bytes of code can be had, and are understood. */
 bool walk_knows_code(const struct walk *w)
 {
 	if (!w->arch->follows_code)
@@ -38,7 +36,6 @@ bool walk_knows_code(const struct walk *w)
 	return w->space->code;
 }
 
-/* Code of which no file tells, and of which the bytes can be had. */
 bool walk_is_untold_code(const struct walk *w, const struct unwind_module *module)
 {
 	return unwind_is_untold(module) && walk_knows_code(w);
@@ -65,7 +62,6 @@ static bool is_trampoline(const struct unwind_module *module, uint64_t off)
 	return rule && rule->cfa_op == RULE_CFA_SIGNAL;
 }
 
-/* Does the word that GUESS found in the stack look like a return address? */
 int walk_check_guess(struct walk *w, const struct step_guess *guess)
 {
 	const struct unwind_map *map = unwind_map_of(w->space, guess->pc - 1);
