@@ -9,6 +9,7 @@ libunwind_st_a_SOURCES = \
 	unwind/cfi_parse.c unwind/cfi_parse.h \
 	unwind/code.c unwind/code.h unwind/code_pieces.c unwind/code_pieces.h \
 	unwind/code_follow.h unwind/code_rules.c unwind/code_rules_aarch64.c unwind/code_told.c \
+	unwind/code_way.c unwind/code_way.h \
 	unwind/dwarf_op.h \
 	unwind/epilogue.c \
 	unwind/erlang.c \
