@@ -6,7 +6,7 @@
 #	load_stop
 
 load_names="gcc clang rustc fio mariadb pg nginx redis sqlite openssl git python python400 node java java_nofp go
-	ruby ruby_yjit perl php php_jit lua luajit erlang musl rustabort pypy fpc chromium"
+	ruby ruby_yjit perl php php_jit lua luajit erlang musl rustabort pypy fpc chromium x264 dav1d"
 load_dir=
 load_pid=
 load_missing=
@@ -57,6 +57,7 @@ load_check()
 	pypy) load_needs pypy3 pypy3 ;;
 	fpc) load_needs fpc fpc ;;
 	chromium) load_needs chromium chromium ;;
+	x264 | dav1d) load_needs ffmpeg ffmpeg ;;
 	*) load_missing="no such load"; return 77 ;;
 	esac
 }
@@ -334,6 +335,13 @@ load_rust_source()
 	EOF
 }
 load_rustc() { load_rust_source; twice rustc -O -o t ../t.rs; }
+# Vector code by hand, without CFI: an encoder's and a decoder's.
+load_x264() { while :; do ffmpeg -nostdin -v quiet -f lavfi -i testsrc2=s=1280x720:d=60 -c:v libx264 -f null -; done; }
+load_dav1d()
+{
+	ffmpeg -nostdin -v quiet -y -f lavfi -i testsrc2=s=1280x720:d=3 -c:v libsvtav1 t.mkv
+	ffmpeg -nostdin -v quiet -stream_loop -1 -c:v libdav1d -i t.mkv -f null -
+}
 # Its code has no CFI, and there are 225 MB of it.
 load_chromium()
 {

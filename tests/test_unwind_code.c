@@ -617,6 +617,48 @@ static void rules_last_as_long_as_their_code(void **state)
 	unwind_code_free(code);
 }
 
+/* x264's functions for vectors: what rsp was stands in a register meanwhile. */
+static void registers_that_keep_rsp(void **state)
+{
+	enum { RCX = CODE_REG + X86_RCX };
+	static const struct {
+		const char *before;
+		size_t bytes;
+		bool is_exact;
+		enum code_answer answer;
+		uint8_t base, nr_loads;
+	} cases[] = {
+		{"\x90", 1, true, CODE_YES, RCX, 0},
+		{"\x90", 1, false, CODE_NO, 0, 0}, /* only at the place of the sample is it known */
+		{"\x48\x89\xc1", 3, true, CODE_NO, 0, 0},	 /* mov rcx, rax */
+		{"\x48\xd1\xe1", 3, true, CODE_NO, 0, 0},	 /* shl rcx, 1 */
+		{"\x59", 1, true, CODE_YES, CODE_SP, 1},	 /* pop rcx */
+		{"\x48\x89\xe1", 3, true, CODE_YES, CODE_SP, 0}, /* mov rcx, rsp */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct unwind_code *code = new_code();
+		struct code_rule rule = {0};
+		uint8_t *at = piece + 0x100;
+
+		memset(piece, 0x06, sizeof(piece));
+		at = mempcpy(at, cases[i].before, cases[i].bytes);
+		/* and rsp, -32; mov rsp, rcx; pop rbp; ret */
+		mempcpy(at, "\x48\x83\xe4\xe0\x48\x89\xcc\x5d\xc3", 9);
+		assert_int_equal(rule_at(code, CODE + 0x100, cases[i].is_exact, &rule),
+				 cases[i].answer);
+		if (cases[i].answer == CODE_YES) {
+			assert_int_equal(rule.ra.base, cases[i].base);
+			assert_int_equal(rule.ra.nr_loads, cases[i].nr_loads);
+			assert_int_equal(rule.ra.off[cases[i].nr_loads], 8);
+			assert_int_equal(rule.fp.base, cases[i].base);
+			assert_int_equal(rule.fp.nr_loads, cases[i].nr_loads + 1);
+		}
+		unwind_code_free(code);
+	}
+}
+
 /* PyPy's guards: the code goes on where a register leads to that was made a constant, and counted from there. */
 static void jumps_to_constants(void **state)
 {
@@ -777,6 +819,7 @@ int main(void)
 		cmocka_unit_test(code_that_changes),
 		cmocka_unit_test(code_that_is_used_is_read_again),
 		cmocka_unit_test(rules_last_as_long_as_their_code),
+		cmocka_unit_test(registers_that_keep_rsp),
 		cmocka_unit_test(jumps_to_constants),
 		cmocka_unit_test(rules_of_many_places_are_kept),
 		cmocka_unit_test(what_cannot_be_read_is_no_code),

@@ -126,7 +126,7 @@ enum code_answer code_erlang_leaves(struct unwind_code *code, const struct unwin
 enum code_answer code_erlang_is_root(struct unwind_code *code, const struct unwind_space *space,
 				     uint64_t pc);
 
-enum code_base { CODE_SP, CODE_FP, CODE_LR };
+enum code_base { CODE_SP, CODE_FP, CODE_LR, CODE_REG /* and its number in DWARF */ };
 
 /* A number: sp, fp or aarch64's x30 in the frame, plus off[0]; for each load the word in memory there, plus the next off. */
 struct code_place {

@@ -18,6 +18,8 @@
  * With `mov rsp, rbp` or `leave` on the way both are found from rbp. Interpreters have code without
  * a way out, since each piece jumps to the next one through a table: if such code
  * addresses memory below rbp, its locals, or jumps as HotSpot's interpreter does, then rbp is its frame's.
+ * Hand-written code that aligns rsp keeps what it was in any register, and leaves by `mov rsp, reg`: then both are found from that one,
+ * which is known at the place of a sample. What the code calls on the way leaves it alone, or the code would not go by it.
  * Stubs have only a jump to another function, whose caller is theirs. A file's function that only loops is followed from
  * its beginning instead.
  */
@@ -63,6 +65,11 @@ static void add_branch(struct search *s, const struct way *way, uint64_t target)
 
 static struct code_place place_of(const struct value *value)
 {
+	static const uint8_t dwarf_of_reg[] = {0, 2, 1,	 3,  7,	 6,  4,	 5,
+					       8, 9, 10, 11, 12, 13, 14, 15};
+
+	if (value->base != SP && value->base != FP)
+		return value_place(value, (enum code_base)(CODE_REG + dwarf_of_reg[value->base]));
 	return value_place(value, value->base == FP ? CODE_FP : CODE_SP);
 }
 
@@ -563,6 +570,13 @@ static enum code_answer find_rule(struct search *s, uint64_t pc, bool is_exact,
 	follow_begin(s->budget);
 	if (find_return(s, way, ret))
 		return CODE_YES;
+	if (is_exact && s->kept_reg) {
+		way.kept_reg = s->kept_reg;
+		way.kept = (struct value){.base = s->kept_reg};
+		follow_begin(s->budget);
+		if (find_return(s, way, ret))
+			return CODE_YES;
+	}
 	if (is_exact && s->is_file && is_frameless(s, pc)) {
 		*ret = (struct code_rule){.ra = {.base = CODE_SP}, .fp = {.base = CODE_FP}};
 		return CODE_YES;

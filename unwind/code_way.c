@@ -25,7 +25,10 @@ static void save_fp(struct way *way, struct value at)
 /* The value of a register, if it is one that is followed. */
 static struct value value_of(const struct way *way, unsigned int reg)
 {
-	return reg == SP ? way->sp : reg == FP ? way->fp : (struct value){0};
+	return reg == SP		     ? way->sp
+	       : reg == FP		     ? way->fp
+	       : reg && reg == way->kept_reg ? way->kept
+					     : (struct value){0};
 }
 
 /* The address of a memory operand, if it is followed. */
@@ -43,6 +46,8 @@ static void set(struct way *way, unsigned int reg, struct value value)
 		way->sp = value;
 	else if (reg == FP)
 		way->fp = value;
+	else if (reg == way->kept_reg)
+		way->kept = value;
 }
 
 /* `mov`, `lea`, `add` and `sub`, which say what they make of rsp and rbp; false: it is another. */
@@ -188,6 +193,17 @@ bool way_is_known_jump(const struct way *way, const struct insn *insn, uint64_t 
 	return true;
 }
 
+/* `mov rsp, reg`: the search has to follow the way once more, with an eye on that register. */
+static void note_kept(struct search *s, const struct way *way, const struct insn *insn)
+{
+	unsigned int from = insn->op == 0x89 ? insn->reg : insn->rm;
+	unsigned int to = insn->op == 0x89 ? insn->rm : insn->reg;
+
+	if (insn->map == INSN_MAP_1 && (insn->op == 0x89 || insn->op == 0x8b) && insn->is_wide &&
+	    insn->mod == 3 && to == SP && from != SP && from != FP && !way->kept_reg)
+		s->kept_reg = (uint8_t)from;
+}
+
 enum then way_follow(struct search *s, struct way *way, const struct insn *insn)
 {
 	struct value at = insn->has_modrm ? address_of(way, insn) : (struct value){0};
@@ -212,11 +228,14 @@ enum then way_follow(struct search *s, struct way *way, const struct insn *insn)
 		if (insn->op == 0x0b || insn->op == 0xb9 || insn->op == 0xff)
 			return THEN_END;
 	}
+	note_kept(s, way, insn);
 	if (follow_value(way, insn))
 		return THEN_ON;
 	if (insn_writes(insn, SP))
 		way->sp = (struct value){0};
 	if (insn_writes(insn, FP))
 		way->fp = (struct value){0};
+	if (way->kept_reg && insn_writes(insn, way->kept_reg))
+		way->kept = (struct value){0};
 	return THEN_ON;
 }

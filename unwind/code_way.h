@@ -17,6 +17,8 @@ struct way {
 	struct value sp, fp;
 	struct value saved_at, saved; /* where rbp was put last, and what it was */
 	bool has_called;
+	struct value kept; /* what KEPT_REG is, the register that rsp is restored from; 0: none */
+	uint8_t kept_reg;
 	bool has_constant; /* register CONSTANT_REG holds CONSTANT */
 	uint8_t constant_reg;
 	uint64_t constant;
@@ -31,7 +33,8 @@ struct search {
 	bool uses_frame;	 /* memory at the rsp that it began with, or above */
 	bool has_halted;	 /* a way has come to where nothing returns ... */
 	bool is_lost;		 /* ... and one to where nobody knows, or to a return */
-	bool is_trace;		 /* LuaJIT's */
+	uint8_t kept_reg; /* a way has restored rsp from it, and did not know it; 0: none has */
+	bool is_trace;	  /* LuaJIT's */
 	bool has_tail;
 	struct code_rule tail; /* where it may leave for another function */
 	bool has_unsure;

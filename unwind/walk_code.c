@@ -31,6 +31,8 @@ static bool code_value(const struct walk *w, const struct code_place *place, uin
 
 	if (place->base == CODE_LR)
 		reg = A64_X30;
+	else if (place->base >= CODE_REG)
+		reg = place->base - CODE_REG;
 	*ret = c->regs[reg] + (uint64_t)(int64_t)place->off[0];
 	if (!cursor_knows(c, reg))
 		return false;
@@ -139,7 +141,7 @@ static bool is_plain(const struct code_rule *rule, struct plain_step *ret)
 	const struct code_place *ra = &rule->ra, *fp = &rule->fp;
 
 	if (rule->is_unsure || rule->is_open || rule->is_trace || rule->is_fp_lost || rule->pops ||
-	    ra->nr_loads > 0 || ra->off[0] < 0 || fp->nr_loads > 1)
+	    ra->base >= CODE_REG || ra->nr_loads > 0 || ra->off[0] < 0 || fp->nr_loads > 1)
 		return false;
 	*ret = (struct plain_step){
 		.cfa_bytes = (uint32_t)ra->off[0] + 8,

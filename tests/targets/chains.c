@@ -329,6 +329,7 @@ static NOINLINE void vforks(void)
 void asm_with_fp(void);
 void asm_without_fp(void);
 void asm_lost(void);
+void asm_kept(void);
 void asm_interpreter(void);
 __asm__(".text\n"
 	".type asm_interpreter, @function\n"
@@ -379,7 +380,20 @@ __asm__(".text\n"
 	"	mov %rbx, %rsp\n"
 	"	pop %rbx\n"
 	"	ret\n"
-	".size asm_lost, . - asm_lost\n");
+	".size asm_lost, . - asm_lost\n"
+	/* As x264's and dav1d's functions for vectors begin and end. */
+	".type asm_kept, @function\n"
+	"asm_kept:\n"
+	"	mov %rsp, %rcx\n"
+	"	and $-32, %rsp\n"
+	"	sub $96, %rsp\n"
+	"	mov $1000000, %eax\n"
+	"1:	addq $1, (%rsp)\n"
+	"	dec %eax\n"
+	"	jne 1b\n"
+	"	mov %rcx, %rsp\n"
+	"	ret\n"
+	".size asm_kept, . - asm_kept\n");
 
 /* One leaf for each register whose frame is found by it alone. */
 #define BASE(reg)                                    \
@@ -451,6 +465,12 @@ static NOINLINE void wrong_cfi(void)
 static NOINLINE void no_cfi_lost(void)
 {
 	asm_lost();
+	KEEP;
+}
+
+static NOINLINE void no_cfi_kept(void)
+{
+	asm_kept();
 	KEEP;
 }
 
@@ -548,6 +568,7 @@ static const struct {
 	{"bases", bases},
 	{"jit-lost", jit_lost},
 	{"no-cfi-lost", no_cfi_lost},
+	{"no-cfi-kept", no_cfi_kept},
 #endif
 	{"calls", calls},
 	{"endless", endless},
