@@ -128,7 +128,7 @@ enum code_answer code_erlang_is_root(struct unwind_code *code, const struct unwi
 
 enum code_base { CODE_SP, CODE_FP, CODE_LR, CODE_REG /* and its number in DWARF */ };
 
-/* A number: sp, fp or aarch64's x30 in the frame, plus off[0]; for each load the word in memory there, plus the next off. */
+/* A number: sp, fp, aarch64's x30 or another register in the frame, plus off[0]; for each load the word in memory there, plus the next off. */
 struct code_place {
 	uint8_t base, nr_loads;
 	int32_t off[3];

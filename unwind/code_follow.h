@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What following code needs on every machine: its bytes, values of registers by what they were at the first
- * instruction, and which instructions a search has come to. Private to code_rules.c and code_rules_aarch64.c.
+ * instruction, and which instructions a search has come to. Private to code_rules.c, code_way.c and code_rules_aarch64.c.
  */
 #ifndef ST_UNWIND_CODE_FOLLOW_H
 #define ST_UNWIND_CODE_FOLLOW_H

@@ -50,22 +50,31 @@ static void set(struct way *way, unsigned int reg, struct value value)
 		way->kept = value;
 }
 
+/* `mov to, from`. Of rsp from a register that is not followed: the search may have to follow the way once more, with an eye on that one. */
+static void move(struct search *s, struct way *way, unsigned int to, unsigned int from)
+{
+	if (to == SP && from != SP && from != FP && !way->kept_reg)
+		s->kept_reg = (uint8_t)from;
+	set(way, to, value_of(way, from));
+}
+
 /* `mov`, `lea`, `add` and `sub`, which say what they make of rsp and rbp; false: it is another. */
-static bool follow_value(struct way *way, const struct insn *insn)
+static bool follow_value(struct search *s, struct way *way, const struct insn *insn)
 {
 	if (insn->map != INSN_MAP_1 || !insn->is_wide || !insn->has_modrm)
 		return false;
 	switch (insn->op) {
 	case 0x89: /* mov rm, reg */
-		if (insn->mod != 3 && insn->reg == FP)
+		if (insn->mod == 3)
+			move(s, way, insn->rm, insn->reg);
+		else if (insn->reg == FP)
 			save_fp(way, address_of(way, insn));
-		if (insn->mod != 3)
-			return true;
-		set(way, insn->rm, value_of(way, insn->reg));
 		return true;
 	case 0x8b: /* mov reg, rm */
-		set(way, insn->reg,
-		    insn->mod == 3 ? value_of(way, insn->rm) : load(way, address_of(way, insn)));
+		if (insn->mod == 3)
+			move(s, way, insn->reg, insn->rm);
+		else
+			set(way, insn->reg, load(way, address_of(way, insn)));
 		return true;
 	case 0x8d: /* lea */
 		set(way, insn->reg, address_of(way, insn));
@@ -193,17 +202,6 @@ bool way_is_known_jump(const struct way *way, const struct insn *insn, uint64_t 
 	return true;
 }
 
-/* `mov rsp, reg`: the search has to follow the way once more, with an eye on that register. */
-static void note_kept(struct search *s, const struct way *way, const struct insn *insn)
-{
-	unsigned int from = insn->op == 0x89 ? insn->reg : insn->rm;
-	unsigned int to = insn->op == 0x89 ? insn->rm : insn->reg;
-
-	if (insn->map == INSN_MAP_1 && (insn->op == 0x89 || insn->op == 0x8b) && insn->is_wide &&
-	    insn->mod == 3 && to == SP && from != SP && from != FP && !way->kept_reg)
-		s->kept_reg = (uint8_t)from;
-}
-
 enum then way_follow(struct search *s, struct way *way, const struct insn *insn)
 {
 	struct value at = insn->has_modrm ? address_of(way, insn) : (struct value){0};
@@ -228,8 +226,7 @@ enum then way_follow(struct search *s, struct way *way, const struct insn *insn)
 		if (insn->op == 0x0b || insn->op == 0xb9 || insn->op == 0xff)
 			return THEN_END;
 	}
-	note_kept(s, way, insn);
-	if (follow_value(way, insn))
+	if (follow_value(s, way, insn))
 		return THEN_ON;
 	if (insn_writes(insn, SP))
 		way->sp = (struct value){0};

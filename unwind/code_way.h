@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A way through x86-64 code that is followed: what it knows of registers, and what each instruction does to that. Knows
- * nothing of where ways lead and what that says of a frame: code_rules.c does. Private to these two.
+ * A way through x86-64 code that is followed: what it knows of registers, and what each instruction does to that and tells the
+ * search. Where ways lead, and what that says of a frame, is code_rules.c's. Private to these two.
  */
 #ifndef ST_UNWIND_CODE_WAY_H
 #define ST_UNWIND_CODE_WAY_H
@@ -24,6 +24,7 @@ struct way {
 	uint64_t constant;
 };
 
+/* The search for a rule, by all ways from one place. */
 struct search {
 	struct follow_code code;
 	bool is_file;
@@ -33,8 +34,8 @@ struct search {
 	bool uses_frame;	 /* memory at the rsp that it began with, or above */
 	bool has_halted;	 /* a way has come to where nothing returns ... */
 	bool is_lost;		 /* ... and one to where nobody knows, or to a return */
-	uint8_t kept_reg; /* a way has restored rsp from it, and did not know it; 0: none has */
-	bool is_trace;	  /* LuaJIT's */
+	uint8_t kept_reg;	 /* a way sets rsp to it, and does not follow it; 0: none does */
+	bool is_trace;		 /* LuaJIT's */
 	bool has_tail;
 	struct code_rule tail; /* where it may leave for another function */
 	bool has_unsure;

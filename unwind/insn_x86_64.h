@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * One instruction of x86-64: how long it is and what it is made of (Intel SDM, volume 2, chapter 2 and appendix A).
- * Knows no address space and no meaning: code_rules.c has that. Private to unwind/.
+ * Knows no address space and no meaning: code_way.c has that. Private to unwind/.
  */
 #ifndef ST_UNWIND_INSN_X86_64_H
 #define ST_UNWIND_INSN_X86_64_H
